@@ -387,12 +387,12 @@ def _nested(member: tarfile.TarInfo, data: bytes) -> Any:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (_flipped, "site.sqlite3 is not what was saved"),
+        (_flipped, "site.sqlite3 has another checksum"),
         (_without_key, "secret is missing"),
-        (_climbing, r"'\.\./evil', which no backup of ours does"),
-        (_linked, "'site.toml', which no backup of ours does"),
+        (_climbing, r"'\.\./evil', so it is not a backup of a site"),
+        (_linked, "'site.toml', so it is not a backup of a site"),
         (_newer, "install that version"),
-        (_renamed, "is no backup of a site"),
+        (_renamed, "is not a backup of a site"),
         (_nested, "nested too deep"),
     ],
 )
@@ -424,7 +424,7 @@ def test_a_cut_archive_is_refused(archive: Path, tmp_path: Path) -> None:
 def test_nothing_is_overwritten(archive: Path, tmp_path: Path, prepared_site: Any) -> None:
     """A backup goes into no file that exists, a restore into no folder that holds something."""
     before = archive.read_bytes()
-    with pytest.raises(OutputError, match="exists already"):
+    with pytest.raises(OutputError, match="already exists"):
         _backup.backup(Site.open(prepared_site), archive)
     assert archive.read_bytes() == before
     (tmp_path / "full").mkdir()

@@ -300,7 +300,7 @@ def test_a_process_that_ends_at_once_is_started_ever_more_seldom() -> None:
         child = Child(["-c", ""], {})
         for second in range(20):
             now[0] = float(second)
-            child.look_after()
+            child.restart_if_ended()
     assert started == [0, 1, 3, 7, 15]
 
 

@@ -198,8 +198,8 @@ def test_health_tells_of_a_locked_database(sites: Start, database: str) -> None:
         assert time.monotonic() < start + WAITED
     assert (answer.status, answer.text) == (
         503,
-        "the database is locked, by another program or by a long write of the site's own; pages "
-        "can be read, nothing can be written\n",
+        "the database is locked by another program or by a long write of the site; pages can be "
+        "read, but nothing can be written\n",
     )
     time.sleep(1.1)
     assert site.get("/healthz").status == 200
@@ -225,7 +225,7 @@ def test_a_password_is_on_no_page(sites: Start) -> None:
 def healthy(database: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return what `/healthz` asks, which forgets what it found last."""
     monkeypatch.setattr(wsgi, "KEPT", -1.0)
-    assert wsgi.wrong() == ""
+    assert wsgi.find_fault() == ""
     return wsgi
 
 
@@ -235,14 +235,14 @@ def test_a_full_disk_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> N
         "winosmith.web.wsgi.tempfile.TemporaryFile",
         lambda **_: open("/dev/full", "wb", 0),  # noqa: PTH123, SIM115
     )
-    assert healthy.wrong() == healthy.FULL
+    assert healthy.find_fault() == healthy.FULL
 
 
 def test_a_folder_that_is_gone_is_told(healthy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the site's folder can't be written to /healthz says so."""
     gone = dataclasses.replace(settings.SITE, folder=settings.SITE.folder / "nowhere")
     monkeypatch.setattr(settings, "SITE", gone)
-    assert healthy.wrong() == healthy.UNWRITABLE
+    assert healthy.find_fault() == healthy.UNWRITABLE
 
 
 def test_what_a_database_refuses_is_told_in_words(db: Any, tmp_path: Path) -> None:
@@ -257,7 +257,7 @@ def test_what_a_database_refuses_is_told_in_words(db: Any, tmp_path: Path) -> No
         connection.wrap_database_errors,
     ):
         database.execute("CREATE TABLE cups (x)")
-    assert healthy._said(refused.value) == healthy.READ_ONLY
+    assert healthy._error_message(refused.value) == healthy.READ_ONLY
 
 
 @pytest.mark.postgres
@@ -273,7 +273,7 @@ def test_health_tells_of_a_database_that_takes_nothing(served: Start, postgres: 
     answer = site.get("/healthz")
     assert (answer.status, answer.text) == (
         503,
-        "the database can be read, but takes nothing new\n",
+        "the database is read-only\n",
     )
 
 

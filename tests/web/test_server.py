@@ -119,7 +119,7 @@ def test_a_folder_has_one_server(still: Any) -> None:
     """A second server of a folder is refused with the first one's process id."""
     refused = _serve(still.folder, "--port", "0")
     assert refused.returncode == 2
-    assert f"is served already, by process {still.process.pid};" in refused.stderr
+    assert f"is already served by process {still.process.pid};" in refused.stderr
     assert still.get("/").status == 200
 
 
@@ -193,7 +193,7 @@ def test_a_taken_port_is_told(still: Any, tmp_path: Path) -> None:
     """A port on which something listens is refused with what to do."""
     refused = _serve(tmp_path / "other", "--port", str(_port(still)))
     assert refused.returncode == 2
-    assert "something listens there already; stop it, or choose another --port" in refused.stderr
+    assert "the port is in use; stop that program, or choose another --port" in refused.stderr
 
 
 def test_beyond_loopback_a_public_address_is_needed(tmp_path: Path) -> None:

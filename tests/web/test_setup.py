@@ -211,7 +211,7 @@ def test_an_older_database_comes_forward_with_its_rows(prepared_site: Path, tmp_
     forward = _run("hosting.prepare(site); hosting.opened(site)", folder)
     assert forward.returncode == 0, forward.stderr
     assert _rows(folder / "site.sqlite3") == before
-    assert "those of an older version" in older.stderr
+    assert "of an older version" in older.stderr
 
 
 def test_a_newer_database_is_refused(prepared_site: Path, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_a_newer_database_is_refused(prepared_site: Path, tmp_path: Path) -> Non
 def test_a_folder_without_a_site_is_told(tmp_path: Path) -> None:
     """A command on a folder that was never served says how to begin."""
     refused = _run("hosting.opened(site)", tmp_path / "new")
-    assert "holds no site yet" in refused.stderr
+    assert "contains no site yet" in refused.stderr
     assert "winosmith serve" in refused.stderr
 
 

@@ -335,7 +335,7 @@ def staged() -> dict[str, str]:
         world.refs[f"{state} batch"] = job.mark
         Batch.objects.create(mark=job.mark, actor=admin, action="withdraw", where="state=", job=job)
     _agreeing([world.people[name] for name in ("judge", "moderator", "admin", "owner", "other")])
-    left = batches.picked(admin, "let-through", [("held-a", 99), ("held-b", 0)], LONG)
+    left = batches.start_on_selected(admin, "let-through", [("held-a", 99), ("held-b", 0)], LONG)
     people.appoint(admin, world.people["owner"], "pause", LONG)
     refs = {
         **world.refs,

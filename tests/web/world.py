@@ -96,7 +96,7 @@ def _twin(owner: Any, name: str) -> Any:
 def make() -> World:
     """Make the people and things; to be called within a transaction that is rolled back."""
     from winosmith.web.jobs import VOTES, note
-    from winosmith.web.moderate.batches import picked
+    from winosmith.web.moderate.batches import start_on_selected
     from winosmith.web.people.accounts import invite
     from winosmith.web.people.models import Invitation, pseudonym
     from winosmith.web.write.models import Draft
@@ -108,7 +108,7 @@ def make() -> World:
     world.problems["gold"] = _twin(owner, "gold")
     _judge_gold(world)
     admin = world.people["admin"]
-    batch = picked(admin, "reject", [("held-b", 0)], "because")
+    batch = start_on_selected(admin, "reject", [("held-b", 0)], "because")
     votes = note(admin, VOTES, {"name": pseudonym(owner)}, state="waiting", total=2)
     owner.appointments.create(actor=admin, kind="exclude", reason="because", job=votes)
     world.refs |= {

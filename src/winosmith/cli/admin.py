@@ -432,7 +432,7 @@ def _lines_in_errors(file: str, format_name: str | None, dataset: Dataset) -> It
 
     try:
         yield
-    except hosting.Unfit as unfit:
+    except hosting.UnfitError as unfit:
         lines = formats.scan(file, format_name, **_options.reading_arguments()).lines
         line = lines[dataset.row(unfit.problem)]
         raise FormatError(str(unfit), file, line) from None

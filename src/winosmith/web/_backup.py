@@ -1,8 +1,8 @@
-"""Backups: one archive with the database, the key and the settings; taken while people work.
+"""Backups: one archive with the database, the key and the settings, made while the site runs.
 
-An archive holds `manifest.json` (versions, checksums), `secret`, `site.toml`, `site.sqlite3` or
-`database.pgdump`, the recipes, and the files of finished rounds, all of one moment.
-Anyone who has it has the site: it is written for its owner's eyes alone.
+An archive contains `manifest.json` (versions, checksums), `secret`, `site.toml`, `site.sqlite3` or
+`database.pgdump`, the recipes, and the files of finished rounds, as one snapshot. Anyone who can
+read it controls the site, so only its owner can read it.
 """
 
 from __future__ import annotations
@@ -31,25 +31,25 @@ from winosmith.records import parse_json
 from winosmith.web._site import BACKUPS, ERASURES, Site, is_site_file, site_files
 
 LAYOUT = 1
-"""Of the archive; a higher number is from a newer version of winosmith."""
+"""Version of the archive's layout; a higher number is from a newer version of winosmith."""
 
 MANIFEST, SECRET, SETTINGS = "manifest.json", "secret", "site.toml"
 DUMPS = {"sqlite": "site.sqlite3", "postgresql": "database.pgdump"}
 LARGEST_MANIFEST = 10_000_000
 
 PIECE = 1 << 20
-"""Bytes that are copied at once."""
+"""Number of bytes copied at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What an archive says of itself.
+    """The manifest of an archive.
 
     Attributes:
         database: "sqlite" or "postgresql".
-        made: when, UTC, ISO 8601.
-        version: version of winosmith that made it.
-        files: the checksum (SHA-256) of each file.
+        made: The time of the backup, in UTC, ISO 8601.
+        version: The version of winosmith that made it.
+        files: The checksum (SHA-256) of each file.
     """
 
     database: str
@@ -59,19 +59,19 @@ class Contents:
 
 
 def backup(site: Site, file: str | Path) -> Contents:
-    """Write a snapshot of the site into one archive, while people may write.
+    """Write a snapshot of the site to an archive, while people may write.
 
-    The archive appears when it is complete, readable by its owner alone; ending in .gz or .tgz it
-    is compressed.
+    The archive appears when it is complete, and only its owner can read it. With the extension .gz
+    or .tgz, it is compressed.
 
     Raises:
-        OutputError: the file exists, or can't be written.
-        InputError: the database can't be read, or is damaged.
+        OutputError: The file exists, or can't be written.
+        InputError: The database can't be read, or is damaged.
     """
     path = Path(file)
     if path.exists():
         raise OutputError(
-            f"{path} exists already; name a new file, such as site-$(date +%F).tar.gz"
+            f"{path} already exists; name a new file, such as site-$(date +%F).tar.gz"
         )
     try:
         path.absolute().parent.mkdir(parents=True, exist_ok=True)
@@ -93,15 +93,16 @@ def backup(site: Site, file: str | Path) -> Contents:
         _put(folder / MANIFEST, _manifest(contents))
         archive = folder / "archive"
         _pack(folder, (MANIFEST, *names), archive, path.suffix in (".gz", ".tgz"))
-        os.link(archive, path)  # never over a file that came in the meantime
+        os.link(archive, path)  # this never replaces a file that was created in the meantime
         _sync(path.absolute().parent)
     return contents
 
 
 def _copied(site: Path, folder: Path) -> Iterator[str]:
-    """Copy what a site keeps beside its database, and yield the names; what goes meanwhile is gone.
+    """Copy the site's files other than its database, and yield their names.
 
-    Files there are replaced, never changed, so that each is copied as one of its versions.
+    Files are replaced, never changed, so each copy is complete. Files that are deleted in the
+    meantime are omitted.
     """
     for name in site_files(site):
         with suppress(FileNotFoundError), (site / name).open("rb") as source:
@@ -118,22 +119,22 @@ def restore(
     database: str | None = None,
     erased: str | Path | None = None,
 ) -> Contents:
-    """Make a site of an archive: whole, or not at all.
+    """Restore a site from an archive, completely or not at all.
 
-    What let people in when the backup was made may have been revoked since, and the backup may
-    have been in other hands: log-ins, tokens, invitations and links for a new password end.
+    All log-ins, tokens, invitations and links for a new password end, because they may have been
+    revoked since the backup, and other people may have read it.
 
     Args:
-        file: from `backup`.
-        folder: new or empty.
-        database: the address of an empty PostgreSQL database, for an archive that holds one.
-        erased: the site's log of erasures, or the folder with it; without it, one next to the
-            archive, or in the site's folder if the archive is among that site's own backups.
+        file: The archive, from `backup`.
+        folder: A new or empty folder.
+        database: The address of an empty PostgreSQL database, if the archive contains one.
+        erased: The site's log of erasures, or its folder. By default, a log next to the archive, or
+            in the site's folder if the archive is in that site's folder of backups.
 
     Raises:
-        OutputError: the folder is not empty.
-        InputError: the file is no such archive, or damaged; the database is not the one needed;
-            there is no such log.
+        OutputError: The folder is not empty.
+        InputError: The file is not such an archive, or is damaged; the database is missing or
+            superfluous; there is no such log.
     """
     path, target = Path(file), Path(folder).absolute()
     logs = _logs(path, erased)
@@ -144,7 +145,7 @@ def restore(
         contents = _unpack(path, aside)
         if contents.database == "sqlite":
             if database:
-                raise InputError(f"{path} holds an SQLite database; omit `database=`")
+                raise InputError(f"{path} contains an SQLite database; omit `database=`")
             check_sqlite(aside / DUMPS["sqlite"])
             _end_access(aside / DUMPS["sqlite"])
         else:
@@ -155,9 +156,9 @@ def restore(
                 os.fchmod(file_.fileno(), 0o600)
                 file_.writelines(b"\n" + log.read_bytes() for log in logs)
         target.mkdir(mode=0o700, exist_ok=True)
-        Path(aside).replace(target)  # over an empty folder alone
+        Path(aside).replace(target)  # this only replaces an empty folder
         _sync(target.parent)
-        aside.mkdir()  # for the block's end to remove
+        aside.mkdir()  # the end of the block removes it
     return contents
 
 
@@ -178,7 +179,7 @@ ENDED = (
     "UPDATE people_invitation SET used = CURRENT_TIMESTAMP WHERE used IS NULL",
     "DELETE FROM run_job WHERE kind = 'mail'",
 )
-"""What ends all that lets people in without a password, on both databases."""
+"""Statements that end all access without a password, for both databases."""
 
 
 def _end_access(path: Path) -> None:
@@ -190,8 +191,8 @@ def _end_access(path: Path) -> None:
 def _restore_postgresql(path: Path, dump: Path, database: str | None) -> None:
     if not database:
         raise InputError(
-            f"{path} holds a PostgreSQL database; make an empty one (createdb) and name it with "
-            "`database='postgresql://…'`"
+            f"{path} contains a PostgreSQL database; create an empty one (createdb), and name it "
+            "with `database='postgresql://…'`"
         )
     restore_postgresql(database, dump)
     dump.unlink()
@@ -266,9 +267,9 @@ def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _unpack(path: Path, folder: Path) -> Contents:
-    """Write the files that the manifest names into a folder, each checked.
+    """Extract and check the files that the manifest names.
 
-    Nothing is extracted by the archive's own paths, modes or links.
+    The archive's own paths, modes and links are not used.
     """
     try:
         with tarfile.open(path, "r:*") as tar:
@@ -279,7 +280,9 @@ def _unpack(path: Path, folder: Path) -> Contents:
                 if member.name == MANIFEST and member is first:
                     continue
                 if member.name not in wanted or not member.isfile():
-                    raise InputError(f"{path} holds {member.name!r}, which no backup of ours does")
+                    raise InputError(
+                        f"{path} contains {member.name!r}, so it is not a backup of a site"
+                    )
                 _make_room(folder, member.name)
                 _extract(path, tar, member, folder / member.name, wanted.pop(member.name))
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
@@ -289,10 +292,10 @@ def _unpack(path: Path, folder: Path) -> Contents:
             raise InputError(
                 f"{path} does not exist; name a file from `winosmith admin backup`"
             ) from (None)
-        raise InputError(f"{path} can't be read as a backup ({error}); take another one") from None
+        raise InputError(f"{path} can't be read as a backup ({error}); use another one") from None
     if wanted:
         raise InputError(
-            f"{path} is incomplete: {', '.join(wanted)} is missing; take another backup"
+            f"{path} is incomplete: {', '.join(wanted)} is missing; use another backup"
         )
     _put(folder / MANIFEST, b"")
     return contents
@@ -300,7 +303,7 @@ def _unpack(path: Path, folder: Path) -> Contents:
 
 def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> Contents:
     no_backup = InputError(
-        f"{path} is no backup of a site; name a file from `winosmith admin backup`"
+        f"{path} is not a backup of a site; name a file from `winosmith admin backup`"
     )
     if member is None or member.name != MANIFEST or not 0 < member.size < LARGEST_MANIFEST:
         raise no_backup
@@ -337,15 +340,15 @@ def _extract(
             file.write(piece)
     if digest.hexdigest() != wanted:
         raise InputError(
-            f"{path} is damaged: {member.name} is not what was saved; take another backup"
+            f"{path} is damaged: {member.name} has another checksum; use another backup"
         )
 
 
 def copy_sqlite(source: Path, target: Path) -> None:
-    """Copy a database by SQLite's backup API: all pages of one moment; writers go on meanwhile.
+    """Copy a snapshot of a database by SQLite's backup API, without blocking writers.
 
     Raises:
-        InputError: there is no database, or it is damaged.
+        InputError: There is no database, or it is damaged.
     """
     if not source.exists():
         raise InputError(f"{source} does not exist; there is nothing to back up yet")
@@ -364,10 +367,10 @@ def copy_sqlite(source: Path, target: Path) -> None:
 
 
 def check_sqlite(path: Path) -> None:
-    """Refuse a damaged database.
+    """Reject a damaged database.
 
     Raises:
-        InputError: it is damaged, or no site's.
+        InputError: The database is damaged, or not a site's.
     """
     try:
         with closing(sqlite3.connect(path)) as database:
@@ -380,7 +383,7 @@ def check_sqlite(path: Path) -> None:
 
 
 def dump_postgresql(url: str, target: Path) -> None:
-    """Dump a database by pg_dump, which reads one snapshot and blocks nobody.
+    """Dump a snapshot of a database by pg_dump, without blocking writers.
 
     Raises:
         InputError: pg_dump is not installed, or can't read the database.
@@ -390,10 +393,10 @@ def dump_postgresql(url: str, target: Path) -> None:
 
 
 def restore_postgresql(url: str, dump: Path) -> None:
-    """Fill an empty database from a dump: all of it, or nothing.
+    """Restore a dump into an empty database, completely or not at all.
 
     Raises:
-        InputError: the database is not empty, or pg_restore can't write it.
+        InputError: The database is not empty, or pg_restore can't write it.
     """
     psycopg = require("psycopg", "postgres")
     try:
@@ -406,19 +409,19 @@ def restore_postgresql(url: str, dump: Path) -> None:
         raise InputError(f"{_shown(url)} can't be reached: {reason}; check the address") from None
     if tables:
         raise InputError(
-            f"{_shown(url)} has {tables} tables already; restore into an empty database (createdb)"
+            f"{_shown(url)} already has {tables} tables; restore into an empty database (createdb)"
         )
     options = ("--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction")
     _run(url, "pg_restore", *options, str(dump))
     with psycopg.connect(url) as connection:
         for statement in ENDED:
             connection.execute(statement)
-        # A dump holds no statistics; until the server takes them, queries run by guesses.
+        # A dump contains no statistics; without them, the server chooses plans by guesses.
         connection.execute("ANALYZE")
 
 
 def _run(url: str, program: str, *arguments: str) -> None:
-    """Run one of PostgreSQL's programs; the password travels in its environment alone."""
+    """Run one of PostgreSQL's programs; only its environment contains the password."""
     path = _find(program)
     parts = urlsplit(url)
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2])

@@ -1,6 +1,6 @@
-"""The whole set as files: what is public, and next to it all that a moderator may know.
+"""Export of all data as files: the public problems, and everything that moderators may know.
 
-The same data give the same bytes, whichever database holds them; the digest over all files says so.
+The same data give the same bytes on both databases, and so the same digest over all files.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ Records = Iterable[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written.
+    """The result of an export.
 
     Attributes:
-        digest: SHA-256 over the names and checksums of all files; 64 hex digits.
-        files: the checksum of each, by its name in the folder.
-        counts: of the records of each.
+        digest: The SHA-256 over the names and checksums of all files; 64 hex digits.
+        files: The checksum of each file, by its name in the folder.
+        counts: The number of records in each file.
     """
 
     digest: str
@@ -47,24 +47,24 @@ class Exported:
 
 
 def export(folder: str | Path, *, format_name: str = "winosmith", public: bool = False) -> Exported:
-    """Write the set into a folder, new or from an earlier export of the same kind.
+    """Write the data to a folder that is new, or has an earlier export of the same kind.
 
-    `problems.*` holds the public problems, in any format. The rest goes below `private/`: all
-    problems, where each stands (`states`), the judgements (`responses`), the audit log (`events`),
-    each version's place in its family (`versions`), what models made of problems (`predictions`),
-    people by pseudonym with what they agreed to (`people`), and those texts (`documents`); what the
-    rounds of human tests are (`rounds`), and for each of them the folder `tests/NAME`, as
-    `winosmith humans` reads it. Who took a test is there by the round's own codes alone.
+    `problems.*` contains the public problems, in any format. The other files are in `private/`: all
+    problems, their states (`states`), the judges' answers (`responses`), the audit log (`events`),
+    the versions' places in their families (`versions`), models' predictions (`predictions`), people
+    by pseudonym with their agreements (`people`), the texts of the agreements (`documents`), and
+    the rounds of human tests (`rounds`), each with a folder `tests/NAME` that `winosmith humans`
+    reads. Respondents have only their codes of the round.
 
     Args:
-        folder: where to write.
-        format_name: format name of the public problems: one that is written
-            (`winosmith.formats.FORMATS`).
-        public: the public problems alone.
+        folder: The output folder.
+        format_name: The format of the public problems, one of `winosmith.formats.FORMATS` that can
+            be written.
+        public: Whether to write only the public problems.
 
     Raises:
-        OutputError: the folder holds something else, or can't be written.
-        FormatError: the format is unknown or only read, or can't hold a problem.
+        OutputError: The folder contains something else, or can't be written.
+        FormatError: The format is unknown or read-only, or can't store a problem.
     """
     suffix = formats.writer_named(format_name).suffix
     recipe = {"command": "winosmith admin export", "format": format_name, "public": public}
@@ -80,7 +80,7 @@ def export(folder: str | Path, *, format_name: str = "winosmith", public: bool =
 
 @contextmanager
 def one_moment() -> Iterator[None]:
-    """Let all that the block reads be of one moment, without making anybody who writes wait."""
+    """Make all reads of the block see one snapshot, without blocking writers."""
     if connection.in_atomic_block:
         yield
         return
@@ -90,7 +90,7 @@ def one_moment() -> Iterator[None]:
             yield
         return
     with connection.cursor() as cursor:
-        cursor.execute("BEGIN DEFERRED")  # `atomic` would take the lock of those who write
+        cursor.execute("BEGIN DEFERRED")  # `atomic` would lock out writers
         try:
             yield
         finally:
@@ -110,7 +110,7 @@ def _write_public(output: OutputFolder, format_name: str, suffix: str) -> int:
 
 
 def _write(output: OutputFolder, name: str, records: Records) -> int:
-    """Write one record a line; return how many there were."""
+    """Write one record per line; return their number."""
     count = 0
     with output.write(name) as file:
         for count, record in enumerate(records, 1):  # noqa: B007
@@ -119,7 +119,7 @@ def _write(output: OutputFolder, name: str, records: Records) -> int:
 
 
 def _write_tests(output: OutputFolder) -> dict[str, int]:
-    """Write each round of human tests; return how many answers each has."""
+    """Write each round of human tests; return the number of its answers."""
     counts = {}
     for round_ in Round.objects.order_by("pk"):
         name = f"{PRIVATE}/tests/{round_.name}"
@@ -127,117 +127,96 @@ def _write_tests(output: OutputFolder) -> dict[str, int]:
     return counts
 
 
+def _record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
+    """Return values of a row for JSON.
+
+    Args:
+        row: A row.
+        names: Columns, under their own names.
+        paths: By name, the path to a value, such as "problem.ref"; None if a row on it is missing.
+    """
+    found = {}
+    for name, path in {**paths, **dict(zip(names, names, strict=True))}.items():
+        value = row
+        for part in path.split("."):
+            value = None if value is None else getattr(value, part)
+        if isinstance(value, Person):
+            value = pseudonym(value)
+        found[name] = _time(value) if isinstance(value, datetime) else value
+    return found
+
+
 def _problems() -> Records:
     query = Problem.objects.select_related("twin__contributor")
     for datum in map(as_problem, _by_number(query)):
-        yield {**problem_record(datum), "twin_id": datum.twin_id}  # a single says that it is one
-
-
-def _record(row: Any, *names: str) -> dict[str, Any]:
-    """Return some columns of a row as JSON can hold them."""
-    values = {name: getattr(row, name) for name in names}
-    return {
-        name: _time(value) if isinstance(value, datetime) else value
-        for name, value in values.items()
-    }
-
-
-def _states() -> Records:
-    names = ("state", "hints", "reasons", "gold", "released", "created", "decided")
-    for row in _by_number(Problem.objects.select_related("twin__revises")):
-        revises = row.twin.revises.ref if row.twin.revises else None
-        about = {"id": row.ref, "topic": row.twin.topic, "revises": revises}
-        yield {**about, **_record(row, *names)}
+        yield {**problem_record(datum), "twin_id": datum.twin_id}  # null marks a single
 
 
 def _responses() -> Records:
     return map(asdict, iter_responses(_by_number(Problem.objects.all())))
 
 
-def _events() -> Records:
-    names = ("kind", "before", "after", "reason", "at")
-    for event in _by_number(Event.objects.select_related("problem", "actor")):
-        yield {
-            "event": event.pk,
-            "id": event.problem.ref,
-            "actor": pseudonym(event.actor) if event.actor else None,
-            "undoes": event.undoes_id,
-            **_record(event, *names),
-        }
-
-
-def _versions() -> Records:
-    for row in _by_number(Version.objects.select_related("problem", "root", "parent", "against")):
-        yield {
-            "id": row.problem.ref,
-            "root": row.root.ref,
-            "parent": row.parent.ref if row.parent else None,
-            "against": row.against.name if row.against else None,
-            "against_digest": row.against.digest if row.against else None,
-            **_record(row, "step", "declared", "lineage", "edit"),
-        }
-
-
-def _predictions() -> Records:
-    for row in _by_number(Prediction.objects.select_related("problem", "model")):
-        yield {
-            "id": row.problem.ref,
-            "model": row.model.name,
-            "asked": _time(row.asked_at),
-            "answered": _time(row.answered_at),
-            **_record(row.model, "revision", "digest"),
-            **_record(row, "stand", "scores", "choice", "right", "tie", "input"),
-        }
-
-
 def _people() -> Records:
+    roles = {"judge": "is_judge", "moderator": "is_moderator", "admin": "is_superuser"}
     for person in _by_number(Person.objects.prefetch_related("agreements__document")):
         agreements = sorted(person.agreements.all(), key=lambda agreement: agreement.pk)
         yield {
             "person": pseudonym(person),
-            "judge": person.is_judge,
-            "moderator": person.is_moderator,
-            "admin": person.is_superuser,
-            "active": person.is_active,
             "agreed": [
                 [one.document.kind, one.document.version, _time(one.at)] for one in agreements
             ],
-            **_record(person, "anonymous", "joined"),
+            **_record(person, "anonymous", "joined", active="is_active", **roles),
         }
 
 
-def _documents() -> Records:
-    for document in _by_number(Document.objects.all()):
-        yield _record(document, "kind", "version", "licence", "created", "text")
-
-
-def _rounds() -> Records:
-    names = ("title", "state", "data", "seed", "consent", "declared", "figures")
-    for round_ in _by_number(Round.objects.all()):
-        times = _record(round_, "created", "closed", "published")
-        yield {"round": round_.name, **_record(round_, *names), **times}
+def _table(rows: Any, *names: str, **paths: str) -> Callable[[], Records]:
+    """Return a function that yields the records of a table; see `_record`."""
+    return lambda: (_record(row, *names, **paths) for row in _by_number(rows))
 
 
 _PRIVATE: dict[str, Callable[[], Records]] = {
     "problems": _problems,
-    "states": _states,
+    "states": _table(
+        Problem.objects.select_related("twin__revises"),
+        "state", "hints", "reasons", "gold", "released", "created", "decided",
+        id="ref", topic="twin.topic", revises="twin.revises.ref",
+    ),
     "responses": _responses,
-    "events": _events,
-    "versions": _versions,
-    "predictions": _predictions,
+    "events": _table(
+        Event.objects.select_related("problem", "actor"),
+        "kind", "before", "after", "reason", "at", "actor",
+        event="pk", id="problem.ref", undoes="undoes_id",
+    ),
+    "versions": _table(
+        Version.objects.select_related("problem", "root", "parent", "against"),
+        "step", "declared", "lineage", "edit",
+        id="problem.ref", root="root.ref", parent="parent.ref",
+        against="against.name", against_digest="against.digest",
+    ),
+    "predictions": _table(
+        Prediction.objects.select_related("problem", "model"),
+        "stand", "scores", "choice", "right", "tie", "input",
+        id="problem.ref", model="model.name", asked="asked_at", answered="answered_at",
+        revision="model.revision", digest="model.digest",
+    ),
     "people": _people,
-    "documents": _documents,
-    "rounds": _rounds,
-}
+    "documents": _table(Document.objects.all(), "kind", "version", "licence", "created", "text"),
+    "rounds": _table(
+        Round.objects.all(),
+        "title", "state", "data", "seed", "consent", "declared", "figures",
+        "created", "closed", "published",
+        round="name",
+    ),
+}  # fmt: skip
 
 
 def _by_number(query: Any) -> Iterator[Any]:
-    """Yield rows in the order of their numbers, a chunk in memory at a time."""
+    """Yield rows by ascending key, reading one chunk at a time."""
     return chain.from_iterable(chunks(query))
 
 
 def chunks(query: Any) -> Iterator[list[Any]]:
-    """Yield rows in the order of their numbers, a thousand at a time."""
+    """Yield rows by ascending key, in chunks of a thousand."""
     query, last = query.order_by("pk"), 0
     while chunk := list(query.filter(pk__gt=last)[:1000]):
         yield chunk

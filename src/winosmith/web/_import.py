@@ -1,6 +1,7 @@
-"""Problems of a file into the site: quick, in many small transactions, and twice is once.
+"""Importing the problems of a file, in many small transactions.
 
-Perturbed ones get their place in the tree of their family, in linear time.
+A problem is imported once, however often its file is. Perturbed problems get their places in the
+tree of their family, in linear time.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import count
+from itertools import chain, count
 from typing import Any, Literal
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop
 
 from winosmith import Dataset, Problem as Datum
 from winosmith.errors import InputError
@@ -33,25 +35,57 @@ from winosmith.web.problems.states import settle_waits
 As = Literal["judging", "valid", "gold"]
 
 CHUNK = 250
-"""Problems in one transaction; people who write wait for one, not for all."""
-
-NUL = "it holds NUL, the character 0, which PostgreSQL takes in no text"
+"""Number of problems in a transaction; other people can write between two of them."""
 
 EXPLANATION, ATTENTION = "gold.explanation", "gold.attention"
-"""What `extra` holds of a gold question."""
+"""Keys of a gold question in `extra`."""
 
 ROWS = 500
-"""Rows of families that are asked for, or written, at once."""
+"""Number of rows of families that are read or written at once."""
 
 MOST_OPTIONS = 5
-"""Options that a site's pages have places for."""
+"""Maximum number of options, for which the site's pages have room."""
 
 LONGEST = 80
-"""Characters of an id, which is part of a page's address."""
+"""Maximum number of characters of an id, which is part of a page's address."""
+
+NUL = gettext_noop("it contains NUL, the character 0, which PostgreSQL can't store")
+_BAD_ID = gettext_noop(
+    "the id %(id)s can't be part of a page's address (up to %(most)s characters, no /); import "
+    "with new ids"
+)
+_NO_SENTENCE = gettext_noop(
+    "the problem %(id)s is a question, contains '_' in addition to its blank, or has more than "
+    "%(most)s options; a site stores sentences with one blank and 2 to %(most)s options"
+)
+_TOO_LONG = gettext_noop(
+    "the sentence or an option of %(id)s has %(n)s characters; a site's pages have room for "
+    "%(most)s"
+)
+_NO_ANSWER = gettext_noop("the problem %(id)s has no answer; judging needs one")
+_NO_GOLD_ANSWER = gettext_noop("the problem %(id)s has no answer; a gold question needs one")
+_NO_EXPLANATION = gettext_noop(
+    "the problem %(id)s does not explain its answer to judges; add the explanation to extra as "
+    "%(key)s (in CSV, the column of that name)"
+)
+_OTHER_TWIN = gettext_noop(
+    "the site already has another twin %(twin)s, whose problem %(id)s is not in the file; import "
+    "with new ids or, if the file has them, under another name"
+)
+_OTHER_PROBLEM = gettext_noop(
+    "the site already has another problem %(id)s; import with new ids or, if the file has them, "
+    "under another name"
+)
+
+REASONS = (
+    NUL, _BAD_ID, _NO_SENTENCE, _TOO_LONG, _NO_ANSWER, _NO_GOLD_ANSWER, _NO_EXPLANATION,
+    _OTHER_TWIN, _OTHER_PROBLEM,
+)  # fmt: skip
+"""Reasons for which a problem can't be imported, for `pages.retold`."""
 
 
-class Unfit(InputError):  # noqa: N818 - it is about a problem
-    """A problem that can't come into the site; `problem` is its id there."""
+class UnfitError(InputError):
+    """A problem can't be imported; `problem` is its id on the site."""
 
     def __init__(self, reason: str, problem: str):
         self.problem = problem
@@ -60,12 +94,14 @@ class Unfit(InputError):  # noqa: N818 - it is about a problem
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What came of it: `added` problems are new, `known` ones were there already.
+    """The result of an import.
 
     Attributes:
-        versions: versions of the perturbed problems of the file, how many have their place in a
-            family.
-        apart: how many have none, because the site lacks their root or a problem on the way to it.
+        added: The number of new problems.
+        known: The number of problems that were already on the site.
+        versions: The number of perturbed problems with a place in a family.
+        apart: The number of perturbed problems without one, because the site lacks their root or a
+            problem on the path to it.
     """
 
     added: int
@@ -81,25 +117,25 @@ def import_problems(
     embargo: bool = False,
     on_progress: Callable[[int], object] | None = None,
 ) -> Imported:
-    """Put problems into the site; what is there already is left as it is.
+    """Import problems; those that are already on the site stay unchanged.
 
-    After an interrupt the same call adds what is missing. Origin, lineage and what only a file
-    format knows are kept, so that an export gives the same records again. Perturbed problems get
-    their place in the family of their root, which is in the file or on the site already.
+    After an interruption, the same call adds the missing problems. Origin, lineage and the fields
+    of the file's format are stored, so that an export gives the same records. Perturbed problems
+    get a place in the family of their root, which is in the file or on the site.
 
     Args:
-        dataset: its ids become those of the site.
-        as_: "judging" (people judge them), "valid" (they are part of the set), or "gold" (they
-            check attention, and are never part of the set; `EXPLANATION` says in `extra` why the
-            answer is right, `ATTENTION` that the sentence itself says what to choose).
-        embargo: keep all of them out of everything public; without it, those marked so.
-        on_progress: called with the number of problems that are done.
+        dataset: The problems; the site uses their ids.
+        as_: "judging" (people judge them), "valid" (they are part of the data), or "gold" (they
+            check judges' attention, and are never part of the data; in `extra`, `EXPLANATION` is
+            the reason for the answer, and `ATTENTION` marks a sentence that names its own answer).
+        embargo: Whether to put all of them under embargo, or only those that are marked so.
+        on_progress: A function that is called with the number of imported problems.
 
     Raises:
-        Unfit: an id can't be one of the site's, or is another problem's; a text is longer than a
-            form takes; an answer is withheld that is needed. Nothing of the file is added then.
+        UnfitError: An id is not valid, or belongs to another problem; a text is too long; a
+            necessary answer is missing. Nothing is imported.
     """
-    for _problem, error in refused(dataset, as_):
+    for _problem, error in find_unfit(dataset, as_):
         raise error
     covered = set() if embargo or as_ == "gold" else below_embargoes(dataset)
     added, done = 0, 0
@@ -117,10 +153,11 @@ def import_problems(
 
 
 def with_free_ids(dataset: Dataset, key: str) -> Dataset:
-    """Return the problems under new ids (`with_new_ids`), which no other file has on the site.
+    """Return the problems with new ids (`with_new_ids`) that no other file uses on the site.
 
-    A file whose ids belong to other problems, and which shares none with the site, is not the one
-    that came under its name before: it is numbered. One that shares some is a corrected one.
+    If these ids belong to other problems, and the site has none of the file's problems, another
+    file with this name was imported before, and this one gets a number. If the site has some of
+    them, it is a corrected version of the same file.
     """
     for number in count(1):
         renamed = with_new_ids(dataset, key, number)
@@ -136,15 +173,15 @@ def _shares_one(dataset: Dataset) -> bool:
 
 
 def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
-    """Return the problems under ids that reveal nothing, the same for the same data and key.
+    """Return the problems with ids that reveal nothing, the same for the same data and key.
 
-    Published ids may give the answer away (WinoGrande's do), and two data sets may use the same.
-    Roots and parents that are in the data set are renamed along.
+    Published ids may reveal the answer (WinoGrande's do), and two data sets may use the same ids.
+    Roots and parents in the data set get the same new ids.
 
     Args:
-        dataset: any.
-        key: who does not have it can't make the ids, nor go back from them.
-        number: number of the data set among those of its name, from 1.
+        dataset: The problems.
+        key: The secret without which nobody can compute the new ids or the old ones from them.
+        number: The number of the data set among those with its name, from 1.
     """
     file = dataset.name if number == 1 else f"{dataset.name}\0{number}"
 
@@ -177,74 +214,54 @@ def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
     )
 
 
-def refused(dataset: Dataset, as_: As) -> Iterator[tuple[Datum, Unfit]]:
-    """Yield each problem that can't come into the site, with the reason.
+def find_unfit(dataset: Dataset, as_: As) -> Iterator[tuple[Datum, UnfitError]]:
+    """Yield each problem that can't be imported, with the reason.
 
-    Args:
-        dataset: as `import_problems` takes it, which takes it only where this yields nothing.
-        as_: the same.
+    Arguments are those of `import_problems`, which refuses a data set with such a problem.
     """
     found = set()
-    for datum in dataset:
-        if (why := _unfit(datum, as_)) is not None:
+    reasons = ((datum, _why_unfit(datum, as_)) for datum in dataset)
+    for datum, why in chain(reasons, _taken(dataset)):
+        if why and datum.id not in found:
             found.add(datum.id)
-            yield datum, Unfit(why, datum.id)
-    for datum, why in _taken(dataset):
-        if datum.id not in found:
-            found.add(datum.id)
-            yield datum, Unfit(why, datum.id)
+            yield datum, UnfitError(why, datum.id)
 
 
 def count_known(dataset: Dataset) -> int:
-    """Return how many problems of a data set the site has, by their ids."""
+    """Return the number of problems that the site has, by their ids."""
     some = (Problem.objects.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
     return sum(rows.count() for rows in some)
 
 
-def holds_nul(datum: Datum) -> bool:
-    """Return whether any text of a problem holds NUL."""
+def contains_nul(datum: Datum) -> bool:
+    """Return whether any text of a problem contains NUL."""
     return "\\x00" in repr(datum) and "\\u0000" in json.dumps(problem_record(datum)).replace(
         "\\\\", ""
     )
 
 
-def _unfit(datum: Datum, as_: As) -> str | None:
-    """Return why a problem is none for a site; None if it is one."""
+def _why_unfit(datum: Datum, as_: As) -> str | None:
+    """Return why a problem can't be imported, or None."""
     for name in (datum.id, datum.twin_id or ""):
         if len(name) > LONGEST or "/" in name or not name.isprintable() or name != name.strip():
-            return (
-                f"the id {name[:100]!r} can't be part of a page's address (up to {LONGEST} "
-                "characters, no /); import with new ids"
-            )
-    if holds_nul(datum):
+            return _BAD_ID % {"id": repr(name[:100]), "most": LONGEST}
+    if contains_nul(datum):
         return NUL
+    of = repr(datum.id)
     if not datum.blank_is_plain or len(datum.options) > MOST_OPTIONS:
-        return (
-            f"the problem {datum.id!r} is a question, holds '_' beside its blank, or has more than "
-            f"{MOST_OPTIONS} options; a site holds sentences with one blank and 2 to "
-            f"{MOST_OPTIONS} options"
-        )
+        return _NO_SENTENCE % {"id": of, "most": MOST_OPTIONS}
     longest = max(map(len, (datum.sentence, *datum.options)))
     if longest > LONGEST_SENTENCE:
-        return (
-            f"the sentence or an option of {datum.id!r} has {longest:,} characters; a site's pages "
-            f"have room for {LONGEST_SENTENCE:,}"
-        )
+        return _TOO_LONG % {"id": of, "n": f"{longest:,}", "most": f"{LONGEST_SENTENCE:,}"}
     if datum.answer is None and as_ != "valid":
-        return (
-            f"the problem {datum.id!r} has no answer; problems "
-            f"{'to be judged' if as_ == 'judging' else 'that check attention'} need one"
-        )
+        return (_NO_ANSWER if as_ == "judging" else _NO_GOLD_ANSWER) % {"id": of}
     if as_ == "gold" and not str(datum.extra.get(EXPLANATION) or "").strip():
-        return (
-            f"the problem {datum.id!r} does not say why its answer is right; write it into "
-            f"extra as {EXPLANATION!r} (in CSV: the column of that name): judges will read it"
-        )
+        return _NO_EXPLANATION % {"id": of, "key": repr(EXPLANATION)}
     return None
 
 
 def _twin_ref(datum: Datum) -> str:
-    """Return the id of the twin; a single gets one that is nobody's."""
+    """Return the id of the twin; a single gets a new one."""
     if datum.twin_id is not None:
         return datum.twin_id
     return f"single-{blake2b(datum.id.encode(), digest_size=12).hexdigest()}"
@@ -258,30 +275,22 @@ def _twins_of(dataset: Dataset) -> dict[str, set[str]]:
 
 
 def _taken(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
-    """Yield each problem with an id, or a twin's, that the site has given to others, and why not.
+    """Yield each problem whose id, or twin's id, belongs to others on the site, with the reason.
 
-    Those of a data set that stand together by a twin's id are refused together.
+    All halves of such a twin are yielded.
     """
     twins = _twins_of(dataset)
     for refs in chunked(twins, CHUNK):
         rows = Problem.objects.filter(twin__ref__in=refs).values_list("twin__ref", "ref")
         for twin, ref in rows:
             if ref not in twins[twin]:
-                why = (
-                    f"the site has another twin {twin!r} already (its problem {ref!r} is not in "
-                    "the file); import with new ids or, where it has them, under another name"
-                )
+                why = _OTHER_TWIN % {"twin": repr(twin), "id": repr(ref)}
                 yield from ((dataset[dataset.row(name)], why) for name in sorted(twins[twin]))
     data = {datum.id: datum for datum in dataset}
     for refs in chunked(data, CHUNK):
         for row in Problem.objects.filter(ref__in=refs):
-            datum = data[row.ref]
-            if not _is_same(row, datum):
-                yield (
-                    datum,
-                    f"the site has another problem {row.ref!r} already; import with new ids or, "
-                    "where it has them, under another name",
-                )
+            if not _is_same(row, data[row.ref]):
+                yield data[row.ref], _OTHER_PROBLEM % {"id": repr(row.ref)}
 
 
 def _is_same(row: Problem, datum: Datum) -> bool:
@@ -289,9 +298,12 @@ def _is_same(row: Problem, datum: Datum) -> bool:
 
 
 def _add(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
-    """Add those of a chunk that are missing, in one transaction; return how many they were.
+    """Add the new problems of a chunk in one transaction; return their number.
 
-    The ids of `covered` are under embargo because of what stands above them.
+    Args:
+        data: The chunk.
+        as_: As in `import_problems`.
+        covered: The ids of problems that are under embargo because an ancestor is.
     """
     with writing():
         known = set(
@@ -346,10 +358,10 @@ def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
 
 
 def below_embargoes(data: Iterable[Datum]) -> set[str]:
-    """Return the ids of those of a file that stand below a problem under embargo.
+    """Return the ids of problems with an ancestor under embargo.
 
-    That problem is in the file, or on the site already. A file is read in many steps; what is
-    covered by the embargo in the end is not to be seen before.
+    The ancestor is in the file, or already on the site. A file is imported in many transactions, so
+    that these problems would otherwise be public until the last one.
     """
     below: dict[str, list[str]] = {}
     marked = set()
@@ -375,15 +387,15 @@ def _under_embargo(refs: Iterable[str]) -> Iterator[str]:
 
 
 def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
-    """Give each perturbed problem its place in its family; what has one keeps it.
+    """Give each perturbed problem a place in its family, if it has none.
 
-    The problems are on the site already. The lineages are those that the site holds, so a file
-    that tells another one changes nothing.
+    The problems are already on the site, and the site's lineages are used, even if the file has
+    others.
 
     Returns:
-        How many versions of the data have a place now, and how many have none, because their root,
-        or a parent on the way to it, is not on the site. These get theirs when the same data are
-        imported again after what was missing.
+        The number of perturbed problems with a place, and of those without one, because their root,
+        or an ancestor on the path to it, is not on the site. If the same data are imported again
+        after these, they get their places.
     """
     perturbed = {datum.id: datum.root for datum in data if datum.lineage}
     if not perturbed:
@@ -416,7 +428,10 @@ def _families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
 
 
 def _steps(family: Dataset) -> dict[str, int]:
-    """Return how many perturbations each version is away from its root, by id; lost ones not."""
+    """Return the number of perturbations between each version and its root, by id.
+
+    Versions without a path to their root are omitted.
+    """
     children: dict[str, list[Datum]] = {}
     for datum in family:
         if datum.lineage:

@@ -1,4 +1,4 @@
-"""Figures over all problems, cached if there are many problems or counting is slow."""
+"""Statistics over all problems, cached on large sites or if they are slow to compute."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from typing import Generic, Protocol, TypeVar
 from django.core.cache import cache
 
 A_SECOND = 1000
-"""Problems for each of which figures are kept a second longer: counting so many takes 1 to 20 ms,
-so that at most a fiftieth of a worker's time goes into it."""
+"""Number of problems per second of caching. Counting so many takes 1 to 20 ms, so that statistics
+take at most a fiftieth of a process's time."""
 
 LONGEST = 600
-"""Seconds that no figures are older than."""
+"""Maximum age of statistics in seconds."""
 
 
 class Counted(Protocol):
-    """Figures that tell over how many problems they were taken."""
+    """Statistics with the number of their problems."""
 
     @property
     def problems(self) -> int:
-        """How many."""
+        """Return the number of problems."""
         ...
 
 
@@ -34,20 +34,20 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class Kept(Generic[Value]):
-    """Something without a number of its own, and over how many problems it was found."""
+    """A value with the number of problems from which it was computed."""
 
     problems: int
     value: Value
 
 
 def cached(name: str, count: Callable[[], Figures]) -> Figures:
-    """Return what `count` gives, at most a second old for every `A_SECOND` problems, and `LONGEST`.
+    """Return cached statistics, at most a second old per `A_SECOND` problems, up to `LONGEST`.
 
-    On a site with fewer, figures are those of this moment.
+    On a site with fewer problems they are always current.
 
     Args:
-        name: name of the numbers, the same for every call.
-        count: takes them again.
+        name: The name of the statistics, the same for every call.
+        count: A function that computes them.
     """
     return cached_each(name, [0], lambda _: {0: count()})[0]
 
@@ -55,12 +55,12 @@ def cached(name: str, count: Callable[[], Figures]) -> Figures:
 def cached_each(
     name: str, keys: Sequence[int], count: Callable[[list[int]], dict[int, Figures]]
 ) -> dict[int, Figures]:
-    """Return the numbers of each of several, kept as by `cached` for their own number of problems.
+    """Return cached statistics by key, each cached according to its own number of problems.
 
     Args:
-        name: name of the numbers, the same for every call.
-        keys: of those whose figures are wanted.
-        count: takes those of some of them again, all at once.
+        name: The name of the statistics, the same for every call.
+        keys: The keys.
+        count: A function that computes the statistics of several keys at once.
     """
     names = {f"{name}.{key}": key for key in keys}
     found: dict[int, Figures] = {
@@ -75,21 +75,20 @@ def cached_each(
 
 
 QUICK = 0.03
-"""Seconds: what takes no longer is made for each look."""
+"""Seconds: a value that is computed within this time is never cached."""
 
 SHARE = 20
-"""What takes longer is good for so many times as long as it took: 5 % of one core at most."""
-
+"""Other values are cached for this many times their computing time: 5 % of one core at most."""
 
 FAULTY = 10
-"""Seconds until a value is made again that could not be made."""
+"""Seconds until a failed computation is repeated."""
 
 
 class Refreshed(Generic[Value]):
-    """A value that is made again when it is old; meanwhile, other threads read the old one.
+    """A value that is computed again when it is old; meanwhile, other threads read the old one.
 
     Args:
-        make: makes it, from the database.
+        make: A function that computes it from the database.
     """
 
     def __init__(self, make: Callable[[], Value]):
@@ -99,9 +98,9 @@ class Refreshed(Generic[Value]):
         self._due = 0.0
 
     def latest(self) -> Value:
-        """Return the value; the first one is waited for, however long it takes.
+        """Return the value; the first call waits until it is computed.
 
-        If a later one can't be made, the fault is logged, and the old one stays for `FAULTY`.
+        If a later computation fails, the error is logged, and the old value stays for `FAULTY`.
         """
         held = self._made
         if self._turn.acquire(blocking=not held):
@@ -123,6 +122,6 @@ class Refreshed(Generic[Value]):
         return held[0]
 
     def forget(self) -> None:
-        """Let the next look make it again."""
+        """Discard the value, so that the next call computes it."""
         with self._turn:
             self._made = []

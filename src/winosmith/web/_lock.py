@@ -1,10 +1,8 @@
-"""Write transactions, how long they wait for others, and many rows, some at a time.
+"""Write transactions with bounded waits, and rows in chunks.
 
-A write never waits so long that nobody is answered.
-
-SQLite lets one connection write at a time, in all processes; PostgreSQL locks tables and
-rows. A write that comes to no turn in time fails with `OperationalError`, and nothing was written;
-pages then say so with status 503 (`pages.failed`).
+SQLite allows one writing connection at a time among all processes; PostgreSQL locks tables and
+rows. A write that has to wait for too long fails with `OperationalError`, and writes nothing; pages
+then return status 503 (`pages.failed`).
 """
 
 from __future__ import annotations
@@ -26,30 +24,29 @@ from winosmith.locks import wait_for_lock
 Row = TypeVar("Row")
 
 PATIENCE = 5.0
-"""Seconds that a write waits for its turn."""
+"""Maximum seconds that a write waits for others."""
 
 LEAST = 0.1
-"""Seconds that it waits at least, and for which the write whose turn it is looks whether SQLite's
-file is free, before others look."""
+"""Minimum seconds of that wait, and the seconds for which a write polls SQLite's file before the
+next write may poll."""
 
 _WRITER = threading.Lock()
-"""Of the threads of one process: they share its lock files, so SQLite's writers wait here first."""
+"""Lock for the threads of one process, which share its lock files: SQLite's writers wait here
+first."""
 
 _THREAD = threading.local()
-"""Of each thread: `now`, whether it is inside a `writing()`; `late`, when its request gives up."""
+"""For each thread: `now`, whether it is inside `writing()`; `late`, when its request times out."""
 
 
 @contextmanager
 def writing() -> Iterator[None]:
-    """Run the block as one durable write transaction; every write of the site goes through here.
+    """Run the block as one durable write transaction; every write of the site uses this.
 
-    The commit is on the disk when the block is left without an error. Inside another `writing()`
-    it is part of that one: who continues there after an error undoes what the inner one wrote,
-    with `transaction.atomic()` around it.
+    After the block, the commit is on the disk. A nested `writing()` joins the outer transaction; to
+    continue after an error in it, put `transaction.atomic()` around it.
 
     Raises:
-        django.db.OperationalError: somebody else had the database locked for too long; nothing was
-            written.
+        django.db.OperationalError: The database was locked for too long; nothing was written.
 
     >>> # with writing():
     >>> #     slot.save()
@@ -68,10 +65,10 @@ def writing() -> Iterator[None]:
 
 @contextmanager
 def since(seconds: float) -> Iterator[None]:
-    """Let this thread's writes in the block wait no longer than a request may that came before.
+    """Limit the waits of this thread's writes to the rest of its request's `PATIENCE`.
 
     Args:
-        seconds: for how long it has waited already.
+        seconds: The seconds that the request has already waited.
     """
     before = getattr(_THREAD, "late", None)
     _THREAD.late = time.monotonic() + PATIENCE - seconds
@@ -82,7 +79,7 @@ def since(seconds: float) -> Iterator[None]:
 
 
 def bounded() -> None:
-    """Let no statement of this process wait for a lock longer than `PATIENCE`."""
+    """Limit the wait for a lock to `PATIENCE` for all statements of this process."""
     connection_created.connect(_bound, dispatch_uid=__name__)
 
 
@@ -91,14 +88,14 @@ def _bound(connection: Any, **_: Any) -> None:
 
 
 def wait_for_locks(connection: Any, seconds: float) -> None:
-    """Set for how long each statement of a connection waits for a lock."""
+    """Set the maximum seconds that each statement of a connection waits for a lock."""
     setting = "PRAGMA busy_timeout =" if connection.vendor == "sqlite" else "SET lock_timeout ="
     with connection.cursor() as cursor:
         cursor.execute(f"{setting} {max(1, round(1000 * seconds))}")
 
 
 def _begin(held: ExitStack) -> None:
-    """Begin a transaction in one's turn; what waited before, in its thread, waits the less here."""
+    """Begin a transaction; earlier waits of the thread's request shorten this one."""
     late = getattr(_THREAD, "late", None)
     until = time.monotonic() + PATIENCE if late is None else late
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
@@ -111,11 +108,11 @@ def _begin(held: ExitStack) -> None:
 
 
 def _take_turns(held: ExitStack, until: float) -> None:
-    """Begin a transaction of SQLite, one after the other.
+    """Begin a transaction of SQLite in the order of arrival.
 
-    SQLite's own waiting is looking again and again, and some starve; a lock file lets the kernel
-    wake the one that has waited longest. One that finds the database locked lets the next
-    one look after `LEAST`: so nobody waits for the patience of others on top of their own.
+    SQLite's own wait is polling, by which some writers starve. With a lock file, the kernel wakes
+    the longest-waiting writer. A writer that finds the database locked lets the next one poll after
+    `LEAST`, so that nobody waits for longer than their own `PATIENCE`.
     """
     if not _WRITER.acquire(timeout=max(LEAST, until - time.monotonic())):
         raise OperationalError("other writes took too long")
@@ -138,9 +135,9 @@ def _take_turns(held: ExitStack, until: float) -> None:
 
 
 def chunked(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
-    """Yield the rows in their order, `size` at a time; the last time what is left.
+    """Yield the rows in chunks of `size`; the last chunk may be shorter.
 
-    As `itertools.batched` does, which Python 3.11 does not have.
+    Python 3.12 has this as `itertools.batched`.
 
     >>> list(chunked("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]

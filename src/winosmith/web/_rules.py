@@ -1,8 +1,8 @@
-"""The settings of a site: one declaration, from which all that shows or checks them is made.
+"""The settings of a site, declared once.
 
-A field of `SiteRules` states its range, its default, its meaning and its label once. The form in
-the browser, the keys of `site.toml` with their errors, the first `site.toml`, the admins' log and
-the page of the reference come from it.
+A field of `SiteRules` has a range, a default, a meaning and a label. They determine the form in the
+browser, the keys of `site.toml` with their errors, the first `site.toml`, the admins' log, and the
+page of the reference.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BUILT_IN = (SolverRule("association", "association"), SolverRule("hunting", "hun
 on the texts that ship with winosmith. `models = []` in `site.toml` switches them off."""
 
 CHOSEN = "chosen.json"
-"""In the site's folder: the settings that admins chose in the browser."""
+"""File in the site's folder with the settings that admins changed in the browser."""
 
 MAIL_PASSWORD = "WINOSMITH_MAIL_PASSWORD"  # noqa: S105 - its name
 """The environment variable with the mail server's password, if no file has it."""
@@ -49,9 +49,9 @@ class Group:
     """Settings that are shown together.
 
     Attributes:
-        name: the anchor of the group on the page.
-        title: its heading.
-        lead: what the settings decide, in one sentence.
+        name: The anchor of the group on the page.
+        title: The heading.
+        lead: The purpose of the settings, in one sentence.
     """
 
     name: str
@@ -90,19 +90,19 @@ SERVER = Group(
     "Only site.toml sets these: they name files, addresses and programs, or change what people "
     "agreed to.",
 )
-"""The settings that no admin changes in the browser."""
+"""The group of settings that can't be changed in the browser."""
 
 
 def _setting(group: str, **about: Any) -> Any:
-    """Return what a setting has in addition to its type, default and meaning.
+    """Return the pydantic field of a setting, without its type, default and meaning.
 
-    The first sentence of its docstring is its label in the form, the rest a hint.
+    The first sentence of a setting's docstring is its label in the form; the rest is a hint.
 
     Args:
-        group: the name of its group.
-        about: `more` if the form shows it only behind "More"; `choices`, the label of each of its
-            words; `example`, a value for `site.toml` if there is no default; and its range, as
-            pydantic names it.
+        group: The name of its group.
+        about: `more` if the form shows it only behind "More"; `choices`, the label of each value;
+            `example`, a value for `site.toml` if there is no default; and pydantic's arguments for
+            its range.
     """
     shown = {name: about.pop(name, None) for name in ("more", "choices", "example")}
     return Field(json_schema_extra={"group": group, **shown}, **about)
@@ -116,7 +116,7 @@ _REVIEW = {
 }
 
 LONGEST = 1000
-"""Characters of a name, an address, or a word."""
+"""Maximum number of characters of a name, an address, or a word."""
 
 MOST_WORDS = 10_000
 """Words that send a sentence to the moderators."""
@@ -184,10 +184,10 @@ class Mail:
     """Encryption of the connection; "none" for a server on the same machine."""
 
     def password(self, folder: Path) -> str:
-        """Return the password; "" if nobody logs in.
+        """Return the password; "" without a log-in.
 
         Raises:
-            InputError: the file can't be read.
+            InputError: The file can't be read.
         """
         if not self.password_file:
             return os.environ.get(MAIL_PASSWORD, "")
@@ -322,7 +322,7 @@ class SiteRules:
         """Return the settings of a TOML file; without a file, the defaults.
 
         Raises:
-            RecipeError: the file is not TOML, has an unknown key, or a value out of its range.
+            RecipeError: The file is not TOML, or has an unknown key or an invalid value.
         """
         table = read_settings(path)
         try:
@@ -333,14 +333,14 @@ class SiteRules:
             raise RecipeError(f"{path}: {error}") from None
 
     def with_chosen(self: Rules, folder: Path, fixed: Collection[str]) -> Rules:
-        """Return these settings with those that admins chose in the browser since.
+        """Return these settings with the current ones from the browser.
 
         Args:
-            folder: the site's.
-            fixed: the settings of `site.toml`, which nothing else changes.
+            folder: The site's folder.
+            fixed: The names of the settings in `site.toml`, which take precedence.
 
         Raises:
-            RecipeError: what was chosen does not fit the rest.
+            RecipeError: The settings from the browser don't fit the others.
         """
         chosen = read_chosen(folder, type(self))
         keys = choosable(type(self))
@@ -351,7 +351,7 @@ class SiteRules:
             return replace(self, **values)
         except RecipeError as error:
             raise RecipeError(
-                f"{folder / CHOSEN}: {error}; correct it, or site.toml, which goes before it"
+                f"{folder / CHOSEN}: {error}; correct it, or site.toml, which takes precedence"
             ) from None
 
 
@@ -378,15 +378,15 @@ def settings_of(group: Group, kind: type = SiteRules) -> dict[str, dict[str, Any
 
 
 def choosable(kind: type = SiteRules) -> dict[str, dict[str, Any]]:
-    """Return the settings that admins may change in the browser, by their names.
+    """Return the settings that admins may change in the browser, by name.
 
-    None names a file, an address or a program, or changes what people agreed to.
+    None of them names a file, an address or a program, or changes what people agreed to.
     """
     return {name: key for group in GROUPS for name, key in settings_of(group, kind).items()}
 
 
 def label_and_hint(key: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the label of a setting, and the rest of its meaning, each in one line."""
+    """Return the label and the hint of a setting, each in one line."""
     label, _stop, rest = meaning(key).partition(". ")
     return label.removesuffix("."), rest
 
@@ -402,10 +402,10 @@ def texts() -> Iterator[str]:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Return the keys and values of `site.toml`; none without the file.
+    """Return the keys and values of `site.toml`; {} without the file.
 
     Raises:
-        RecipeError: it is not TOML.
+        RecipeError: The file is not TOML.
     """
     try:
         return tomllib.loads(path.read_text("utf-8"))
@@ -416,10 +416,10 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 
 def read_chosen(folder: Path, kind: type = SiteRules) -> dict[str, Any]:
-    """Return the settings that admins chose in the browser, by their names.
+    """Return the settings that admins changed in the browser, by name.
 
     Raises:
-        RecipeError: the file can't be read, or has other contents.
+        RecipeError: The file can't be read, or has other contents.
     """
     path = folder / CHOSEN
     try:
@@ -431,7 +431,7 @@ def read_chosen(folder: Path, kind: type = SiteRules) -> dict[str, Any]:
     except OSError as error:
         raise RecipeError(f"{path}: {error.strerror}; let the server read it") from error
     if not isinstance(found, dict) or not found.keys() <= choosable(kind).keys():
-        raise RecipeError(f"{path} has other contents than settings of the browser; remove it")
+        raise RecipeError(f"{path} contains other keys than settings of the browser; remove it")
     return found
 
 

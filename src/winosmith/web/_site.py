@@ -1,4 +1,4 @@
-"""A site: its folder and the files in it, its key, its database."""
+"""A site: its folder with its files, its key, and its database."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from winosmith.errors import InputError, require
 from winosmith.web._rules import CHOSEN, SiteRules, read_settings
 
 FOLDER, DATABASE, ADDRESS = "WINOSMITH_SITE", "WINOSMITH_DATABASE", "WINOSMITH_PUBLIC_URL"
-"""How a site travels to worker processes: by the environment, as Django's settings expect."""
+"""Environment variables by which processes find their site, for Django's settings."""
 
 LEAST_KEY = 50
-"""Characters; Django warns of anything shorter."""
+"""Minimum number of characters of the key; Django warns about shorter ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """Where a site's data are.
+    """The database of a site.
 
     Attributes:
-        url: url of a PostgreSQL server; None for the file in the site's folder.
-        path: the SQLite file, absolute; also set, and unused, with PostgreSQL.
+        url: The URL of a PostgreSQL database; None for the SQLite file in the site's folder.
+        path: The absolute path of the SQLite file; unused with PostgreSQL.
     """
 
     url: str | None
@@ -40,7 +40,7 @@ class Database:
 
     @property
     def shown(self) -> str:
-        """Where the data are, as a person may read it: an absolute path, or an address."""
+        """The place of the data without a password: an absolute path, or an address."""
         if self.url is None:
             return str(self.path)
         parts = urlsplit(self.url)
@@ -53,13 +53,12 @@ class Site:
     """One site on this machine.
 
     Attributes:
-        folder: absolute.
-        secret: the key that signs sessions and makes pseudonyms; 50 random characters or more.
-        rules: the settings of `site.toml`, and what admins chose in the browser.
-        fixed: the names of those that `site.toml` sets.
-        database: where the data are.
-        public_url: the address under which people reach it ("https://twins.example.org"); None
-            on loopback.
+        folder: The absolute path of the folder.
+        secret: The key for sessions and pseudonyms; at least 50 random characters.
+        rules: The settings of `site.toml`, and those that admins changed in the browser.
+        fixed: The names of the settings in `site.toml`.
+        database: The database.
+        public_url: The address of the site ("https://twins.example.org"); None on loopback.
     """
 
     folder: Path
@@ -73,12 +72,12 @@ class Site:
     def open(
         cls, folder: str | Path, *, database: str | None = None, public_url: str | None = None
     ) -> Site:
-        """Return the site of a folder, made when it is not there; the key is generated once.
+        """Return the site of a folder; create the folder and the key if they are missing.
 
         Raises:
-            InputError: the folder can't be used, the key is readable by others or missing next to
-                a database, or an address is none.
-            RecipeError: `site.toml`, or what was chosen in the browser, can't be used.
+            InputError: The folder can't be used, the key is readable by others or missing next to
+                a database, or an address is not valid.
+            RecipeError: `site.toml`, or the settings from the browser, are not valid.
         """
         place = Path(folder).resolve()
         if place.exists() and not place.is_dir():
@@ -103,10 +102,10 @@ class Site:
 
     @classmethod
     def from_environment(cls) -> Site:
-        """Return the site that this process serves.
+        """Return the site that the environment of this process names.
 
         Raises:
-            InputError: the process was started without one.
+            InputError: The environment names no site.
         """
         folder = os.environ.get(FOLDER)
         if not folder:
@@ -118,7 +117,7 @@ class Site:
         )
 
     def environment(self) -> dict[str, str]:
-        """Return what tells a worker process which site it serves."""
+        """Return the environment variables by which a process finds this site."""
         return {
             FOLDER: str(self.folder),
             DATABASE: self.database.url or "",
@@ -127,11 +126,11 @@ class Site:
         }
 
     def activate(self) -> None:
-        """Set Django up for this site, once a process; nothing is read or written yet.
+        """Set up Django for this site, once per process, without reading or writing its data.
 
         Raises:
-            MissingExtraError: the extra `web` (or `postgres`) is not installed.
-            InputError: this process serves another site already.
+            MissingExtraError: The extra `web` (or `postgres`) is not installed.
+            InputError: This process already serves another site.
         """
         django = require("django", "web")
         if self.database.url:
@@ -139,29 +138,29 @@ class Site:
         from django.conf import settings
 
         if settings.configured and str(self.folder) != str(settings.SITE.folder):
-            raise InputError(f"this process serves {settings.SITE.folder} already")
+            raise InputError(f"this process already serves {settings.SITE.folder}")
         os.environ.update(self.environment())
         django.setup()
 
     def may_listen_on(self, host: str) -> None:
-        """Refuse an address that others reach without a public https address.
+        """Reject a host that others can reach if the site has no public https address.
 
         Raises:
-            InputError: the host is not on loopback and there is no `public_url`.
+            InputError: The host is not on loopback, and there is no `public_url`.
         """
         if not _is_loopback(host) and self.public_url is None:
             raise InputError(
-                f"{host} can be reached from other machines; tell under which address people "
-                "come, with `public_url='https://…'`, and put a reverse proxy with a certificate "
-                "in front (docs/how-to/serve.md)"
+                f"{host} can be reached from other machines; give the site's public address as "
+                "`public_url='https://…'`, and put a reverse proxy with a certificate in front of "
+                "it (docs/how-to/serve.md)"
             )
 
 
 def _secret(path: Path, database: Database) -> str:
-    """Return the site's key; a new site gets one, for its owner's eyes alone.
+    """Return the site's key; create one for a new site, readable only by its owner.
 
-    A missing key of a site is never replaced. Whether the key is that of a PostgreSQL database is
-    known once that is open (`hosting.prepare`).
+    A missing key of an existing site is never replaced. `hosting.prepare` checks whether the key
+    belongs to a PostgreSQL database.
     """
     if not path.exists():
         if database.url is None and database.path.exists() and not path.exists():
@@ -173,15 +172,15 @@ def _secret(path: Path, database: Database) -> str:
             )
         _generate(path)
     if os.name == "posix" and path.stat().st_mode & 0o077:
-        raise InputError(f"{path} can be read by others than its owner; run: chmod 600 {path}")
+        raise InputError(f"{path} is readable by other users; run: chmod 600 {path}")
     key = path.read_text("ascii").strip()
     if len(key) < LEAST_KEY:
-        raise InputError(f"{path} holds no key; restore it from the backup")
+        raise InputError(f"{path} contains no key; restore it from the backup")
     return key
 
 
 def _generate(path: Path) -> None:
-    """Write a new key aside and link it into place: whole or not at all, and never over another."""
+    """Write a new key to a temporary file, and link it into place atomically, if there is none."""
     aside = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(secrets.token_urlsafe(48) + "\n")
@@ -190,7 +189,7 @@ def _generate(path: Path) -> None:
     try:
         os.link(aside, path)
     except FileExistsError:
-        pass  # another process was quicker: its key is the site's
+        pass  # another process was faster; the site uses its key
     finally:
         aside.unlink()
 
@@ -200,7 +199,7 @@ def _checked_url(url: str) -> str:
     local = parts.scheme == "http" and _is_loopback(parts.hostname or "")
     path = parts.path.strip("/") if parts.hostname else ""
     if path or not parts.hostname or not (parts.scheme == "https" or local):
-        why = f", for a site can't be served under a path ({parts.path})" if path else ""
+        why = f", because a site can't be served under a path ({parts.path})" if path else ""
         raise InputError(
             f"the public address {url!r} can't be used{why}; give one like "
             "`public_url='https://twins.example.org'`"
@@ -218,22 +217,22 @@ def _is_loopback(host: str) -> bool:
 
 
 RECIPES = "recipes"
-"""In the site's folder: what its admins put there."""
+"""Folder in the site's folder for recipes of the admins."""
 
 ROUNDS = "rounds"
-"""In the site's folder: what the rounds keep there, a folder each."""
+"""Folder in the site's folder for files of rounds, with a folder for each."""
 
 DONE = Path("results", "round.json")
-"""Written when all else of a round is there."""
+"""The last file that a round writes."""
 
 BACKUPS = "backups"
-"""In the site's folder: those that admins asked for in the browser."""
+"""Folder in the site's folder for backups that admins requested in the browser."""
 
 ERASURES = "erased.jsonl"
-"""In the site's folder: the log of erasures, which outlives the database that it is about."""
+"""File in the site's folder with the log of erasures, which outlives the database."""
 
 RECIPE_NAME = re.compile(r"[\w-]{1,60}")
-"""Of a recipe's file, before ".toml"."""
+"""The name of a recipe's file, without ".toml"."""
 
 _NAME = re.compile(
     rf"{re.escape(CHOSEN)}|{re.escape(ERASURES)}|{RECIPES}/{RECIPE_NAME.pattern}\.toml|{ROUNDS}(/\w[\w.-]{{0,99}}){{2,9}}"
@@ -241,17 +240,17 @@ _NAME = re.compile(
 
 
 def is_site_file(name: str) -> bool:
-    """Return whether a name is one that `site_files` may yield: it leads nowhere else."""
+    """Return whether `site_files` may yield a name; such a name stays inside the folder."""
     return _NAME.fullmatch(name) is not None
 
 
 def site_files(folder: Path) -> Iterator[str]:
-    """Yield what was chosen on a site, its log of erasures, recipes, and files of finished rounds.
+    """Yield the settings of admins, the log of erasures, recipes, and files of finished rounds.
 
-    A round that is under way is omitted: it continues from its beginning wherever it is restored.
+    An unfinished round is omitted: on the restored site, it starts again from the beginning.
 
     Args:
-        folder: the site's.
+        folder: The site's folder.
 
     Yields:
         Names relative to the folder, with "/".

@@ -1,7 +1,8 @@
-"""The processes that answer requests: waitress, unchanged, in each of them on one listening socket.
+"""The server's processes: each runs waitress, unchanged, and all share one listening socket.
 
-Waitress reads each request completely before a thread gets it, and stores an answer until its
-reader has taken it. A client that sends or reads a byte a second holds a connection and no thread.
+Waitress reads each request completely before it passes it to a thread, and stores a response until
+its reader has received it. So a client that sends or reads a byte per second occupies a connection,
+but no thread.
 """
 
 from __future__ import annotations
@@ -25,36 +26,36 @@ if TYPE_CHECKING:
     from winosmith.web.jobs import Child
 
 THREADS = 16
-"""Threads of one process that answer."""
+"""Number of threads of one process that answer requests."""
 
 CONNECTIONS = 2000
-"""Connections of one process; the next one waits in the kernel until one of them ends."""
+"""Maximum number of connections of one process; further ones wait in the kernel."""
 
 IDLE = 150
-"""Seconds for which a connection without traffic is kept. Proxies keep theirs for less time
-(Caddy 120); otherwise they would submit a form on a connection that closes at that moment."""
+"""Seconds after which an idle connection is closed. It must be longer than the timeout of proxies
+(Caddy 120), which would otherwise submit a form on a connection that closes at that moment."""
 
 FILES = 16_384
-"""Files that a process asks to have open at most: a connection may hold three."""
+"""Maximum number of open files that a process requests; a connection may need three."""
 
 IN_MEMORY = 1 << 16
-"""Bytes of a request or an answer that are held in memory; the rest is in a temporary file."""
+"""Bytes of a request or response in memory; the rest is in a temporary file."""
 
 HEADERS = 1 << 15
-"""Bytes of a request's headers."""
+"""Maximum bytes of a request's headers."""
 
 GRACE = 28.0
-"""Seconds in which requests are answered after SIGTERM."""
+"""Seconds that unfinished requests get after SIGTERM."""
 
 ORPHANED = 5.0
-"""The same after the parent process was killed: the next one waits for the folder's lock."""
+"""The same after the parent process was killed, because its successor waits for the lock."""
 
 LOOK = 0.2
-"""Seconds between two looks whether a process has ended."""
+"""Seconds between two checks whether a process has ended."""
 
 
 def allow_connections() -> int:
-    """Raise the number of open files of this process and its children; return the connections."""
+    """Raise the limit of open files; return the number of connections that it allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -66,11 +67,11 @@ def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = (
     """Run a forked process for each target until SIGTERM or Ctrl-C; return whether it was Ctrl-C.
 
     A process that ends is replaced. At the end all of them receive SIGTERM, and SIGKILL after
-    `GRACE` and two seconds. Ctrl-C, which a terminal sends to all processes, is ignored by them.
+    `GRACE` and two more seconds. They ignore Ctrl-C, which a terminal sends to all processes.
 
     Args:
-        targets: are called in the processes; SIGTERM ends them unless they handle it.
-        others: processes that are no forks; they are started, and again if they end.
+        targets: The functions that the processes call; SIGTERM ends them unless they handle it.
+        others: Processes that are not forks; they are started, and restarted when they end.
     """
     received: list[int] = []
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -91,7 +92,7 @@ def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = (
     while not received:
         try:
             for child in others:
-                child.look_after()
+                child.restart_if_ended()
             for place, process in enumerate(processes):
                 if not process.is_alive():
                     processes[place] = start(targets[place])
@@ -110,12 +111,12 @@ def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = (
 
 
 def answer(door: socket.socket, connections: int, prepare: Callable[[], object]) -> None:
-    """Answer requests until SIGTERM comes or the parent process has ended.
+    """Answer requests until SIGTERM arrives or the parent process ends.
 
     Args:
-        door: the listening socket.
-        connections: that this process keeps at most.
-        prepare: called in this process first.
+        door: The listening socket.
+        connections: The maximum number of connections of this process.
+        prepare: A function that this process calls first.
     """
     from django.conf import settings
 
@@ -140,7 +141,7 @@ def answer(door: socket.socket, connections: int, prepare: Callable[[], object])
     )
 
     def finish(grace: float = GRACE) -> None:
-        """End this process when nothing is being received, answered or sent, or after `grace`."""
+        """End this process when all requests are answered, or after `grace` seconds."""
         until = time.monotonic() + grace
         while time.monotonic() < until and any(map(_is_busy, [*server.active_channels.values()])):
             time.sleep(0.01)
@@ -148,9 +149,9 @@ def answer(door: socket.socket, connections: int, prepare: Callable[[], object])
         os._exit(0)
 
     def close_unread() -> None:
-        """Close connections whose client has taken nothing of an answer for `IDLE` seconds.
+        """Close connections whose client has received no part of a response for `IDLE` seconds.
 
-        waitress closes only those without a request, and a thread would wait for the others.
+        waitress only closes connections without a request; a thread would wait for the others.
         """
         while True:
             time.sleep(IDLE / 10)

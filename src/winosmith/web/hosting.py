@@ -1,8 +1,8 @@
-"""What the commands do with a site: make it ready, serve it, save it, fill it, write it out.
+"""Functions of the commands: prepare a site, serve it, back it up, restore, import and export.
 
-Before a site is served there must be tables, static files, settings, texts and an admin. The server
-consists of forked processes that share one loaded application (`_worker`). A folder has one server,
-by a lock that the kernel releases however the server ends.
+A served site needs tables, static files, settings, texts and an admin. The server consists of
+forked processes that share one loaded application (`_worker`). A folder has at most one server, by
+a lock that the kernel releases when the server ends.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ from winosmith.web._site import Site
 
 if TYPE_CHECKING:
     from winosmith.web._export import Exported, export
-    from winosmith.web._import import Imported, Unfit, import_problems, with_new_ids
+    from winosmith.web._import import Imported, UnfitError, import_problems, with_new_ids
 else:
 
     def __getattr__(name: str) -> Any:
-        """Hand on what reads and writes tables: it can be loaded once Django is set up."""
+        """Return a function whose module can only be loaded after Django's setup."""
         if name in ("Exported", "export"):
             return getattr(import_module("winosmith.web._export"), name)
-        if name in ("Imported", "Unfit", "import_problems", "with_new_ids"):
+        if name in ("Imported", "UnfitError", "import_problems", "with_new_ids"):
             return getattr(import_module("winosmith.web._import"), name)
         raise AttributeError(f"{__name__} has no {name!r}")
 
@@ -48,7 +48,7 @@ __all__ = [
     "Contents",
     "Exported",
     "Imported",
-    "Unfit",
+    "UnfitError",
     "address_known",
     "address_of",
     "backup",
@@ -67,22 +67,22 @@ __all__ = [
 ]
 
 GATHERED = "gathered.txt"
-"""In the folder of static files: a digest of what they were gathered from."""
+"""File in the folder of static files with a digest of their sources."""
 
 MIGRATING = 0x77696E6F
-"""The PostgreSQL advisory lock under which one server at a time changes tables ("wino")."""
+"""The PostgreSQL advisory lock for changes of tables, by one server at a time ("wino")."""
 
 
 def prepare(site: Site) -> None:
-    """Make a site ready to be served; what is ready already costs next to nothing.
+    """Prepare a site for serving; repeated calls take almost no time.
 
-    The tables are made, or brought to this version with their rows; the static files are
-    gathered once a version; `site.toml` is written at the first start, all of it commented.
+    Tables are created, or migrated to this version; static files are collected once per version;
+    `site.toml` is written at the first start, with every setting commented out.
 
     Raises:
-        InputError: the database can't be reached, is from a newer version of winosmith, or belongs
-            to another key than the folder's.
-        MissingExtraError: the extra `web` (or `postgres`) is not installed.
+        InputError: The database can't be reached, is from a newer version of winosmith, or belongs
+            to another key.
+        MissingExtraError: The extra `web` (or `postgres`) is not installed.
     """
     write_settings(site.folder)
     site.activate()
@@ -93,34 +93,34 @@ def prepare(site: Site) -> None:
 
 
 def opened(site: Site) -> Site:
-    """Set Django up for a command next to a server that may be running, and return the site.
+    """Set up Django for a command, while a server may be running; return the site.
 
     Raises:
-        InputError: the folder holds no site, the database can't be reached, its tables are not
-            those of this version, or it belongs to another key.
+        InputError: The folder contains no site, the database can't be reached or belongs to another
+            key, or its tables are of another version.
     """
     site.activate()
     if site.database.url is None and not site.database.path.exists():
         raise InputError(
-            f"{site.folder} holds no site yet ({site.database.path.name} is missing); start it "
+            f"{site.folder} contains no site yet ({site.database.path.name} is missing); start it "
             f"once with: winosmith serve {site.folder}"
         )
     with _reached(site):
         if _missing():
             raise InputError(
-                f"the tables of {site.database.shown} are those of an older version; start "
-                f"`winosmith serve {site.folder}` once, which brings them forward"
+                f"the tables of {site.database.shown} are of an older version; start "
+                f"`winosmith serve {site.folder}` once to migrate them"
             )
         _check_key(site)
     return site
 
 
 def _check_key(site: Site, *, first: bool = False) -> None:
-    """Refuse a key that is not the one with which the database was begun.
+    """Reject a key with which the database was not created.
 
     Args:
-        site: whose key and database these are.
-        first: a database without a key's digest takes that of this one.
+        site: The site.
+        first: Whether to store the digest of the key in a database without one.
     """
     from winosmith.web._lock import writing
     from winosmith.web.people.models import SiteKey, keyed_digest
@@ -132,14 +132,14 @@ def _check_key(site: Site, *, first: bool = False) -> None:
             found, _new = rows.get_or_create(pk=1, defaults={"digest": digest})
     if found is not None and found.digest != digest:
         raise InputError(
-            f"{site.folder / 'secret'} is not the key of {site.database.shown}: with another key "
-            "every pseudonym changes; put back the file of the folder that served this database, "
-            "or the one in its backup (tar -xOf BACKUP secret)"
+            f"{site.folder / 'secret'} is not the key of {site.database.shown}; another key would "
+            "change every pseudonym. Restore the file of the folder that served this database, or "
+            "the one in its backup (tar -xOf BACKUP secret)"
         )
 
 
 def write_settings(folder: Path) -> None:
-    """Write a `site.toml` with every setting commented out, unless there is one."""
+    """Write a `site.toml` with every setting commented out, if there is none."""
     path = folder / "site.toml"
     if not path.exists():
         with atomic_write(path) as file:
@@ -165,10 +165,10 @@ def _reached(site: Site) -> Iterator[None]:
 
 
 def _missing() -> bool:
-    """Return whether tables must be changed first.
+    """Return whether migrations are missing.
 
     Raises:
-        InputError: they are from a newer version.
+        InputError: The tables are from a newer version.
     """
     from django.apps import apps
     from django.db import connection
@@ -198,15 +198,16 @@ def _migrate() -> None:
             _make_tables()
         if _missing():
             call_command("migrate", interactive=False, verbosity=0)
-        else:  # areas look after the first texts, the search index, as `migrate` lets them
+        else:  # as after `migrate`, areas check their first texts and the search index
             emit_post_migrate_signal(verbosity=0, interactive=False, db="default")
     connection.close()
 
 
 def _make_tables() -> None:
-    """Make a new site's tables as they are now, and note every migration as done, all or nothing.
+    """Create the tables of a new site, and mark every migration as done, in one transaction.
 
-    The migrations would come to the same tables, change by change, in ten times as long.
+    Migrations would create the same tables in four times the time, and a kill between a migration
+    and its mark would leave a database that no later start can migrate.
     """
     from django.apps import apps
     from django.db import connection
@@ -246,7 +247,7 @@ def _gather() -> None:
     fingerprint = _fingerprint()
     if mark.exists() and mark.read_text("ascii").strip() == fingerprint:
         return
-    # Redoc is ninja's other page, which this site doesn't show: 5 MB that nobody asks for.
+    # Redoc is ninja's other page, 5 MB that this site does not use.
     ignored = ["redoc.*"]
     call_command(
         "collectstatic",
@@ -271,10 +272,9 @@ def _fingerprint() -> str:
 
 
 def first_admin_path(minutes: int) -> str | None:
-    """Return the path of a new link for the first admin; None when there is an admin.
+    """Return the path of a new link for the first admin; None if there is an admin.
 
-    Earlier links from a terminal that would make an admin stop working: only the newest start of
-    the server lets somebody in.
+    Earlier such links from a terminal stop working.
     """
     from django.utils import timezone
 
@@ -293,37 +293,37 @@ def first_admin_path(minutes: int) -> str | None:
 LOCK = "server.lock"
 
 CLAIM_PATIENCE = 10.0
-"""Seconds; the workers of a killed server notice within about one, and let go."""
+"""Seconds to wait for the lock; the processes of a killed server end within about one."""
 
 LEFT_FREE = 10
-"""Connections of a PostgreSQL server that stay free for `winosmith admin` and its own admin, beside
-one for each model of the site."""
+"""Number of a PostgreSQL server's connections left for `winosmith admin` and its administrator, in
+addition to one for each model of the site."""
 
 CONNECTIONS = 20
-"""Connections to PostgreSQL that one worker may have: one for each thread that answers, a few for
-what it does in the background."""
+"""Maximum number of PostgreSQL connections of one server process: one per thread that answers
+requests, and a few for background work."""
 
 
 def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
-    """Take the folder for this process and its workers, until the last of them has ended.
+    """Lock the folder for this process and its children, until the last of them has ended.
 
     Args:
-        folder: the site's.
-        patience: seconds to wait for a server that is about to end.
+        folder: The site's folder.
+        patience: The seconds to wait for a server that is about to end.
 
     Returns:
-        The lock; it is never closed on purpose.
+        The lock, which is never closed explicitly.
 
     Raises:
-        InputError: another server has the folder; its process id is named.
+        InputError: Another server has the folder; the message contains its process id.
     """
     until = time.monotonic() + patience
     while (lock := FileLock.take(folder / LOCK)) is None:
         holder = _server(folder).get("process")
-        # A server that is there stays; one that was killed leaves workers that are about to go.
+        # The processes of a killed server end soon; a living server keeps the lock.
         if _lives(holder) or time.monotonic() > until:
             raise InputError(
-                f"{folder} is served already, by process {holder or 'unknown'}; use that server, "
+                f"{folder} is already served by process {holder or 'unknown'}; use that server, "
                 f"or stop it first{f' (kill {holder})' if holder else ''}"
             )
         time.sleep(0.1)
@@ -332,12 +332,12 @@ def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
 
 
 def tell_address(lock: FileLock, address: str) -> None:
-    """Write under which address people come, for `address_known`; `lock` is what `claim` took."""
+    """Store the site's address in the lock of `claim`, for `address_known`."""
     lock.write({"process": os.getpid(), "address": address})
 
 
 def address_known(folder: Path) -> str | None:
-    """Return under which address people come to a site, or came last; None if nobody knows."""
+    """Return the current or last address of a site; None if unknown."""
     return _server(folder).get("address")
 
 
@@ -359,11 +359,11 @@ def _lives(process: int | None) -> bool:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that is bound to an address; port 0 takes a free one.
+    """Return a listening socket; port 0 chooses a free port.
 
     Raises:
-        InputError: the address is none of this machine's.
-        OutputError: the port is taken, or may not be used.
+        InputError: The machine has no such address.
+        OutputError: The port is in use, or not permitted.
     """
     host = host.strip("[]")
     try:
@@ -389,26 +389,26 @@ def _why_not(error: OSError, host: str, port: int) -> str:
     import errno
 
     hints = {
-        errno.EADDRINUSE: "something listens there already; stop it, or choose another `port=`",
-        errno.EACCES: "ports below 1024 are for root; choose another `port=`, behind a proxy",
+        errno.EADDRINUSE: "the port is in use; stop that program, or choose another `port=`",
+        errno.EACCES: "only root may use ports below 1024; choose another `port=`, behind a proxy",
         errno.EADDRNOTAVAIL: "this machine has no such address; choose another `host=`",
     }
     return f"{host}:{port}: {hints.get(error.errno or 0, error.strerror)}"
 
 
 def address_of(door: socket.socket) -> str:
-    """Return the address under which a socket is reached, as a browser takes it."""
+    """Return the address of a socket for a browser."""
     host, port = door.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def workers_for(asked: int | None) -> int:
-    """Return the number of workers: the given number, or one per core.
+    """Return the number of server processes: the requested number, or one per core.
 
-    Without a number there are fewer if the database has too few connections for all threads.
+    By default there are fewer if the database has too few connections for all threads.
 
     Raises:
-        InputError: a PostgreSQL server takes fewer connections than are needed.
+        InputError: A PostgreSQL server allows too few connections.
     """
     from django.conf import settings
     from django.db import connection
@@ -435,18 +435,18 @@ def workers_for(asked: int | None) -> int:
 
 
 def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> None:
-    """Serve the site until a signal comes: SIGTERM ends it, Ctrl-C raises `Interrupted`.
+    """Serve the site until a signal arrives: SIGTERM ends it, Ctrl-C raises `Interrupted`.
 
-    Requests that are being answered are answered first. Django is set up already.
+    Current requests are finished first. Django must already be set up.
 
     Args:
-        site: the site.
-        door: the listening socket, from `listen`.
-        workers: number of processes that answer.
-        work: whether to run a worker, too.
+        site: The site.
+        door: The listening socket, from `listen`.
+        workers: The number of processes that answer requests.
+        work: Whether to run a worker, too.
 
     Raises:
-        Interrupted: after Ctrl-C; nothing is lost.
+        Interrupted: After Ctrl-C; nothing is lost.
     """
     require("waitress", "web")
     from django.db import connections
@@ -457,7 +457,7 @@ def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> 
 
     set_current_models(site.rules.models)
     load_all()
-    gc.freeze()  # what all workers share stays shared
+    gc.freeze()  # shared memory stays shared
     connections.close_all()  # a worker must not inherit a connection
     jobs = [worker(site)] if work else []
     answer = partial(_worker.answer, door, _worker.allow_connections(), _lock.bounded)
@@ -465,7 +465,7 @@ def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> 
     _into_one_file(site)
     if interrupted:
         raise Interrupted(
-            "Whatever was acknowledged is on the disk; "
+            "All acknowledged writes are on the disk; "
             f"start again with: winosmith serve {site.folder}"
         )
 
@@ -479,10 +479,9 @@ def _into_one_file(site: Site) -> None:
 
 
 def load_all() -> None:
-    """Load what all workers share: views, templates, and what the association meter learns with.
+    """Load the code that all processes share: views, templates, and the association meter's data.
 
-    The API is loaded if somebody has a token for it: a site whose API nobody uses does not pay the
-    third of a second that it takes.
+    The API, which takes a third of a second, is only loaded if somebody has a token.
     """
     from django.db import connection
     from django.urls import get_resolver
@@ -492,7 +491,7 @@ def load_all() -> None:
     from winosmith.web import wsgi  # noqa: F401 - loaded for all
     from winosmith.web.api.models import Token
 
-    get_resolver().reverse_dict  # noqa: B018 - every view is loaded to know its address
+    get_resolver().reverse_dict  # noqa: B018 - this loads every view
     practice.read_handwritten()
     _load_templates()
     if Token.objects.exists():

@@ -1,11 +1,11 @@
-"""Jobs: work that no request waits for, one row each, done by one process, `winosmith work`.
+"""Jobs: work that no request waits for, one row each, run by one process, `winosmith work`.
 
-The row is written in the transaction that asks for the work, so that neither exists without the
-other, in backups too. One worker at a time has the site's lock, and it takes up every job that is
-not finished, also one during which the last worker was killed: each job can run twice without
-harm. A job during which the worker ended three times has failed: it may have filled the memory.
+The row is written in the transaction that requests the work, so that neither exists without the
+other, in backups too. One worker at a time has the site's lock. It claims every unfinished job,
+even if the last worker was killed during it, so each job can run twice without harm. A job during
+which the worker ended three times has failed: it may have filled the memory.
 
-Each lane does its jobs one after the other, in a thread: a mail never waits for an import.
+Each lane runs its jobs one after the other, in a thread, so that a mail never waits for an import.
 """
 
 from __future__ import annotations
@@ -43,66 +43,67 @@ if TYPE_CHECKING:
 
 
 def new_mark() -> str:
-    """Return the address of a new job, 32 hexadecimal digits."""
+    """Return the mark of a new job, 32 hexadecimal digits."""
     return secrets.token_hex(16)
 
 
 class Job(models.Model):
-    """One thing that an admin or a moderator asked for, or that the site does by itself.
+    """A job that an admin, a moderator or the site itself requested.
 
-    The rows of people are never deleted: they are the log of the admins' pages.
+    Rows of people are never deleted: they are the log of the admins' pages. A *duty* is a job that
+    the site repeats; its row stays.
 
     Attributes:
-        mark: its address; the kind, if the site does it again and again.
-        actor: the person who asked for it; None for the site itself.
-        decided: the person who confirmed, discarded, stopped or retried it.
-        kind: what is done.
-        asked: what was asked for, by the form's names; never a secret.
-        state: how far it is.
-        tries: how often a worker began it since its last end.
-        done, total: number of problems; 0 if none are counted.
-        came: the result.
-        error: why it failed, for admins; of a duty, why its last run failed.
-        at: when it was asked for; of a duty, when it is due.
-        ended: when it, or its last run, ended.
+        mark: The job's part of its page's address; the kind for a duty.
+        actor: The person who requested it; None for the site itself.
+        decided: The person who confirmed, discarded, stopped or retried it.
+        kind: The kind of work.
+        asked: The request, by the form's field names; never a secret.
+        state: The state.
+        tries: The number of times that a worker has started it since its last end.
+        done, total: The numbers of finished and of all problems; 0 if they are not counted.
+        came: The result.
+        error: The reason why it, or a duty's last run, failed; for admins.
+        at: The time of the request; for a duty, the time when it is due.
+        ended: The time when it, or its last run, ended.
     """
 
     class Kind(models.TextChoices):
-        """What is done."""
+        """Kinds of jobs."""
 
         SETTINGS = "settings", gettext_lazy("settings")
         IMPORT = "import", gettext_lazy("import")
         TEST = "test", gettext_lazy("opening of a human test")
-        TEST_CLOSE = "test-close", gettext_lazy("human test closed")
+        TEST_CLOSE = "test-close", gettext_lazy("results of a closed human test")
         TEST_PUBLISH = "test-publish", gettext_lazy("publishing of a human test")
-        STUDY = "study", gettext_lazy("study made")
+        STUDY = "study", gettext_lazy("new study")
         STUDY_LINK = "study-link", gettext_lazy("new link of a study")
-        STUDY_CLOSE = "study-close", gettext_lazy("study closed")
+        STUDY_CLOSE = "study-close", gettext_lazy("closing of a study")
         STUDY_PLACES = "study-places", gettext_lazy("places of a study")
         STUDY_LIST = "study-list", gettext_lazy("list of people for a study")
         STUDY_PAID = "study-paid", gettext_lazy("market’s decisions on a study")
         BACKUP = "backup", gettext_lazy("backup")
         MAIL = "mail", gettext_lazy("mail")
-        NEWS = "news", gettext_lazy("mails of news")
-        PUBLISH = "publish", gettext_lazy("publishing of problems that waited long enough")
+        NEWS = "news", gettext_lazy("mails about news")
+        PUBLISH = "publish", gettext_lazy("publishing of problems that have waited long enough")
         ORIGINS = "origins", gettext_lazy("deletion of judges’ network digests")
-        TIDY = "tidy", gettext_lazy("deletion of what is too old")
-        LEARN = "learn", gettext_lazy("learning of word associations")
+        TIDY = "tidy", gettext_lazy("deletion of old data")
+        LEARN = "learn", gettext_lazy("training of the word-association meter")
         MEASURE = "measure", gettext_lazy("measurement of families")
         ROUND = "round", gettext_lazy("round")
         BATCH = "batch", gettext_lazy("action on many problems")
         VOTES = "votes", gettext_lazy("change of a judge’s votes")
 
     class State(models.TextChoices):
-        """How far it is."""
+        """States of jobs."""
 
-        READING = "reading", gettext_lazy("is being read")
+        READING = "reading", gettext_lazy("reading the file")
         SHOWN = "shown", gettext_lazy("to be confirmed")
-        WAITING = "waiting", gettext_lazy("waiting to start")
-        RUNNING = "running", gettext_lazy("runs")
+        WAITING = "waiting", gettext_lazy("waiting")
+        RUNNING = "running", gettext_lazy("running")
         DONE = "done", gettext_lazy("done")
         FAILED = "failed", gettext_lazy("failed")
-        DROPPED = "dropped", gettext_lazy("dropped")
+        DROPPED = "dropped", gettext_lazy("discarded")
         STOPPED = "stopped", gettext_lazy("stopped")
 
     mark = models.CharField(max_length=32, unique=True, default=new_mark)
@@ -138,70 +139,71 @@ class Job(models.Model):
 
     @property
     def busy(self) -> bool:
-        """Whether the worker is at it, or is to come."""
+        """Whether the job is running or waits for the worker."""
         return self.state in BUSY
 
     @property
     def stoppable(self) -> bool:
-        """Whether it can be stopped now."""
+        """Whether the job can be stopped now."""
         by_a_person = self.state in BEFORE and self.actor_id is not None
         return by_a_person or (self.busy and self.kind in IN_PARTS)
 
     @property
     def retryable(self) -> bool:
-        """Whether it can run again: it has failed or was stopped, and what it needs still exists.
+        """Whether the job can run again after it failed or was stopped.
 
-        The address of a mail is deleted, as is the file of a stopped import.
+        Its input must still exist: the address of a mail is deleted, as is the file of a stopped
+        import.
         """
         is_stopped = self.state == State.STOPPED and self.kind in CONTINUABLE
         return is_stopped or (self.state == State.FAILED and self.kind != MAIL)
 
     @property
     def file(self) -> Path:
-        """Where its file is, or was."""
+        """Return the path of the job's file, which may no longer exist."""
         return Path(settings.SITE.folder, UPLOADS, self.mark)
 
     def confirm(self, person: Any) -> None:
-        """Let a job that was shown be carried out, as an admin decided.
+        """Confirm a previewed job, so that the worker runs it.
 
         Raises:
-            InputError: it was confirmed or discarded already.
+            InputError: The job was already confirmed or discarded.
         """
         self._decide(Q(state=State.SHOWN), ALREADY, State.WAITING, decided=person)
 
     def drop(self, person: Any = None) -> None:
-        """Give up a job that waits to be confirmed, as an admin or the time decided.
+        """Discard a previewed job; without a person, because nobody confirmed it in time.
 
         Raises:
-            InputError: it was confirmed or discarded already.
+            InputError: The job was already confirmed or discarded.
         """
         self._decide(Q(state=State.SHOWN), ALREADY, State.DROPPED, decided=person)
 
     def stop(self, person: Any) -> None:
-        """Stop what is read, waits to begin, or is done in parts; the parts that are done stay.
+        """Stop a job that is reading, waiting, or running in parts; finished parts stay.
 
         Raises:
-            InputError: it can't be stopped, or ended already.
+            InputError: The job can't be stopped, or has already ended.
         """
         by_a_person = Q(state__in=BEFORE, actor__isnull=False)
         now = by_a_person | Q(state__in=BUSY, kind__in=IN_PARTS)
-        late = gettext_noop("This can’t be stopped any more.")
+        late = gettext_noop("This can no longer be stopped.")
         with writing():
             self._decide(now, late, State.STOPPED, decided=person)
             if self.kind in stops:
                 stops[self.kind](self)
 
     def retry(self, person: Any) -> None:
-        """Let a job that failed or was stopped run again; what is finished is not done twice.
+        """Run a failed or stopped job again, without repeating its finished parts.
 
         Raises:
-            InputError: it is not `retryable`.
+            InputError: The job is not `retryable`.
         """
-        unread = self.kind in looks and self.decided_id is None
+        unread = self.kind in previews and self.decided_id is None
         state = State.WAITING
         if unread:
             state = State.READING
-        elif self.kind in IN_PARTS or self.error == ENDED:  # it may have done a part
+        elif self.kind in IN_PARTS or self.error == ENDED:  # some parts may be finished
             state = State.RUNNING
         columns = {} if unread else {"decided": person}
         ended = Q(state=State.FAILED) & ~Q(kind=MAIL) | Q(state=State.STOPPED, kind__in=CONTINUABLE)
@@ -209,7 +211,7 @@ class Job(models.Model):
         self._decide(ended, why, state, tries=0, error="", **columns)
 
     def _decide(self, now: Q, otherwise: str, state: Any, **columns: Any) -> None:
-        """Change the row if it is still as it must be, in one transaction."""
+        """Change the row in one transaction, or raise an error if it does not match `now`."""
         is_over = state in (State.DROPPED, State.STOPPED)
         ended = timezone.now() if is_over else None
         with writing():
@@ -229,7 +231,7 @@ State = Job.State
 ) = Job.Kind.values  # fmt: skip
 
 OF_MODERATORS = (BATCH, VOTES)
-"""Kinds that a moderator asks for, stops and lets continue."""
+"""Kinds that moderators request, stop and continue."""
 
 CONTINUABLE = (ROUND, *OF_MODERATORS)
 """Kinds that can continue after a stop; the file of an import is deleted."""
@@ -238,65 +240,70 @@ IN_PARTS = (IMPORT, *CONTINUABLE)
 """Kinds that can be stopped while they run."""
 
 BEFORE = (State.READING, State.WAITING)
-"""States in which nothing was changed yet, and the worker is to come."""
+"""States in which the job has not changed anything yet, and waits for the worker."""
 
 BUSY = (*BEFORE, State.RUNNING)
 
 BEGUN = (State.READING, State.RUNNING)
-"""States in which the worker may be at it."""
+"""States in which the worker may be running the job."""
 
 UPLOADS = "uploads"
-"""In the site's folder: files that are to be confirmed, or carried out; no backup has them."""
+"""Folder in the site's folder for files of unfinished jobs; backups omit it."""
 
-ALREADY = gettext_noop("This was confirmed or dropped already; open the page again.")
-FAULT = gettext_noop("It failed by a fault of the program; the site’s log says more.")
+ALREADY = gettext_noop("This was already confirmed or discarded; open the page again.")
+FAULT = gettext_noop("The program failed; the site’s log contains the error.")
 ENDED = gettext_noop(
-    "The worker ended during this, three times; perhaps it takes more memory than there is."
+    "The worker ended three times during this job; it may need more memory than the server has."
 )
 
 Progress = Callable[[int], object]
-"""Called with the number of problems or votes that are done, perhaps in the transaction that does
-them; raises Stopped if somebody has stopped the job."""
+"""A function called with the number of finished problems or votes, perhaps in the transaction that
+finishes them. It raises Stopped if somebody has stopped the job."""
 
 works: dict[str, Callable[[Job, Progress], dict[str, Any] | None]] = {}
-"""By the kind: each carries a job out and returns its result; called again, it continues."""
+"""By kind: a function that runs a job and returns its result; another call continues the job."""
 
 Reading = Callable[[float], object]
-"""Called with the fraction of a file that is read, 0–1."""
+"""A function called with the fraction, 0–1, of a file that has been read."""
 
-looks: dict[str, Callable[[Job, Reading], None]] = {}
-"""By the kind: each reads the file of a job, and writes into the row what would come of it."""
+previews: dict[str, Callable[[Job, Reading], None]] = {}
+"""By kind: a function that reads the file of a job, and stores a preview in the row."""
 
 HOUR, DAY = 3600.0, 24 * 3600.0
 
 lost: dict[str, Callable[[Job], object]] = {}
-"""By the kind: each is called if a job failed because the worker ended during it."""
+"""By kind: a function called if a job failed because the worker ended during it."""
 
 stops: dict[str, Callable[[Job], object]] = {}
-"""By the kind: each is called in the transaction that stops a job."""
+"""By kind: a function called in the transaction that stops a job."""
 
 duties: dict[str, float] = {}
-"""By the kind: seconds between two runs of what the site does again and again by itself."""
+"""By kind: the seconds between two runs of a duty."""
 
-_APART = ((MAIL,), (NEWS, PUBLISH, ORIGINS, TIDY), (ROUND,), OF_MODERATORS)
+_APART = (
+    (MAIL,),
+    (NEWS, PUBLISH, ORIGINS, TIDY),
+    (ROUND,),
+    (*OF_MODERATORS, TEST_CLOSE),
+)
 
 LANES = (*_APART, tuple(sorted(set(Job.Kind.values).difference(*_APART))))
-"""Kinds that wait for each other."""
+"""Kinds of jobs that wait for each other; a moderator's action never waits for an import."""
 
 watchers: list[Callable[[], object]] = []
-"""What the worker does in threads of their own, next to the jobs, as long as it lives."""
+"""Functions that the worker runs in separate threads, next to the jobs, until it ends."""
 
 
 class NotNowError(Exception):
-    """A job, by its key, can't be done now: the database or the mail server is not available."""
+    """A job, given by its key, can't run now: the database or the mail server is unavailable."""
 
 
-class Stopped(Exception):  # noqa: N818 - it tells of a wish, not of a fault
-    """Somebody stopped a job while the worker was at it."""
+class Stopped(Exception):  # noqa: N818 - a request, not an error
+    """Somebody stopped a job while it was running."""
 
 
 def note(actor: Any, kind: str, asked: dict[str, Any], **columns: Any) -> Job:
-    """Write down what a person does or asks for, in the transaction that does it."""
+    """Create a job, or a log entry of a finished action, in the caller's transaction."""
     state = columns.pop("state", State.DONE)
     ended = timezone.now() if state == State.DONE else None
     return Job.objects.create(
@@ -305,31 +312,37 @@ def note(actor: Any, kind: str, asked: dict[str, Any], **columns: Any) -> Job:
 
 
 def later(kind: str, **asked: Any) -> None:
-    """Ask for something that the site does once by itself; it forgets it afterwards."""
+    """Queue a job of the site itself."""
     with writing():
         Job.objects.create(kind=kind, asked=asked, state=State.WAITING)
 
 
 def add_duty(kind: str, seconds: float, work: Callable[[], object]) -> None:
-    """Let the worker do something when it starts, and again and again, as an area is set up."""
+    """Register a duty: a function that the worker calls at its start, and then repeatedly.
 
-    def carry_out(_job: Job, _progress: Progress) -> None:
+    Args:
+        kind: The kind of the job.
+        seconds: The seconds between two calls.
+        work: The function.
+    """
+
+    def run(_job: Job, _progress: Progress) -> None:
         work()
 
-    duties[kind], works[kind] = seconds, carry_out
+    duties[kind], works[kind] = seconds, run
 
 
 def run_next(kinds: Iterable[str], put_off: Mapping[int, float] = MappingProxyType({})) -> bool:
-    """Read or carry out the oldest job of some kinds that is due; return whether there was one.
+    """Run the oldest due job of some kinds, or read its file; return whether there was one.
 
     Args:
-        kinds: the kinds.
-        put_off: until when jobs wait, by their keys and the clock `time.monotonic`. If one of them
-            is begun again, this is not another try.
+        kinds: The kinds.
+        put_off: For postponed jobs, by key, the time of `time.monotonic` until which they wait.
+            Their next run does not count as another try.
 
     Raises:
-        NotNowError: the database or the mail server didn't answer, or was busy; another job may be
-            possible.
+        NotNowError: The database or the mail server did not answer, or was busy; other jobs may
+            still run.
     """
     waits = [key for key, until in put_off.items() if until > time.monotonic()]
     due = Job.objects.filter(state__in=BUSY, kind__in=kinds, at__lte=timezone.now())
@@ -348,15 +361,15 @@ def _run(job: Job, tries: int) -> None:
     try:
         if job.state == State.READING:
             _write(job, tries=tries)
-            looks[job.kind](job, _reading(job))
+            previews[job.kind](job, _reading_reporter(job))
             return _write(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
         _write(job, state=State.RUNNING, tries=tries)
-        came = works[job.kind](job, lambda done: _tell(job, done))
+        came = works[job.kind](job, lambda done: _store_progress(job, done))
     except (Stopped, OperationalError, NotNowError):
         raise  # the worker tries again
     except WinosmithError as error:
         _end(job, State.FAILED, error=str(error))
-        if job.state == State.READING:  # otherwise the file stays for a day, for a retry
+        if job.state == State.READING:  # otherwise the file is kept for a day, for a retry
             _forget_file(job)
     except Exception:
         logging.getLogger(__name__).exception("%s of %s failed", job.kind, job.at)
@@ -367,7 +380,7 @@ def _run(job: Job, tries: int) -> None:
 
 
 def _end(job: Job, state: Any, **columns: Any) -> None:
-    """Write how a job ended; a duty is due again. Of a mail, no address stays."""
+    """Store how a job ended; schedule a duty again, and delete the address of a mail."""
     if job.kind == MAIL:
         if state == State.DONE:
             with writing():
@@ -385,26 +398,26 @@ def _forget_file(job: Job) -> None:
         job.file.unlink(missing_ok=True)
 
 
-NOTED = 1.0
-"""Seconds between two notes of how far a file is read."""
+REPORT_SECONDS = 1.0
+"""Seconds between two reports of the progress of reading."""
 
 
-def _reading(job: Job) -> Reading:
-    """Return what writes down how much of a file is read; it raises Stopped as `_write` does."""
-    told = time.monotonic()
+def _reading_reporter(job: Job) -> Reading:
+    """Return a function that stores the progress of reading; it raises Stopped like `_write`."""
+    last = time.monotonic()
 
-    def tell(share: float) -> None:
-        nonlocal told
-        if time.monotonic() >= told + NOTED:
-            told = time.monotonic()
-            with suppress(OperationalError):  # a note that can't be written now is omitted
+    def report(share: float) -> None:
+        nonlocal last
+        if time.monotonic() >= last + REPORT_SECONDS:
+            last = time.monotonic()
+            with suppress(OperationalError):  # the next report may be possible
                 _write(job, came={"read": int(100 * share)})
 
-    return tell
+    return report
 
 
-def _tell(job: Job, done: int) -> None:
-    """Write down how far a job is, also if it is to go no further.
+def _store_progress(job: Job, done: int) -> None:
+    """Store the progress of a job, even if it was stopped.
 
     Raises:
         Stopped: somebody has stopped it.
@@ -418,7 +431,7 @@ def _tell(job: Job, done: int) -> None:
 
 
 def _write(job: Job, **columns: Any) -> None:
-    """Change the row of a job that the worker is at.
+    """Change the row of a running job.
 
     Raises:
         Stopped: somebody has stopped it.
@@ -429,27 +442,27 @@ def _write(job: Job, **columns: Any) -> None:
 
 
 LOCK = "worker.lock"
-"""In the site's folder: held by the worker, with its process id."""
+"""Lock file in the site's folder: the worker holds it, and writes its process id into it."""
 
 ONE_WORKER = 0x776F726B
 """The PostgreSQL advisory lock of the worker ("work"): servers may have folders of their own."""
 
 EVERY, AWAY, PUT_OFF = 0.5, 5.0, 30.0
-"""Seconds between two looks for a job, after a failed look, and after a job that can't be done."""
+"""Seconds between two polls for a job, after a failed poll, and after a job that can't run now."""
 
 ROUND_LOCK, ROUND_KEY = "rounds.lock", ONE_WORKER + 1
-"""The same two for the process that runs a round: the worker, or a command without one."""
+"""The same locks for the process that runs a round: the worker, or a command if there is none."""
 
 MOST_TRIES = 3
 
 SERVER = "WINOSMITH_SERVER"
-"""In the environment: the process id of the server with which the worker ends."""
+"""Environment variable with the process id of the server; the worker ends with that process."""
 
 
 def work() -> None:
-    """Do the site's jobs until a signal comes, or until the server that started this is gone.
+    """Run the site's jobs until a signal arrives, or until the server that started this ends.
 
-    The process ends with code 1 if it has lost the database.
+    The exit code is 1 if the connection to the database was lost.
     """
     ended = threading.Event()
     server = int(os.environ.get(SERVER, "0"))
@@ -460,12 +473,12 @@ def work() -> None:
     signal.signal(signal.SIGTERM, end)
     signal.signal(signal.SIGINT, signal.SIG_IGN if server else end)  # Ctrl-C is for the server
 
-    def goes_on() -> bool:
+    def continues() -> bool:
         return not ended.wait(EVERY) and server in (0, os.getppid())
 
     _lock.bounded()
     while (_lock_of_worker := _locked(LOCK, ONE_WORKER, {"process": os.getpid()})) is None:
-        if not goes_on():
+        if not continues():
             return
     take_over()
     for kinds in LANES:
@@ -473,24 +486,24 @@ def work() -> None:
     for watch in watchers:
         threading.Thread(target=watch, name="watcher", daemon=True).start()
     try:
-        while goes_on():
+        while continues():
             with connection.cursor() as cursor:
                 cursor.execute("SELECT 1")
-    except DatabaseError:  # on PostgreSQL, the lock is gone with the connection
+    except DatabaseError:  # on PostgreSQL, the lock ends with the connection
         logging.getLogger(__name__).exception("the worker ends: it has lost the database")
-        os._exit(1)  # threads must not go on beside the next worker
-    with suppress(OperationalError), writing():  # it was no job's fault that this worker ended
+        os._exit(1)  # threads must not run next to those of the next worker
+    with suppress(OperationalError), writing():  # no job made this worker end
         Job.objects.filter(state__in=BEGUN, tries__gt=0).update(tries=F("tries") - 1)
-    os._exit(0)  # what the lanes are at is done again
+    os._exit(0)  # unfinished jobs run again
 
 
 def _locked(name: str, key: int, note: object = None) -> ExitStack | None:
-    """Take the lock of the folder and that of the database; None while another process has one.
+    """Take the locks of the folder and the database; None if another process has one of them.
 
     Args:
-        name: name of the file in the site's folder.
-        key: key of the PostgreSQL advisory lock.
-        note: what the file says while it is held.
+        name: The name of the lock file in the site's folder.
+        key: The key of the PostgreSQL advisory lock.
+        note: The content of the file while it is locked.
     """
     file = FileLock.take(settings.SITE.folder / name)
     if file is None:
@@ -522,12 +535,12 @@ def worker_process(folder: Path) -> int | None:
 
 
 def worker_is_gone() -> bool:
-    """Return whether no worker is at work."""
+    """Return whether no worker is running."""
     return not _is_held(LOCK, ONE_WORKER)
 
 
 def rounds_are_idle() -> bool:
-    """Return whether neither a worker nor a command can be at a round."""
+    """Return whether neither a worker nor a command can be running a round."""
     return worker_is_gone() and not _is_held(ROUND_LOCK, ROUND_KEY)
 
 
@@ -541,9 +554,9 @@ def _is_held(name: str, key: int) -> bool:
 
 
 def wait_for(job: Job) -> None:
-    """Wait until the worker has ended a round; do it in this process if the site has no worker.
+    """Wait until a job has ended; run it in this process if the site has no worker.
 
-    A worker that starts in the meantime does all other jobs.
+    A worker that starts in the meantime runs no round, but all other jobs.
     """
     put_off: dict[int, float] = {}
     while Job.objects.get(pk=job.pk).busy:
@@ -562,9 +575,9 @@ def wait_for(job: Job) -> None:
 
 
 def take_over(kinds: Iterable[str] = Job.Kind.values) -> None:
-    """Take up the jobs of some kinds that another worker left, and add the duties that are new.
+    """Claim the unfinished jobs of another worker, by kind, and add new duties.
 
-    Those during which a worker ended `MOST_TRIES` times have failed; a duty is due later.
+    Jobs during which a worker ended `MOST_TRIES` times fail; such a duty is scheduled again.
     """
     left = Job.objects.filter(state__in=BEGUN, kind__in=kinds, tries__gte=MOST_TRIES)
     for job in left:
@@ -573,7 +586,7 @@ def take_over(kinds: Iterable[str] = Job.Kind.values) -> None:
             lost[job.kind](job) if job.kind in lost else None
     now = timezone.now()
     with writing():
-        for kind, seconds in duties.items():  # a clock that was wrong delays no duty
+        for kind, seconds in duties.items():  # a wrong clock may have scheduled it years ahead
             last = now + timedelta(seconds=seconds)
             Job.objects.filter(mark=kind, at__gt=last).update(at=last)
         new = [Job(mark=kind, kind=kind, state=State.WAITING) for kind in duties]
@@ -581,8 +594,8 @@ def take_over(kinds: Iterable[str] = Job.Kind.values) -> None:
 
 
 def _lane(kinds: Iterable[str]) -> None:
-    """Do the jobs of some kinds, one after the other, until the process ends."""
-    if ROUND in kinds:  # which takes hours: this thread gives way to pages and models
+    """Run the jobs of some kinds, one after the other, until the process ends."""
+    if ROUND in kinds:  # a round takes hours: pages and models have priority
         with suppress(OSError):  # the process has a lower priority already
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
     put_off: dict[int, float] = {}
@@ -596,31 +609,31 @@ def _lane(kinds: Iterable[str]) -> None:
                 with lock:
                     more = run_next(kinds, put_off)
             else:
-                more = False  # `wait_for` is at one
+                more = False  # a command runs one: see `wait_for`
             if more:
                 continue
         except NotNowError as error:
-            logging.getLogger(__name__).exception("a job is put off")
+            logging.getLogger(__name__).exception("a job is postponed")
             put_off[error.args[0]] = time.monotonic() + PUT_OFF
             connection.close()
         except Exception:
-            logging.getLogger(__name__).exception("jobs can't be done now")
+            logging.getLogger(__name__).exception("jobs can't run now")
             connection.close()
             wait = AWAY
         time.sleep(wait)
 
 
 class Child:
-    """A Python process that is started, and again when it ends: seldom if it ends at once.
+    """A Python process that is restarted when it ends, with growing waits if it fails at once.
 
     Args:
-        arguments: arguments of Python.
-        environment: next to that of this process, which the child finds there by its id.
+        arguments: The arguments of Python.
+        environment: Environment variables in addition to those of this process, and its id.
     """
 
     LONGEST, SOUND, GRACE = 60.0, 20.0, 10.0
-    """Seconds: the longest wait before a restart; after which a process counts as sound; that it
-    has to end."""
+    """Seconds: the maximum wait before a restart; the run time after which a process counts as
+    healthy; the time that it gets to end."""
 
     def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
         self.arguments, self.environment = arguments, environment
@@ -628,8 +641,8 @@ class Child:
         self.started = self.due = 0.0
         self.failures = 0
 
-    def look_after(self) -> None:
-        """Start the process if there is none; called about once a second, or more often."""
+    def restart_if_ended(self) -> None:
+        """Start the process if it is not running; call this about once a second or more often."""
         now = time.monotonic()
         if self.process is not None:
             code = self.process.poll()
@@ -652,10 +665,10 @@ class Child:
         )
 
     def ended(self, code: int) -> None:
-        """Do what is to be done after the process has ended; there is nothing."""
+        """React to the end of the process; subclasses may override this."""
 
     def stop(self) -> None:
-        """End the process; what it was at is done again by the next one."""
+        """End the process; the next one runs its unfinished jobs again."""
         if self.process is not None:
             self.process.terminate()
             try:
@@ -665,5 +678,5 @@ class Child:
 
 
 def worker(site: Site) -> Child:
-    """Return the worker of a site as a process, for the server to look after."""
+    """Return the worker of a site as a process that the server starts and restarts."""
     return Child(["-m", "winosmith", "work", str(site.folder)], site.environment())

@@ -1,4 +1,4 @@
-"""What all pages share: what they know of the site, rules, language, figures, headers, faults."""
+"""The common parts of all pages: site context, language, numbers, headers, and error pages."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ from django.views.i18n import set_language
 
 from winosmith import __version__, report
 from winosmith.errors import RecipeError
+from winosmith.outputs import guard_cell
 from winosmith.web._rules import CHOSEN
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
-    """Return what the templates that all pages share need."""
+    """Return the context that every template needs."""
     return {
         "rules": settings.RULES,
         "winosmith_version": __version__,
@@ -56,21 +57,21 @@ def _area(request: HttpRequest) -> str:
 
 
 LONGEST = 1000
-"""Characters of an address that somebody is led back to; a longer one leads to the first page."""
+"""Maximum length of an address to return to; a longer one is replaced by the home page."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def choose_language(request: HttpRequest) -> HttpResponse:
-    """Offer the languages, or take a choice and lead back to where it was made.
+    """Show the languages, or store a choice and return to the previous page.
 
-    An empty choice takes the former one back: the browser's own wish counts again.
+    An empty choice deletes the stored one, so that the browser's language applies again.
     """
     if request.method != "POST":
         return _page(request, request.GET.get("next", ""))
     wanted, back = request.POST.get("language"), request.POST.get("next", "")
     if wanted != "" and wanted not in dict(settings.LANGUAGES):
         return _page(request, back, _("Choose one of these languages."), 422)
-    answer = redirect(_way_back(request, back))
+    answer = redirect(_return_address(request, back))
     if wanted:
         answer.cookies = set_language(request).cookies
     else:
@@ -84,41 +85,41 @@ def _page(request: HttpRequest, back: str, error: str = "", status: int = 200) -
     context = {
         "languages": settings.LANGUAGES,
         "chosen": request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
-        "back": _way_back(request, back),
+        "back": _return_address(request, back),
         "error": error,
     }
     return render(request, "language.html", context, status=status)
 
 
-def _way_back(request: HttpRequest, asked: str) -> str:
-    here = url_has_allowed_host_and_scheme(
+def _return_address(request: HttpRequest, asked: str) -> str:
+    is_here = url_has_allowed_host_and_scheme(
         asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return asked if here and len(asked) <= LONGEST else resolve_url("read:home")
+    return asked if is_here and len(asked) <= LONGEST else resolve_url("read:home")
 
 
 def fixed(value: float, digits: int) -> str:
-    """Return a number with so many decimals, rounded as in every report."""
+    """Return a number with some decimals, rounded as in reports."""
     return number_format(report.fixed(value, f".{digits}f"), use_l10n=True)
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Return a share (0–1) in percent, with its sign."""
+    """Return a fraction (0–1) in percent, with the percent sign."""
     return f"{fixed(100 * share, digits)} %"
 
 
 def whole_percent(share: float) -> int:
-    """Return a share (0–1) in whole percents, for a bar and the figure next to it."""
+    """Return a fraction (0–1) in whole percent, for a bar and its label."""
     return int(report.fixed(100 * share, ".0f"))
 
 
 def is_number(text: str, digits: int = 18) -> bool:
-    """Return whether somebody typed a whole number, of no more than so many digits from 0 to 9."""
+    """Return whether a text is a whole number of at most `digits` ASCII digits."""
     return text.isascii() and text.isdigit() and len(text) <= digits
 
 
 def beside(page: Page) -> dict[str, str]:
-    """Return the queries of the newer and the older page next to one; "" if there is none."""
+    """Return the queries of the next newer and older pages; "" if there is none."""
     return {
         "newer": f"page={page.number - 1}" if page.has_previous() else "",
         "older": f"page={page.number + 1}" if page.has_next() else "",
@@ -126,15 +127,15 @@ def beside(page: Page) -> dict[str, str]:
 
 
 def newest(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]:
-    """Return the first of rows that go back in time, and what begins the page after them.
+    """Return a page of rows, newest first, and the start of the next page.
 
     Args:
-        rows: the greatest key first.
-        before: the key before which they begin; all of them, if it is no number.
-        size: how many rows a page has.
+        rows: The rows, greatest key first.
+        before: The key that all rows of the page precede; ignored if it is not a number.
+        size: The number of rows on a page.
 
     Returns:
-        The rows, and `before` of the next page; "" where this is the last one.
+        The rows, and `before` of the next page; "" on the last page.
     """
     if is_number(before):
         rows = rows.filter(pk__lt=int(before))
@@ -143,20 +144,19 @@ def newest(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]
 
 
 BOM = "\ufeff"
-"""The first character of a table: by it Excel reads UTF-8, and shows umlauts as they are."""
+"""The first character of a CSV file, from which Excel recognises UTF-8."""
 
 
 def csv_file(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpResponse:
-    """Return a response that streams rows as a table of that name.
-
-    The caller passes every text of people through `outputs.guard_cell`.
-    """
+    """Return a response that streams rows as a CSV file; no text is a formula in a spreadsheet."""
 
     def lines() -> Iterator[str]:
         yield BOM
         for row in rows:
             written = io.StringIO()
-            csv.writer(written).writerow(row)
+            csv.writer(written).writerow(
+                guard_cell(cell) if isinstance(cell, str) else cell for cell in row
+            )
             yield written.getvalue()
 
     return attached(StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8"), name)
@@ -165,7 +165,7 @@ def csv_file(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpRespon
 def waiting_page(
     request: HttpRequest, part: str, context: dict[str, Any], busy: bool
 ) -> HttpResponse:
-    """Answer a page that waits: with its part of the progress, or that it is to be read again."""
+    """Return the progress part for a waiting page, or make the page reload if nothing is busy."""
     if not busy:
         return HttpResponse(status=204, headers={"HX-Refresh": "true"})
     return render(request, part, context)
@@ -175,7 +175,7 @@ Sent = TypeVar("Sent", bound=HttpResponseBase)
 
 
 def attached(response: Sent, name: str) -> Sent:
-    """Let a browser store what is sent as a file of that name, and return it."""
+    """Mark a response as a file to download, and return it."""
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
@@ -184,58 +184,82 @@ register = template.Library()
 
 
 def retold(text: str, phrases: Iterable[str]) -> str:
-    """Return a text in the reader's language that was made of one of some phrases in English.
+    """Return the translation of an English text that was formatted from one of some phrases.
 
-    So are the toolkit's messages, which speaks English alone, and what the site has stored.
+    The toolkit's messages are only in English, as are texts that the site has stored.
 
     Args:
-        text: such as "2 of 3 judges"; one that was made of none of them stays as it is.
-        phrases: such as "%(n)s of %(of)s judges", each marked for translation where it is.
+        text: The text, such as "2 of 3 judges"; returned unchanged if no phrase matches.
+        phrases: The phrases, such as "%(n)s of %(of)s judges", marked for translation.
     """
     for phrase in phrases:
-        if found := _made_of(phrase).fullmatch(text):
+        if found := _phrase_pattern(phrase).fullmatch(text):
             return _(phrase) % found.groupdict()
     return text
 
 
-_ROW_FAULTS = (
+ROW_FAULTS = (
     gettext_noop("the row has %(cells)s cells; the header has %(names)s"),
     gettext_noop("this is not a row of a table: %(error)s; is a quotation mark left open?"),
     gettext_noop(
         "this is not a row of a table: %(error)s; is a quotation mark left open? "
         "(lines %(first)s to %(last)s are lost)"
     ),
+    gettext_noop("the sentence has no blanks ('_'); 1 is needed"),
+    gettext_noop("the sentence has no blanks ('_'); 1 is needed; mark a question with %(key)s"),
+    gettext_noop(
+        "the sentence has no blanks ('_'); 1 is needed: write one '_' in place of %(text)s"
+    ),
+    gettext_noop(
+        "the sentence has %(n)s blanks ('_'); 1 is needed: write one '_' in place of %(text)s"
+    ),
+    gettext_noop("the sentence has %(n)s blanks ('_'); 1 is needed"),
+    gettext_noop("there are %(n)s options; %(least)s to %(most)s are needed"),
+    gettext_noop("an option is empty"),
+    gettext_noop("an option contains the blank ('_')"),
+    gettext_noop("two options are equal: %(options)s"),
+    gettext_noop("two options are equal, one of them the correct one: %(options)s"),
+    gettext_noop("the answer is %(answer)s; with %(n)s options it must be 0 to %(last)s"),
+    gettext_noop(
+        "the answer is %(answer)s; with %(n)s options it must be a number from 1 to %(last)s"
+    ),
+    gettext_noop("the answer %(answer)s is none of the options %(options)s"),
+    gettext_noop("the id %(id)s was already used at %(place)s"),
 )
-"""The reasons of `winosmith.data` for a row that can't be read."""
+"""Reasons of the toolkit for a row that can't be read, or is not a problem."""
 
 
 def row_fault(reason: str | None) -> str:
-    """Return in the reader's language why a row of a table can't be read."""
-    return retold(reason or "", _ROW_FAULTS)
+    """Return the reason that a row of a table can't be read, in the reader's language."""
+    return retold(reason or "", ROW_FAULTS)
 
 
 @cache
-def _made_of(phrase: str) -> re.Pattern[str]:
+def _phrase_pattern(phrase: str) -> re.Pattern[str]:
     parts = re.split(r"%\((\w+)\)s", phrase)
-    found = (f"(?P<{part}>.+)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
+    found = [re.escape(parts[0])]
+    for at in range(1, len(parts), 2):
+        name, text = parts[at : at + 2]
+        group = f"(?P={name})" if name in parts[1:at:2] else f"(?P<{name}>.+)"
+        found += [group, re.escape(text)]
     return re.compile("".join(found), re.DOTALL)
 
 
 @register.filter
 def day(at: date | None) -> str:
-    """Return a day as every page writes it, of a day or of a time; a dash for None."""
+    """Return the day of a date or time in the format of all pages; a dash for None."""
     return _time(at, _("j M Y"))
 
 
 @register.filter
 def moment(at: datetime | None) -> str:
-    """Return a day and a time, which times.js shows in the reader's zone; a dash for None."""
+    """Return a date and time, which times.js converts to the reader's zone; a dash for None."""
     return _time(at, _("j M Y, H:i"), "moment")
 
 
 @register.filter
 def clock(at: datetime | None) -> str:
-    """Return a time of today, which times.js shows in the reader's zone; a dash for None."""
+    """Return a time of day, which times.js converts to the reader's zone; a dash for None."""
     return _time(at, "H:i", "clock")
 
 
@@ -249,12 +273,13 @@ def _time(at: date | None, how: str, form: str = "") -> str:
 
 
 WIDTH, HEIGHT = 480, 190
-"""Of a drawing of bars; it shrinks to the screen."""
+"""Size of a bar chart, which shrinks to the screen."""
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 6, 10, 36
-"""Around the bars, for the axes."""
+"""Margins around the bars, for the axes."""
 
 _WIDEST = 34
+"""Maximum width of a bar."""
 
 
 def drawn(
@@ -267,16 +292,16 @@ def drawn(
     line: float | None = None,
     axis: str = "",
 ) -> dict[str, Any]:
-    """Return the drawing of bars, which `partials/bars.html` renders.
+    """Return the context of a bar chart for `partials/bars.html`.
 
     Args:
-        stacks: the parts of each bar from below: how high, and whether it is pale.
-        labels: the text under each bar; "" for nothing.
-        told: the drawing in words, for people who do not see it.
-        top: the number of the highest line across.
-        unit: what follows its number.
-        line: the number of a dashed line; None without one.
-        axis: the text under the labels.
+        stacks: The parts of each bar from the bottom: its height, and whether it is pale.
+        labels: The text below each bar, or "".
+        told: A description of the chart for people who can't see it.
+        top: The value of the highest grid line.
+        unit: The unit after the values of grid lines.
+        line: The value of a dashed line, or None.
+        axis: The text below the labels.
     """
     scale = (HEIGHT - _TOP - _BOTTOM) / top
     slot = (WIDTH - _LEFT - _RIGHT) / max(1, len(stacks))
@@ -311,15 +336,15 @@ def _y(height: float) -> float:
 
 
 AGAIN = 5
-"""Seconds until a browser or a program may try again: a database restarts in about as many."""
+"""Seconds until a client may try again: about the time that a database takes to restart."""
 
 
 def take_up_choices(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Let settings that an admin chose hold from the next request of any process on (middleware).
+    """Apply settings that an admin changed from the next request on, in every process (middleware).
 
-    A look at the file costs a microsecond or two; it is read when it is another one.
+    Checking the file takes a microsecond or two; it is read only if it has changed.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -330,19 +355,18 @@ def take_up_choices(
 
 
 _taken_up: list[tuple[int, int] | tuple[()] | None] = [()]
-"""Of the file of choices that this process goes by: its number and time; None for no file, and ()
-before the first look."""
+"""The `file_stamp` of the settings file that this process uses; () before the first check."""
 
 
 def renew_rules() -> None:
-    """Let this process go by what admins chose last; what can't be used is logged, and not taken.
+    """Apply the latest settings of the admins to this process.
 
-    A server that would not start with it continues with what holds; a file that can't be read is
-    looked at again with the next request.
+    Settings with which a server would not start are logged, and the current ones stay. A file that
+    can't be read is tried again at the next request.
     """
     folder = settings.SITE.folder
     try:
-        mark = _mark(folder / CHOSEN)
+        mark = file_stamp(folder / CHOSEN)
         if mark == _taken_up[0]:
             return
         with _TURN:
@@ -359,7 +383,8 @@ def renew_rules() -> None:
 _TURN = threading.Lock()
 
 
-def _mark(path: Path) -> tuple[int, int] | None:
+def file_stamp(path: Path) -> tuple[int, int] | None:
+    """Return two numbers that change when a file is replaced; None without a file."""
     try:
         about = path.stat()
     except FileNotFoundError:
@@ -370,9 +395,9 @@ def _mark(path: Path) -> tuple[int, int] | None:
 def refuse_nul(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Refuse NUL in addresses and forms with 400 (middleware): no text has it.
+    """Refuse NUL in addresses and forms with status 400 (middleware).
 
-    PostgreSQL takes it in no text, not even in one that is only looked for.
+    PostgreSQL accepts it in no text, not even in a search.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -385,10 +410,10 @@ def refuse_nul(
 
 
 def failed(request: HttpRequest) -> HttpResponse:
-    """Answer with 503 while the database is away or locked, with 500 for a fault.
+    """Return status 503 while the database is unavailable or locked, and 500 for other errors.
 
-    The page reads nothing from the database, which may be what failed. With 503 it holds what was
-    sent, for it to be sent again.
+    The page reads nothing from the database, which may be unavailable. With 503 it contains the
+    submitted form, to be sent again.
     """
     away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
     context = {"away": True, **_sent(request)} if away else {}
@@ -407,10 +432,10 @@ def _sent(request: HttpRequest) -> dict[str, Any]:
 
 
 class NoSecrets(logging.Filter):
-    """Names a page that a secret link opens by its route: the link may work on after a fault."""
+    """Replaces the address of a secret link in the log by its route, because it may still work."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let every line pass, and none with a link."""
+        """Return True for every line, after removing secret links."""
         match = getattr(getattr(record, "request", None), "resolver_match", None)
         if match is not None and "token" in match.kwargs and isinstance(record.args, tuple):
             record.args = (*record.args[:-1], f"/{match.route}")
@@ -421,7 +446,7 @@ class NoAddresses(logging.Filter):
     """Removes the client's address from waitress's report of a connection that failed."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let every line pass, without an address."""
+        """Return True for every line, after removing the address."""
         record.msg = re.sub(r"\bconnected (?!at )\S+", "connected", str(record.msg))
         return True
 
@@ -451,7 +476,7 @@ HEADERS = {
 def security_headers(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Add the headers that Django does not; a page for one person is kept in no shared cache."""
+    """Add headers that Django does not set; no shared cache may store a page (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

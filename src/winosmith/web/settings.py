@@ -30,7 +30,8 @@ INSTALLED_APPS = [
     "django.contrib.staticfiles",
     "django_htmx",
     "ninja",  # its page about the API, with Swagger UI
-    # From the lowest floor up: hooks run in this order, or, where somebody leaves, backwards.
+    # From the lowest layer up: hooks run in this order; those that hide or erase data run in
+    # reverse.
     "winosmith.web.people.Config",
     "winosmith.web.problems.Config",
     "winosmith.web.judge.Config",
@@ -155,13 +156,13 @@ LOGIN_URL = "people:login"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "read:home"
 
 SECURE = bool(SITE.public_url and SITE.public_url.startswith("https://"))
-"""People come by https, through a proxy that tells so."""
+"""Whether people use https, through a proxy that reports this."""
 
 ALLOWED_HOSTS = [urlsplit(SITE.public_url).hostname] if SITE.public_url else []
 ALLOWED_HOSTS += ["127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [SITE.public_url] if SITE.public_url else []
 COOKIE_MARK = blake2b(SITE.secret.encode(), digest_size=4, person=b"cookies").hexdigest()
-"""In the names of cookies, since a browser shares them between all ports of a host."""
+"""Part of the names of cookies, because a browser shares them between all ports of a host."""
 CSRF_COOKIE_NAME = f"csrftoken-{COOKIE_MARK}"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"

@@ -1,4 +1,4 @@
-"""The addresses of the site, an area each."""
+"""The addresses of the site, by area."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
         ],
     ),
 }
-"""Of each area, by the name of its addresses: where they begin, and what follows."""
+"""By area: the common start of its addresses, and their paths."""
 
 urlpatterns = [
     *(path(start, include((rest, name))) for name, (start, rest) in AREAS.items()),

@@ -1,7 +1,6 @@
-"""The door for WSGI servers: `winosmith.web.wsgi`, with `Site.environment()` set.
+"""The application for WSGI servers: `winosmith.web.wsgi`, with `Site.environment()` set.
 
-Before Django sees a request it is asked whether the site is well (`/healthz`, under whatever name a
-proxy or a monitor calls); that is answered within a second, whatever is wrong.
+`/healthz` is answered before Django, for any host name, and always within a second.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ LONG = re.compile(
 """The paths of long files; several slashes before the first word count as one."""
 
 FILES = 3
-"""Long files that one process makes or sends at the same time. Their readers may be slow, and a
-thread waits for each of them; the other threads answer pages and forms."""
+"""Maximum number of long files that one process sends at the same time. Each occupies a thread
+while its reader is slow; the other threads answer pages and forms."""
 
 _pages = get_wsgi_application()
 _files = threading.BoundedSemaphore(FILES)
@@ -47,7 +46,7 @@ def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
     """Answer a request."""
     path = environ.get("PATH_INFO", "")
     if path == HEALTH:
-        found = wrong()
+        found = find_fault()
         return _answer(
             start_response, found or "ok", "503 Service Unavailable" if found else "200 OK"
         )
@@ -60,12 +59,12 @@ def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
         return _answer(start_response, busy, UNAVAILABLE)
     if environ["REQUEST_METHOD"] != "HEAD":
         return answer
-    answer.close()  # the headers are the answer; a long body is not even begun
+    answer.close()  # only the headers are sent; a long body is not started
     return []
 
 
 class _LongFile:
-    """The answer to a request for a long file, which lets the next one come when it is closed."""
+    """The response with a long file; when it is closed, another long file can be sent."""
 
     def __init__(self, environ: Environ, start_response: Start) -> None:
         try:
@@ -78,7 +77,7 @@ class _LongFile:
         return iter(self._answer)
 
     def close(self) -> None:
-        """Close the answer; WSGI servers do this once for each answer."""
+        """Close the response; WSGI servers call this once per response."""
         try:
             self._answer.close()
         finally:
@@ -86,7 +85,7 @@ class _LongFile:
 
 
 def _answer(start_response: Start, text: str, status: str) -> Iterable[bytes]:
-    """Answer with a line of text, for programs; it reveals nothing about the site."""
+    """Return a response of one line for programs; it reveals nothing about the site."""
     body = f"{text}\n".encode()
     headers = [
         ("Content-Type", "text/plain; charset=utf-8"),
@@ -102,56 +101,56 @@ def _answer(start_response: Start, text: str, status: str) -> Iterable[bytes]:
 
 AWAY = "the database does not answer"
 LOCKED = (
-    "the database is locked, by another program or by a long write of the site's own; pages can be "
-    "read, nothing can be written"
+    "the database is locked by another program or by a long write of the site; pages can be read, "
+    "but nothing can be written"
 )
-READ_ONLY = "the database can be read, but takes nothing new"
-FULL = "the disk is full; pages can be read, nothing can be written"
+READ_ONLY = "the database is read-only"
+FULL = "the disk is full; pages can be read, but nothing can be written"
 UNWRITABLE = "the site's folder can't be written to"
-BROKEN = "the database answers with an error; what it is stands in the server's log"
+BROKEN = "the database returns an error; see the server's log"
 
 WITHIN = 0.8
-"""Seconds in which what is asked must answer."""
+"""Seconds within which the database and the disk must answer."""
 
 LOCKED_FOR = 0.5
-"""Seconds after which a database is called locked: nearly all writes of the site take hundredths;
-a large import takes more."""
+"""Seconds after which the database counts as locked: nearly all writes of the site take hundredths
+of a second; only a large import takes longer."""
 
 KEPT = 1.0
-"""Seconds for which an answer holds: anyone who asks often costs no more than that."""
+"""Seconds for which a result is cached, so that frequent requests cost nothing."""
 
 ROOM = 1 << 18
-"""Bytes that must find room on the disk."""
+"""Bytes that must be free on the disk."""
 
 
 _last: list[tuple[float, str]] = []
-"""When it was looked at last, in seconds of the monotonic clock, and what was found."""
+"""The time of the last check, in seconds of the monotonic clock, and its result."""
 
 _TURN = threading.Lock()
 
 
-def wrong() -> str:
-    """Return what is wrong, in a sentence; "" where the site is well."""
+def find_fault() -> str:
+    """Return the site's current fault in a sentence; "" if it is healthy."""
     with _TURN:
         if not _last or time.monotonic() > _last[0][0] + KEPT:
-            told: queue.SimpleQueue[str] = queue.SimpleQueue()
-            threading.Thread(target=_tell, args=(told,), name="health", daemon=True).start()
+            results: queue.SimpleQueue[str] = queue.SimpleQueue()
+            threading.Thread(target=_check, args=(results,), name="health", daemon=True).start()
             try:
-                found = told.get(timeout=WITHIN)
+                found = results.get(timeout=WITHIN)
             except queue.Empty:
                 found = AWAY
             _last[:] = [(time.monotonic(), found)]
         return _last[0][1]
 
 
-def _tell(told: queue.SimpleQueue[str]) -> None:
+def _check(results: queue.SimpleQueue[str]) -> None:
     try:
-        told.put(_disk() or _database())
+        results.put(_disk_fault() or _database_fault())
     finally:
         connection.close()
 
 
-def _disk() -> str:
+def _disk_fault() -> str:
     try:
         with tempfile.TemporaryFile(dir=settings.SITE.folder, buffering=0) as file:
             left = ROOM
@@ -162,27 +161,27 @@ def _disk() -> str:
     return ""
 
 
-def _database() -> str:
-    """Find out whether something could be written now; nothing is."""
+def _database_fault() -> str:
+    """Check whether the database can be written, without writing anything."""
     try:
         wait_for_locks(connection, LOCKED_FOR)
         with transaction.atomic():
-            return _postgresql() if connection.vendor == "postgresql" else _sqlite()
+            return _postgresql_fault() if connection.vendor == "postgresql" else _sqlite_fault()
     except (OperationalError, InterfaceError) as error:
-        return _said(error)
+        return _error_message(error)
     except Error:
-        logging.getLogger(__name__).exception("the database could not be looked at")
+        logging.getLogger(__name__).exception("the database could not be checked")
         return BROKEN
 
 
-def _sqlite() -> str:
+def _sqlite_fault() -> str:
     with connection.cursor() as cursor:
         cursor.execute("UPDATE django_migrations SET name = name WHERE id = 1")
     transaction.set_rollback(True)
     return ""
 
 
-def _postgresql() -> str:
+def _postgresql_fault() -> str:
     quoted = connection.ops.quote_name
     tables = sorted(quoted(model._meta.db_table) for model in apps.get_models())
     with connection.cursor() as cursor:
@@ -194,7 +193,7 @@ def _postgresql() -> str:
     return ""
 
 
-def _said(error: Error) -> str:
+def _error_message(error: Error) -> str:
     cause = error.__cause__
     code = getattr(cause, "sqlite_errorcode", None)
     if code is not None:

@@ -79,7 +79,9 @@ MEANT = {BY_MISTAKE, made_up(BY_MISTAKE)}
 """Texts that a field has at first, to be changed by whoever sends it."""
 
 
-NAMES = {"open", "closed", "empty", "done", "failed", "published", "questions", "…"}
+NAMES = {
+    "open", "closed", "empty", "running", "done", "failed", "published", "questions", "…",
+}  # fmt: skip
 """Of rounds in the small site, of a format, and where a sentence is cut: like texts of pages."""
 
 

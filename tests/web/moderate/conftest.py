@@ -24,11 +24,13 @@ def moderator(person: Callable[..., Any]) -> Callable[..., Any]:
 @pytest.fixture
 def do() -> Callable[..., Any]:
     """Return what does one action to problems as they stand now: `do(eva, "reject", problem)`."""
-    from winosmith.web.moderate.batches import picked
+    from winosmith.web.moderate.batches import start_on_selected
     from winosmith.web.moderate.decisions import newest_events
 
     def act(person: Any, action: str, *problems: Any, reason: str = "because") -> Any:
         seen = newest_events(problems)
-        return picked(person, action, [(p.ref, seen.get(p.pk, 0)) for p in problems], reason)
+        return start_on_selected(
+            person, action, [(p.ref, seen.get(p.pk, 0)) for p in problems], reason
+        )
 
     return act

@@ -10,14 +10,14 @@ from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.web import jobs
 from winosmith.web.jobs import Job
-from winosmith.web.moderate.batches import CHUNK, all_matching, stand, take_back
+from winosmith.web.moderate.batches import CHUNK, newest_keys, start_on_matching, undo_batch
 from winosmith.web.moderate.queue import Where
 from winosmith.web.problems.models import Event, Problem
 
 
 def _begin(person: Any, action: str, query: str, reason: str = "a sweep") -> Any:
     where = Where.read(query)
-    return all_matching(person, action, where, reason, at=stand(), expected=2 * CHUNK)
+    return start_on_matching(person, action, where, reason, at=newest_keys(), expected=2 * CHUNK)
 
 
 def test_all_that_match_are_done_under_one_mark(db: Any, moderator: Any, twin: Any) -> None:
@@ -80,7 +80,7 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> Any:
             Job.objects.filter(pk=job.pk).update(done=done)
 
         with monkeypatch.context() as patch:
-            patch.setattr(jobs, "_tell", tell)
+            patch.setattr(jobs, "_store_progress", tell)
             with pytest.raises(KeyboardInterrupt):
                 work_off()
 
@@ -108,7 +108,7 @@ def test_a_stopped_batch_continues_or_is_undone(db: Any, moderator: Any, twin: A
     eva, max_ = moderator(), moderator("max")
     batch = _begin(eva, "let-through", "state=held")
     with pytest.raises(InputError, match="Only a finished action"):
-        take_back(eva, batch, "too soon")
+        undo_batch(eva, batch, "too soon")
     batch.job.stop(max_)
     work_off()
     assert _again(batch).done == CHUNK
@@ -117,7 +117,7 @@ def test_a_stopped_batch_continues_or_is_undone(db: Any, moderator: Any, twin: A
     assert (_again(batch).done, _again(batch).busy) == (2 * CHUNK, False)
     batch = _begin(eva, "hold", "state=judging")
     batch.job.stop(max_)
-    undone = take_back(max_, batch, "by mistake")
+    undone = undo_batch(max_, batch, "by mistake")
     work_off()
     batch.job.retry(eva)
     work_off()

@@ -10,7 +10,7 @@ from django.utils import timezone
 from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.turns import next_problem
-from winosmith.web.moderate.batches import picked
+from winosmith.web.moderate.batches import start_on_selected
 from winosmith.web.moderate.decisions import ConflictError, possible_actions
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event
@@ -181,7 +181,7 @@ def test_the_second_of_two_moderators_sees_the_first(
     eva, max_, half = moderator(), moderator("max"), twin()[0]
     do(eva, "let-through", half, reason="fine")
     with pytest.raises(ConflictError) as conflict:
-        picked(max_, "withdraw", [(half.ref, 0)], "a copy")
+        start_on_selected(max_, "withdraw", [(half.ref, 0)], "a copy")
     assert [(e.actor, e.kind, e.reason) for e in conflict.value.since] == [
         (eva, "let-through", "fine")
     ]
@@ -197,7 +197,7 @@ def test_of_many_at_once_one_decides(database: Any, person: Any, twin: Any) -> N
     def press(n: int) -> str:
         action = ("let-through", "withdraw", "reject")[n % 3]
         try:
-            picked(people[n], action, [(half.ref, 0)], "at once")
+            start_on_selected(people[n], action, [(half.ref, 0)], "at once")
         except ConflictError as conflict:
             return "told" if len(conflict.since) == 1 else "wrong"
         return action

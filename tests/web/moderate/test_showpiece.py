@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from winosmith.errors import InputError
-from winosmith.web.moderate.batches import take_back
+from winosmith.web.moderate.batches import undo_batch
 from winosmith.web.read.public import choose_example
 
 
@@ -41,10 +41,10 @@ def test_a_choice_is_taken_back(
 ) -> None:
     """Undone, the twin is off the page; the undoing of that it was taken off brings it back."""
     eva, halves = moderator(), twin(state="valid")
-    take_back(eva, do(eva, "show", halves[0]), "by mistake")
+    undo_batch(eva, do(eva, "show", halves[0]), "by mistake")
     assert shown() == set()
     do(eva, "show", halves[0])
-    take_back(eva, do(eva, "unshow", halves[0]), "by mistake")
+    undo_batch(eva, do(eva, "unshow", halves[0]), "by mistake")
     assert shown() == {halves[0].twin_id}
 
 

@@ -102,20 +102,20 @@ def test_a_batch_is_undone_and_what_moved_on_is_named(
     db: Any, moderator: Any, twin: Any, do: Any
 ) -> None:
     """Of four problems rejected at once, the three that stand are given back; one has moved on."""
-    from winosmith.web.moderate.batches import take_back
+    from winosmith.web.moderate.batches import undo_batch
 
     eva = moderator()
     halves = [*twin(state="valid"), *twin(state="valid")]
     batch = do(eva, "reject", *halves)
     do(eva, "reopen", halves[2])
-    undone = take_back(eva, batch, "by mistake")
+    undone = undo_batch(eva, batch, "by mistake")
     for half in halves:
         half.refresh_from_db()
     assert [half.state for half in halves] == ["valid", "valid", "judging", "valid"]
     assert (undone.done, undone.left_count, undone.left[0][0]) == (3, 1, halves[2].ref)
     assert "since" in undone.left[0][1]
     with pytest.raises(InputError, match="already"):
-        take_back(eva, batch, "again")
+        undo_batch(eva, batch, "again")
 
 
 def test_an_undone_answer_opens_the_appeal_again(

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.web.lineaged import child, root
 from winosmith.web.judge.models import has_seen
-from winosmith.web.moderate.batches import all_matching, stand, take_back
+from winosmith.web.moderate.batches import newest_keys, start_on_matching, undo_batch
 from winosmith.web.moderate.dossier import list_rows
 from winosmith.web.moderate.people import written_by
 from winosmith.web.moderate.queue import Where, found, get_page
@@ -62,12 +62,12 @@ def test_all_of_a_person_in_a_family_is_done_undone_and_logged(
     child(other, bob)
     before = dict(Problem.objects.values_list("ref", "state"))
     where = Where.read(f"state=&family={top.ref}&by={pseudonym(bob)}")
-    batch = all_matching(eva, "withdraw", where, "spam", at=stand(), expected=2)
+    batch = start_on_matching(eva, "withdraw", where, "spam", at=newest_keys(), expected=2)
     assert batch.done == 2
     after = dict(Problem.objects.values_list("ref", "state"))
     assert {ref for ref in before if before[ref] != after[ref]} == {one.ref, two.ref}
     assert one.slots.filter(open=True).count() == 0
-    take_back(eva, batch, "no spam")
+    undo_batch(eva, batch, "no spam")
     assert dict(Problem.objects.values_list("ref", "state")) == before
     assert one.slots.filter(open=True).count() == 3
     kinds = list(Event.objects.filter(actor=eva, problem=one).values_list("kind", flat=True))

@@ -76,7 +76,7 @@ def test_an_appeal_is_heard_of_by_moderators_and_its_answer_by_who_wrote(
     assert "1 appeal is open" in page
     assert half.sentence not in page  # the moderator could judge the other half
     seen = half.events.order_by("-pk").first().pk
-    batches.picked(eva, "decline", [(half.ref, seen)], "The votes hold.")
+    batches.start_on_selected(eva, "decline", [(half.ref, seen)], "The votes hold.")
     assert _badge(visit(ann)) == 1
     page = _news(visit(ann))
     assert "A moderator declined your appeal" in page

@@ -72,6 +72,6 @@ def test_a_file_elsewhere_is_refused(kept: Path, tmp_path: Path, name: str) -> N
                 data = json.dumps(about).encode()
                 member.size = len(data)
             new.addfile(member, io.BytesIO(data))
-    with pytest.raises(InputError, match="is no backup of a site"):
+    with pytest.raises(InputError, match="is not a backup of a site"):
         _backup.restore(tmp_path / "bad.tar", tmp_path / "again")
     assert not (tmp_path / "again").exists()

@@ -110,6 +110,24 @@ def test_of_many_at_once_one_starts(database: Any) -> None:
     assert list(Round.objects.all()) == [made]
 
 
+def test_a_round_is_cancelled_once_by_two_pages(database: Any, person: Any) -> None:
+    """Its own page and the page of jobs lock the same two rows; each time, one of eight succeeds.
+
+    Whoever locks them in another order gets a deadlock on PostgreSQL.
+    """
+    fill(10, votes=False)
+    made, adam = _start(), person("adam", is_superuser=True)
+    for _ in range(10):
+        job = rules.queue_round(made)
+        stops: Any = [lambda: rules.cancel_round(made), lambda job=job: job.stop(adam)]
+        came = at_once(lambda stop: stop(), stops * 4, but=InputError)
+        assert sum(not isinstance(one, InputError) for one in came) == 1
+        made.refresh_from_db()
+        job.refresh_from_db()
+        assert (made.state, job.state) == ("cancelled", "stopped")
+        rules.resume_round(made)
+
+
 def test_a_round_ends_once(db: Any) -> None:
     """What is over can't be cancelled; what is not done can't be published, nor twice."""
     fill(10)

@@ -109,7 +109,7 @@ def test_the_same_file_comes_in_once(
     other = CUPS.replace("cup", "can")
     answer = send("/admin/import/", file=other, as_="judging", source="Mine")
     assert answer.status_code == 422
-    assert "cups.csv:2: the site has another problem" in answer.content.decode().replace(
+    assert "cups.csv:2: the site already has another problem" in answer.content.decode().replace(
         "&#x27;", "'"
     )
 
@@ -251,7 +251,7 @@ def test_a_problem_with_nul_is_left_out(db: Any, send: Callable[..., Any], as_: 
     file = f"{CUPS}The c\0p fell on the _.,cup,jug,1\nThe \\u0000 fell on the _.,cup,jug,1\n"
     job = _proposed(send, file=file, as_=as_)
     assert job.came["told"] == [
-        "cups.csv:4: it holds NUL, the character 0, which PostgreSQL takes in no text"
+        "cups.csv:4: it contains NUL, the character 0, which PostgreSQL can't store"
     ]
     assert job.total == 3
 
@@ -396,7 +396,7 @@ def test_how_much_of_a_file_is_read_is_told(
 
     What can't be told, for others have the database, is left out.
     """
-    monkeypatch.setattr(jobs, "NOTED", 0.0)
+    monkeypatch.setattr(jobs, "REPORT_SECONDS", 0.0)
     monkeypatch.setattr("winosmith.formats._rows.EVERY", 10)
     data, mark = _large(20), new_key()
     _pieces(send, data, 900, mark)

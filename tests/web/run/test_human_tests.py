@@ -12,7 +12,7 @@ from tests.web.run.visits import HEAD
 from tests.web.working import work_off
 from winosmith.web.jobs import Job
 from winosmith.web.problems.models import Event, Problem
-from winosmith.web.take import results, rounds
+from winosmith.web.take import rounds
 from winosmith.web.take.models import Round
 from winosmith.web.take.sheets import assign_sheet
 
@@ -109,7 +109,8 @@ def test_a_test_is_closed_when_its_sheets_are_in(
     closed = send("/admin/tests/spring/close/", drop="1")
     assert closed["Location"] == "/tests/progress/spring/"
     assert Round.objects.get().state == "closed"
-    assert Job.objects.latest("pk").asked == {"name": "spring", "drop": True}
+    job = Job.objects.latest("pk")
+    assert (job.asked, job.actor.name) == ({"name": "spring", "drop": True}, "adam")
 
 
 def test_others_write_while_results_are_found(
@@ -119,9 +120,9 @@ def test_others_write_while_results_are_found(
     person: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A test is closed first; figures of many people take seconds, and hold up nobody.
+    """The worker computes the results after the test is closed, in no transaction.
 
-    Whoever looks where these were interrupted finds the answers all the same.
+    The page waits for them. If the worker was killed after they were stored, it stores the same.
     """
     from tests.web.take.conftest import fill
 
@@ -134,11 +135,35 @@ def test_others_write_while_results_are_found(
         return real(*asked)
 
     monkeypatch.setattr(rounds, "compute_results", figures_of)
-    send("/admin/tests/spring/close/")
-    assert within == [False]
-    found = results.results_context(Round.objects.get())
-    Round.objects.update(figures=None)
-    assert results.results_context(Round.objects.get())["answers"] == found["answers"] > 0
+    path = send("/admin/tests/spring/close/")["Location"]
+    assert within == []
+    assert "not computed yet" in send(path, method="get").content.decode()
+    work_off()
+    found = Round.objects.get().figures
+    assert (within, found["answers"] > 0) == ([False], True)
+    assert "answers requested" in send(path, method="get").content.decode()
+    Job.objects.filter(kind="test-close").update(state="running")
+    assert "are being computed" in send(path, method="get").content.decode()
+    work_off()
+    assert Round.objects.get().figures == found
+
+
+def test_an_admin_retries_results_that_could_not_be_computed(
+    db: Any, send: Any, done: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page of the test reports the failure, with a link to the job."""
+    done(_job(send("/admin/tests/", file=SCHEMAS, **TEST)))
+    with monkeypatch.context() as patch:
+        patch.setattr(rounds, "load_sittings", lambda _round: 1 / 0)
+        path = send("/admin/tests/spring/close/")["Location"]
+        work_off()
+    job = Job.objects.get(kind="test-close")
+    page = send(path, method="get").content.decode()
+    assert ("could not be computed" in page, f"/admin/jobs/{job.mark}/" in page) == (True, True)
+    send(f"/admin/jobs/{job.mark}/confirm/", do="retry")
+    work_off()
+    assert "Nobody has submitted" in send(path, method="get").content.decode()
+    assert path in send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
 
 
 def test_a_test_is_published_once_it_was_shown_what_that_means(
@@ -152,6 +177,7 @@ def test_a_test_is_published_once_it_was_shown_what_that_means(
     ann = person("ann")
     fill(ann, assign_sheet(ann, Round.objects.get(), {}))
     send("/admin/tests/spring/close/")
+    work_off()
     job, same = (_job(send("/admin/tests/spring/publish/")) for _ in "12")
     asked = job.came["used"]
     assert job.came == {"used": asked, "alternates": 6 - asked, "withheld": 0}

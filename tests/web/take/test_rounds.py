@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.web.take.conftest import asked, fill, twins
+from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.humans import DECLARED, Declared
 from winosmith.web import hosting
@@ -250,6 +251,7 @@ def test_a_sheet_filled_in_no_time_is_in_no_figures_until_it_may(
     assert (own.status_code, "Other moderators" in own.content.decode()) == (422, True)
     sent = eva.post(f"{path}count/", {"sheet": sitting.ref})
     assert sent.headers["Location"] == path
+    work_off()
     made.refresh_from_db()
     assert made.figures["answers"] == 8
     assert eva.post(f"{path}count/", {"sheet": sitting.ref}).status_code == 422
@@ -267,6 +269,8 @@ def test_a_sheet_that_comes_to_count_while_a_round_is_closed_is_in_its_figures(
     eva, real = person("eva", is_moderator=True), rounds.compute_results
     closed = rounds.close_round(open_.name)
     rounds.approve_sheet(open_, sheets[0].ref, eva)
+    work_off()
+    open_.refresh_from_db()
     assert open_.figures["answers"] == 8
 
     def figures_of(round_: Any, sittings: Any) -> Any:

@@ -9,14 +9,14 @@ from datetime import date, datetime
 from typing import Any
 
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from ninja import Query, Router
 from pydantic import Field
 
 from winosmith.web.api import door, models as tokens
 from winosmith.web.api.door import Ref, RequestData, Response, access, get_caller, get_owner
-from winosmith.web.judge.submissions import own_problems
+from winosmith.web.judge.submissions import get_own_twin
 from winosmith.web.judge.votes import Vote
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.privacy import missing_documents
@@ -160,15 +160,7 @@ def list_twins(request: HttpRequest, wanted: Query[TwinsQuery]) -> dict[str, Any
 @router.get("/me/twins/{ref}", response=WholeTwin, summary="Read what you wrote", **access())
 def read_twin(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read one of your twins: its state, votes, and possible actions."""
-    return _twin_record(get_owner(request), _get_own_twin(get_owner(request), ref))
-
-
-def _get_own_twin(person: Person, ref: str) -> TwinRow:
-    """Return a person's own twin; another person's twin gives 404."""
-    found = TwinRow.objects.filter(ref=ref, contributor=person).first()
-    if found is None or not own_problems(person, found):
-        raise Http404
-    return found
+    return _twin_record(get_owner(request), get_own_twin(get_owner(request), ref))
 
 
 def _twin_summary(twin: TwinRow) -> dict[str, Any]:

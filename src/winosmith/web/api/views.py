@@ -6,13 +6,12 @@ it is loaded with the first request, so that sites without API users have no cos
 
 from __future__ import annotations
 
-import json
 import logging
 from typing import Any, cast
 
 from django.contrib import messages
 from django.core.exceptions import DisallowedHost
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import Resolver404
@@ -81,14 +80,15 @@ _wrong_hosts: set[str] = set()
 """Wrong hosts that this process has logged, at most 20, because anybody can send any number."""
 
 
-def _make_conditional(request: HttpRequest, answer: HttpResponse) -> Any:
+def _make_conditional(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
     """Support conditional requests for public responses; other responses are never cached."""
     read = request.method in ("GET", "HEAD") and answer.status_code == 200
     if not read or "Authorization" in request.headers:
         return answer
     cache.patch_cache_control(answer, private=True, no_cache=True)
     cache.set_response_etag(answer)
-    return cache.get_conditional_response(request, etag=answer.headers["ETag"], response=answer)
+    etag = answer.headers["ETag"]
+    return cast(HttpResponse, cache.get_conditional_response(request, etag=etag, response=answer))
 
 
 @require_safe
@@ -105,13 +105,7 @@ def send_description(request: HttpRequest) -> HttpResponse:
     from winosmith.web.api.app import api_description
 
     told = {**api_description(), "servers": [{"url": request.build_absolute_uri("/").rstrip("/")}]}
-    answer = HttpResponse(json.dumps(told), content_type="application/json")
-    cache.patch_cache_control(answer, private=True, no_cache=True)
-    cache.set_response_etag(answer)
-    kept: HttpResponse = cache.get_conditional_response(
-        request, etag=answer.headers["ETag"], response=answer
-    )
-    return kept
+    return _make_conditional(request, JsonResponse(told))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

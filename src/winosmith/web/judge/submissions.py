@@ -9,6 +9,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db.models import QuerySet
+from django.http import Http404
 from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith.errors import InputError
@@ -83,6 +84,14 @@ def own_problems(person: Person | None, twin: Twin) -> list[Problem]:
     if person is None or twin.contributor_id != person.pk:
         return []
     return list(Problem.objects.filter(twin=twin, gold=False).order_by("pk"))
+
+
+def get_own_twin(person: Person | None, ref: str) -> Twin:
+    """Return a twin that a person wrote and may see; other twins give Http404."""
+    found = Twin.objects.select_related("revises").filter(ref=ref, contributor=person).first()
+    if found is None or not own_problems(person, found):
+        raise Http404
+    return found
 
 
 def may_revise(person: Person, twin: Twin) -> bool:

@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
 from django.conf import settings
 from django.db.models import Count, Max, Q, QuerySet
@@ -299,27 +299,27 @@ def iter_responses(problems: Iterable[Problem]) -> Iterator[Response]:
     """
     for chunk in chunked(problems, CHUNK):
         refs = {problem.pk: problem.ref for problem in chunk}
-        rows = Slot.objects.filter(problem__in=list(refs)).counting()
-        for slot in rows.select_related("holder").order_by("answered_at", "pk"):
-            yield from _slot_responses(slot, refs[slot.problem_id])
+        slots = Slot.objects.filter(problem__in=list(refs)).counting()
+        rows = list(slots.order_by("answered_at", "pk").values(*_RESPONSE_COLUMNS))
+        people = Person.objects.only("salt").in_bulk({row["holder"] for row in rows})
+        names = {key: pseudonym(person) for key, person in people.items()}
+        for row in rows:
+            yield from _slot_responses(row, refs[row["problem"]], names[row["holder"]])
 
 
-def _slot_responses(slot: Slot, ref: str) -> Iterator[Response]:
-    who, shown = pseudonym(cast("Person", slot.holder)), tuple(slot.shown)
-    if slot.local_choice is not None:
-        yield Response(
-            ref, who, "local", slot.local_choice, shown=shown, seconds=slot.local_seconds
-        )
-    yield Response(
-        ref,
-        who,
-        "validate",
-        slot.choice,
-        ambiguous=slot.ambiguous,
-        associative=slot.associative,
-        shown=shown,
-        seconds=slot.seconds,
-    )
+_RESPONSE_COLUMNS = (
+    "problem", "holder", "shown", "local_choice", "local_seconds", "choice", "ambiguous",
+    "associative", "seconds",
+)  # fmt: skip
+
+
+def _slot_responses(row: Mapping[str, Any], ref: str, who: str) -> Iterator[Response]:
+    shown, local = tuple(row["shown"]), row["local_choice"]
+    if local is not None:
+        yield Response(ref, who, "local", local, shown=shown, seconds=row["local_seconds"])
+    names = ("choice", "ambiguous", "associative", "seconds")
+    values = {name: row[name] for name in names}
+    yield Response(ref, who, "validate", shown=shown, **values)
 
 
 def skips_of(problem: Problem) -> dict[str, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import chain
 from typing import Any
 
 from django.contrib import messages
@@ -16,7 +15,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.outputs import guard_cell
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market import providers, workers
@@ -183,5 +181,5 @@ def show_ledger(request: HttpRequest, name: str) -> HttpResponse:
 def download_ledger(request: HttpRequest, name: str) -> StreamingHttpResponse:
     """Send the ledger as a CSV file; workers are pseudonyms."""
     study = get_object_or_404(Study, name=name)
-    rows = (map(guard_cell, entry.row()) for entry in compute_ledger(study).entries)
-    return csv_file(chain([COLUMNS], rows), f"{name}-ledger.csv")
+    rows = [entry.row() for entry in compute_ledger(study).entries]
+    return csv_file([COLUMNS, *rows], f"{name}-ledger.csv")

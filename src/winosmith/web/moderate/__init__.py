@@ -6,12 +6,12 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The application, and what it registers for its indexes, jobs, accounts and news."""
+    """The Django application; registers its indexes, jobs, and functions for accounts and news."""
 
     name = "winosmith.web.moderate"
 
     def ready(self) -> None:
-        """Register the queue's indexes, the worker's jobs, and what happens to appeals."""
+        """Register the queue's indexes, the worker's jobs, and the functions for appeals."""
         from winosmith.web.jobs import BATCH, VOTES, works
         from winosmith.web.moderate import batches, decisions, people, queue
         from winosmith.web.people import accounts, news, privacy

@@ -15,7 +15,6 @@ from typing import Any
 from django.db.models import Count, F, Q, QuerySet
 
 from winosmith.metrics import wilson_interval
-from winosmith.outputs import guard_cell
 from winosmith.web._kept import Kept, cached
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.votes import chance_agreement
@@ -112,19 +111,13 @@ COLUMNS = (
 
 
 def csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object]]:
-    """Yield the columns and the pairs for a CSV file; no cell is a formula in a spreadsheet."""
+    """Yield the columns and the pairs for a CSV file."""
     yield COLUMNS
     for one, other, pair in pairs:
         ends = pair.kappa_interval or (None, None)
         numbers = (pair.share, *pair.interval, pair.chance, pair.kappa, *ends)
-        yield (
-            guard_cell(one),
-            guard_cell(other),
-            pair.n,
-            pair.same,
-            *("" if number is None else f"{number:.4f}" for number in numbers),
-            pair.waits,
-        )
+        shown = ("" if number is None else f"{number:.4f}" for number in numbers)
+        yield (one, other, pair.n, pair.same, *shown, pair.waits)
 
 
 def _votes() -> QuerySet[Slot]:

@@ -1,9 +1,9 @@
-"""Actions on many problems: in chunks that let others write in between, and their undo.
+"""Actions on many problems, in chunks between which others can write, and their undo.
 
-Each chunk is one transaction with the note how far the batch came: after a kill it continues where
-it stopped, and nothing is done twice. The first chunk is done with the form, so that an action on a
-page of the queue is instant; the worker does the rest, as a job. Here is also what the forms of the
-queue ask for: what is to be done, to which problems, and why.
+Each chunk is one transaction, which also stores the progress: after a kill, a batch continues where
+it stopped, and nothing is done twice. The request processes the first chunk, so that an action on a
+page of the queue is instant; the worker processes the others, as a job. `Asked` is the request of
+the queue's forms: the action, the problems, and the reason.
 """
 
 from __future__ import annotations
@@ -36,18 +36,20 @@ CHUNK = 40
 NAMED = 200
 """Maximum number of skipped problems that a batch lists; further ones are only counted."""
 
-Stand = tuple[int, int]
-"""The newest event and the newest problem at some time."""
+Newest = tuple[int, int]
+"""The keys of the newest event and the newest problem at some time."""
 
 
-def stand() -> Stand:
+def newest_keys() -> Newest:
     """Return the newest event and problem; a batch on all matches skips later changes."""
     event = Event.objects.aggregate(last=Max("pk"))["last"] or 0
     return event, Problem.objects.aggregate(last=Max("pk"))["last"] or 0
 
 
-def picked(person: Person, action: str, picks: Sequence[tuple[str, int]], reason: str) -> Batch:
-    """Do one thing to problems picked by hand; those that could not be done are named.
+def start_on_selected(
+    person: Person, action: str, picks: Sequence[tuple[str, int]], reason: str
+) -> Batch:
+    """Apply an action to selected problems; the batch lists those that were skipped.
 
     Args:
         person: The moderator.
@@ -64,16 +66,16 @@ def picked(person: Person, action: str, picks: Sequence[tuple[str, int]], reason
     seen = dict(picks)
     if not seen:
         raise InputError(_("Select at least one problem."))
-    newest = stand()[1]
+    newest = newest_keys()[1]
     return _begin(
         person, action, reason, picked=list(seen.items()), expected=len(seen), newest=newest
     )
 
 
-def all_matching(
-    person: Person, action: str, where: Where, reason: str, *, at: Stand, expected: int
+def start_on_matching(
+    person: Person, action: str, where: Where, reason: str, *, at: Newest, expected: int
 ) -> Batch:
-    """Do one thing to all problems that a filter finds.
+    """Apply an action to all problems that match a filter.
 
     Args:
         person: The moderator.
@@ -89,7 +91,7 @@ def all_matching(
     return _begin(person, action, reason, **found, expected=expected)
 
 
-def take_back(person: Person, batch: Batch, reason: str) -> Batch:
+def undo_batch(person: Person, batch: Batch, reason: str) -> Batch:
     """Undo a whole batch.
 
     Raises:
@@ -123,7 +125,7 @@ def undo_one(person: Person, event: Event, reason: str) -> Batch:
 
 
 def _begin(person: Person, action: str, reason: str, **columns: Any) -> Batch:
-    """Do the first chunk with the caller's transaction; if there is more, let the worker do it."""
+    """Process the first chunk in the caller's transaction, and queue a job for the others."""
     with writing():
         batch = Batch.objects.create(
             mark=new_key(), actor=person, action=action, reason=reason.strip(), **columns
@@ -136,10 +138,10 @@ def _begin(person: Person, action: str, reason: str, **columns: Any) -> Batch:
 
 
 def carry_out(job: Job, progress: Progress) -> None:
-    """Do the rest of a batch, in the worker; called again after an interrupt, it continues.
+    """Process the rest of a batch, in the worker; after an interruption, another call resumes.
 
     Raises:
-        InputError: the batch was undone after it had been stopped.
+        InputError: The batch was stopped, and then undone.
     """
     is_done = False
     while not is_done:
@@ -164,13 +166,13 @@ def _check_not_undone(batch: Batch) -> None:
 
 
 def _do_chunk(batch: Batch) -> bool:
-    """Do the next problems of a batch, in the caller's transaction; return whether none is left."""
+    """Process the next problems in the caller's transaction; return whether none is left."""
     rows, act = (_problems(batch), _decide) if batch.undoes is None else (_events(batch), _undo)
     chunk = list(rows[:CHUNK])
     for row in chunk:
         batch.cursor = row.pk
         try:
-            with transaction.atomic():  # what fails half-way leaves nothing behind
+            with transaction.atomic():  # a failed action leaves no changes
                 act(batch, row)
             batch.done += 1
         except InputError as error:
@@ -180,7 +182,7 @@ def _do_chunk(batch: Batch) -> bool:
             )
             if len(batch.picked) == 1:
                 raise error if is_late else InputError(f"{ref}: {error}") from None
-            _leave(batch, ref, _("it has changed since") if is_late else str(error))
+            _skip(batch, ref, _("it has changed since") if is_late else str(error))
     batch.save()
     return len(chunk) < CHUNK
 
@@ -208,7 +210,7 @@ def _undo(batch: Batch, event: Event) -> None:
     decisions.undo(batch.actor, event, reason=batch.reason, batch=batch.mark)
 
 
-def _leave(batch: Batch, ref: str, why: str) -> None:
+def _skip(batch: Batch, ref: str, why: str) -> None:
     batch.left_count += 1
     if len(batch.left) < NAMED:
         batch.left = [*batch.left, [ref, why]]
@@ -220,18 +222,18 @@ MOST_PICKED = 200
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a moderator wants to do, and in the end the reason.
+    """A moderator's request for an action, with its reason once it is confirmed.
 
     Attributes:
-        action: None if it is none.
-        picks: problems' ids, each with the newest event that the moderator saw.
-        everything: all that `where` finds, instead of what is picked.
-        where: the filter of the list.
-        back: the page to return to.
-        preset: the number of one of the action's reasons; -1 for none of them; None before.
-        text: the reason in the moderator's own words.
-        at: what was newest when the count was shown.
-        expected: the count.
+        action: The action; None for an unknown name.
+        picks: The ids of selected problems, each with the newest event that the moderator saw.
+        everything: Whether to use all matches of `where` instead of the selected problems.
+        where: The filter of the list.
+        back: The page to return to.
+        preset: The index of one of the action's reasons; -1 for none; None before confirmation.
+        text: The reason in the moderator's own words.
+        at: The newest event and problem when the count was shown.
+        expected: The count.
     """
 
     action: decisions.Action | None
@@ -241,7 +243,7 @@ class Asked:
     back: str
     preset: int | None
     text: str
-    at: Stand
+    at: Newest
     expected: int
 
     @classmethod
@@ -270,35 +272,37 @@ class Asked:
         query = Problem.objects.filter(ref__in=refs).select_related("twin__contributor")
         return list(query.order_by("pk"))
 
-    def count(self, at: Stand) -> int:
+    def count(self, at: Newest) -> int:
         """Return the number of problems concerned."""
         if not self.everything:
             return len(self.picks)
         return found(self.where).filter(pk__lte=at[1]).count()
 
     def reason(self, action: decisions.Action) -> str:
-        """Return the reason as the log keeps it."""
+        """Return the reason for the log."""
         known = self.preset is not None and 0 <= self.preset < len(action.reasons)
         said = decisions.in_site_language(action.reasons[self.preset or 0]) if known else ""
         return " ".join(filter(None, (said, self.text)))
 
     def begin(self, person: Person, action: decisions.Action) -> Batch:
-        """Do it to what is picked, or to all that match.
+        """Apply the action to the selected problems, or to all matches.
 
         Raises:
-            ConflictError: The only problem has changed since.
-            InputError: See `picked`; or the number of matches has changed.
+            ConflictError: The only problem has changed since the moderator saw it.
+            InputError: See `start_on_selected`; or the number of matches has changed.
         """
         name, reason = action.name, self.reason(action)
         if not self.everything:
-            return picked(person, name, self.picks, reason)
+            return start_on_selected(person, name, self.picks, reason)
         count = self.count(self.at)
         if count != self.expected:
             raise InputError(
                 _("%(now)d problems match now instead of %(then)d; check them and confirm.")
                 % {"now": count, "then": self.expected}
             )
-        return all_matching(person, name, self.where, reason, at=self.at, expected=self.expected)
+        return start_on_matching(
+            person, name, self.where, reason, at=self.at, expected=self.expected
+        )
 
 
 def back_to(path: str) -> str:

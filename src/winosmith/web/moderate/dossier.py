@@ -14,7 +14,6 @@ from django.urls import reverse
 from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _, gettext_lazy
 
-from winosmith.outputs import guard_cell
 from winosmith.text import mark_differences
 from winosmith.web.judge.votes import skips_of, votes_of
 from winosmith.web.moderate import decisions
@@ -222,23 +221,14 @@ def name_in_log(person: Person | None) -> str:
     return person.name if person.moderates else pseudonym(person)
 
 
-def log_rows(asked: LogFilters) -> Iterator[Iterable[str]]:
-    """Yield the columns and rows of the log's CSV file; no cell is a formula in a spreadsheet."""
+def log_rows(asked: LogFilters) -> Iterator[Iterable[object]]:
+    """Yield the columns and rows of the log's CSV file."""
     yield COLUMNS
     for event in filter_log(asked).iterator(chunk_size=1000):
-        row = (
-            event.pk,
-            event.at.isoformat(timespec="seconds"),
-            name_in_log(event.actor),
-            event.kind,
-            event.problem.ref,
-            event.before,
-            event.after,
-            event.reason,
-            event.batch,
-            event.undoes_id or "",
-        )
-        yield [guard_cell(str(cell)) for cell in row]
+        who, at = name_in_log(event.actor), event.at.isoformat(timespec="seconds")
+        names = ("before", "after", "reason", "batch", "undoes_id")
+        rest = [getattr(event, name) for name in names]
+        yield [event.pk, at, who, event.kind, event.problem.ref, *rest]
 
 
 def kind_label(kind: str) -> str:

@@ -59,7 +59,7 @@ class Batch(models.Model):
 
     @property
     def busy(self) -> bool:
-        """Whether the worker is at it, or is to come."""
+        """Return whether the worker still has to process some of its problems."""
         return self.job is not None and self.job.busy
 
 

@@ -289,7 +289,7 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
         reason: The reason, 1 to LONGEST characters.
 
     Returns:
-        What was written down; the worker changes votes (`carry_out`).
+        The log entry; a job changes votes (`carry_out`).
 
     Raises:
         InputError: The person may not do this, or the change has already been made.
@@ -309,10 +309,10 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
 
 
 def carry_out(job: Job, progress: Progress) -> None:
-    """Change somebody's votes as it was decided, in the worker.
+    """Change a judge's votes as decided, in the worker.
 
-    Each problem is a transaction of its own, so a job that was interrupted continues. Problems that
-    lack votes then are judged on. A decision that a later one overrules changes nothing.
+    Each problem has its own transaction, so that an interrupted job continues. Problems that then
+    lack votes are judged again. A decision that a later one replaces changes nothing.
     """
     made = Appointment.objects.select_related("person", "actor").get(job=job)
     kinds = _COUNTED if made.kind in _COUNTED else _WAITING
@@ -329,13 +329,13 @@ def carry_out(job: Job, progress: Progress) -> None:
 
 
 def unfinished(other: Person) -> list[Appointment]:
-    """Return the decisions about somebody's votes that hold and are not carried out yet."""
+    """Return the current decisions about a judge's votes that are not carried out yet."""
     found = (_last(other, kinds) for kinds in (_COUNTED, _WAITING))
     return [one for one in found if one and one.job and one.job.state != Job.State.DONE]
 
 
 def _votes(made: Appointment) -> Slots:
-    """Return the votes that a decision has still to change."""
+    """Return the votes that a decision still has to change."""
     return exclusion.votes_to_change(made.person, made.kind, made.at)
 
 

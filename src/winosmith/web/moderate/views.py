@@ -61,7 +61,7 @@ def show_queue(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def problem(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show everything about a problem that matters for a decision."""
+    """Show a problem with everything that a decision needs."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     context = dossier.problem_context(request.user, found)
     lists.note_answers_read(request.user, [found, *(context["family"] or {}).get("path", ())])
@@ -89,7 +89,7 @@ def ask(request: HttpRequest) -> HttpResponse:
 @require_POST
 @moderators_only
 def act(request: HttpRequest) -> HttpResponse:
-    """Do what was confirmed, once; a problem that changed meanwhile is shown as it stands now."""
+    """Apply a confirmed action once; if the problem has changed, show its current state."""
     asked = batches.Asked.read(request.POST)
     action = asked.action
     if action is None:
@@ -118,7 +118,7 @@ def undo(request: HttpRequest) -> HttpResponse:
     def begin() -> dict[str, Any]:
         if mark:
             whole = get_object_or_404(Batch, mark=mark)
-            return {"mark": batches.take_back(request.user, whole, reason).mark}
+            return {"mark": batches.undo_batch(request.user, whole, reason).mark}
         if not is_number(event):
             raise Http404
         one = get_object_or_404(Event.objects.select_related("problem"), pk=int(event))
@@ -134,7 +134,7 @@ def undo(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def batch(request: HttpRequest, mark: str) -> HttpResponse:
-    """Show what was done at once, how far it came, and what was left alone."""
+    """Show a batch with its progress, and the skipped problems."""
     made = get_object_or_404(Batch.objects.select_related("actor", "undoes", "job"), mark=mark)
     events = Event.objects.filter(batch=mark).select_related("problem").order_by("pk")
     return render(
@@ -153,7 +153,7 @@ def batch(request: HttpRequest, mark: str) -> HttpResponse:
 
 @moderators_only
 def job(request: HttpRequest, mark: str) -> HttpResponse:
-    """Show how far an action is, to a page that waits; or stop it or let it run again, once."""
+    """Return the progress of a job for a waiting page; or stop or continue the job, once."""
     found = get_object_or_404(Job.objects.filter(kind__in=OF_MODERATORS), mark=mark)
     if request.method != "POST":
         return waiting_page(request, "moderate/parts/progress.html", {"job": found}, found.busy)
@@ -175,7 +175,7 @@ def job(request: HttpRequest, mark: str) -> HttpResponse:
 def _ask(
     request: HttpRequest, asked: batches.Asked, error: InputError | None = None
 ) -> HttpResponse:
-    at = batches.stand()
+    at = batches.newest_keys()
     return render(
         request,
         "moderate/ask.html",
@@ -191,7 +191,7 @@ def _ask(
 
 
 def _conflict(request: HttpRequest, asked: batches.Asked, conflict: ConflictError) -> HttpResponse:
-    """Show what somebody else did and what one wanted to do, side by side."""
+    """Show another moderator's decision next to the requested action."""
     problem = conflict.problem
     context = {
         "asked": asked,
@@ -203,7 +203,7 @@ def _conflict(request: HttpRequest, asked: batches.Asked, conflict: ConflictErro
 
 
 def _after(back: str, mark: str) -> str:
-    """Return where a moderator continues: to the list, or to what runs yet or was left alone."""
+    """Return the next page: the list, or the batch if it is running or skipped problems."""
     made = Batch.objects.select_related("job").get(mark=mark)
     if made.busy or made.left_count:
         return reverse("moderate:batch", args=[made.mark])
@@ -378,14 +378,14 @@ def download_pairs(request: HttpRequest) -> StreamingHttpResponse:
 @require_safe
 @moderators_only
 def person(request: HttpRequest, name: str) -> HttpResponse:
-    """Show a person's record, and what the reader can change about them."""
+    """Show a person's record, and the changes that the reader can make."""
     return _person(request, _get_person(name))
 
 
 @require_POST
 @moderators_only
 def appoint(request: HttpRequest, name: str) -> HttpResponse:
-    """Change a person's roles or votes, once."""
+    """Change a person's roles or votes, once per form."""
     other, kind = _get_person(name), request.POST.get("kind", "")
 
     def act() -> None:

@@ -479,7 +479,7 @@ def manage_processes() -> NoReturn:
     while True:
         for process in processes:
             try:
-                process.look_after()
+                process.restart_if_ended()
             except Exception:  # noqa: BLE001 - retried in a moment
                 _LOG.exception("the process of model %s could not be managed", process.name)
                 connection.close()

@@ -25,6 +25,7 @@ from winosmith import Problem, practice
 from winosmith.outputs import atomic_write
 from winosmith.problem import BLANK
 from winosmith.text import is_content, units
+from winosmith.web.pages import file_stamp
 from winosmith.web.problems.lookalikes import AnyHalf
 from winosmith.web.problems.states import public_problems
 
@@ -233,7 +234,7 @@ class PairsFile:
     def latest(self) -> Pairs | None:
         """Return the last pairs; None before the first training."""
         path = settings.SITE.folder / FILE
-        stamp = _file_stamp(path)
+        stamp = file_stamp(path)
         if stamp != self.seen:
             self.seen = stamp
             with suppress(OSError, ValueError, EOFError):  # the file is written again soon
@@ -242,14 +243,6 @@ class PairsFile:
 
 
 _PAIRS_FILE = PairsFile()
-
-
-def _file_stamp(path: Path) -> tuple[int, int] | None:
-    try:
-        about = path.stat()
-    except FileNotFoundError:
-        return None
-    return about.st_ino, about.st_mtime_ns
 
 
 def _digest(pair: str) -> int:

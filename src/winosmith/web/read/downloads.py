@@ -34,11 +34,18 @@ from winosmith.errors import InputError
 from winosmith.formats import Format, format_named, writer_named
 from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
+from winosmith.web._lock import chunked
 from winosmith.web.judge.votes import iter_responses
 from winosmith.web.pages import BOM, attached
 from winosmith.web.people.gates import rate_limit_reading, wants_page
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.records import as_public, iter_rows, load_keys, needed_columns
+from winosmith.web.problems.records import (
+    CHUNK,
+    as_public,
+    iter_rows,
+    load_keys,
+    needed_columns,
+)
 from winosmith.web.problems.states import public_problems
 from winosmith.web.read.public import Filters, capped_count
 
@@ -274,10 +281,12 @@ def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFil
         query: Public problems, with the alias `place`.
         name: One of `VOTES`.
     """
-    found = iter_rows(load_keys(query.order_by("place")), public_problems())
+    keys = load_keys(query.order_by("place"))
+    public = Problem.objects.filter(public=True).only("ref").order_by("pk")
     folder = Path(tempfile.mkdtemp(prefix="votes-"))
     try:
         path = folder / name
+        found = (public.filter(pk__in=some) for some in chunked(keys, CHUNK))
         write_votes((vote for chunk in found for vote in iter_responses(chunk)), path)
         file = path.open("rb")  # the open file stays readable after its folder is deleted
     finally:

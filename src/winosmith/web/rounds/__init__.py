@@ -14,7 +14,7 @@ class Config(AppConfig):
     name = "winosmith.web.rounds"
 
     def ready(self) -> None:
-        """Connect what the worker does, and what becomes of texts of people who were erased."""
+        """Register the round's job, and the functions that erase texts."""
         from winosmith.web.jobs import ROUND, lost, stops, works
         from winosmith.web.people.privacy import cleaners, erasers
 

@@ -17,17 +17,17 @@ class Round(models.Model):
     """A round: the public problems are filtered, solved and compared with the last round.
 
     Attributes:
-        name: in addresses, and of its folder.
-        busy: it waits or runs; of all rounds one at most.
-        recipe: a table as `winosmith.rounds.parse_round` takes it, without the files of the pool.
-        base: from where relative paths of the recipe's solvers are seen.
-        last: the published round that it is compared with.
-        step: the last step that was finished.
-        doing: what is done now, the fields of `running.Doing`.
-        error: why it failed, for moderators.
-        record: its figures, as `round.json` holds them; None before it is done.
-        changes: its figures next to the last round's: [what, before, now, form].
-        timings: the seconds of each step: [number, title, seconds].
+        name: The name, part of addresses and of its folder.
+        busy: Whether it waits or runs; at most one round does.
+        recipe: The table for `winosmith.rounds.parse_round`, without the files of the pool.
+        base: The folder for relative paths of the recipe's solvers.
+        last: The published round with which it is compared.
+        step: The title of the current step.
+        doing: The progress of that step, as `running.StepProgress`.
+        error: The reason why it failed, for moderators.
+        record: The results, as in `round.json`; None before it is done.
+        changes: The changes since the last round: [metric, before, now, format].
+        timings: The duration of each step: [number, title, seconds].
     """
 
     class State(models.TextChoices):

@@ -166,10 +166,10 @@ def create_round(
     """Return a new round, with its job; it is compared with the one published last.
 
     Args:
-        name: name of the round: small letters, digits and dashes.
-        table: its recipe, as `complete` fills it.
-        base: from where relative paths of the recipe are seen; "" for the site's folder.
-        by: an admin; None for anyone who has a terminal.
+        name: The name of the round: lower-case letters, digits and dashes.
+        table: The recipe, which `complete_recipe` completes.
+        base: The folder for relative paths of the recipe; "" for the site's folder.
+        by: An admin; None for a command.
 
     Raises:
         BusyError: Another round is waiting or running.
@@ -196,7 +196,7 @@ def create_round(
 
 
 def cancel_round(round_: Round) -> None:
-    """Give up a round that waits or runs, with its job; what it has done stays for another try.
+    """Cancel a waiting or running round, with its job; its finished steps stay.
 
     A process that runs it stops before its next step.
 
@@ -262,16 +262,18 @@ def _check_not_busy() -> None:
 
 
 def _save(round_: Round) -> None:
-    """Write a round that waits, and its job."""
+    """Save a waiting round, and queue its job."""
     try:
         with transaction.atomic():
             round_.save()
             queue_round(round_)
-    except IntegrityError:  # somebody was quicker by a moment, on a server without turns
+    except IntegrityError:  # on PostgreSQL, a concurrent request was faster
         raise BusyError(_("Another round, or one of this name, has just been started.")) from None
 
 
 def _lock(round_: Round) -> Round:
+    """Lock the rows of a round and its job, in the order in which `Job.stop` locks them."""
+    Job.objects.select_for_update(no_key=True).filter(mark=_mark(round_)).first()
     return Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
 
 
@@ -600,7 +602,7 @@ def _mark(round_: Round) -> str:
 
 
 def queue_round(round_: Round) -> Job:
-    """Let the worker carry a round out; return the job, the same for each try."""
+    """Queue the job of a round, the same for each try; return it."""
     mark = _mark(round_)
     with writing():
         columns = {"kind": ROUND, "asked": {"name": round_.name}, "actor": round_.started_by}
@@ -617,16 +619,16 @@ def find_round(job: Job) -> Round:
 
 
 def mark_lost(job: Job) -> None:
-    """Write down that a round failed because the worker ended during it."""
+    """Mark a round as failed because the worker ended during it."""
     _mark_failed(find_round(job), _(ENDED))
 
 
 def run_job(job: Job, progress: Progress) -> None:
-    """Carry out the round of a job, in the worker.
+    """Run the round of a job, in the worker.
 
     Raises:
-        InputError: it failed; the reason is also in its row.
-        Stopped: it was cancelled at this moment.
+        InputError: The round failed; its row also has the reason.
+        Stopped: The round was just cancelled.
     """
     round_ = find_round(job)
     if round_.state in (Round.State.FAILED, Round.State.CANCELLED):  # an admin retries the job

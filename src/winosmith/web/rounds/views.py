@@ -1,4 +1,4 @@
-"""The pages of rounds: all of them, one, its report and files, flags; admins start and publish."""
+"""Pages of rounds: the list, a round with its report and files, and flags; admins start them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from winosmith.web.rounds.models import Round
 
 
 class StartForm(forms.Form):
-    """What is asked for a new round."""
+    """The form for a new round."""
 
     name = forms.CharField(
         label=gettext_lazy("Name"),
@@ -48,7 +48,7 @@ class StartForm(forms.Form):
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """List the rounds: those that are published, to moderators all."""
+    """List the published rounds; moderators see all."""
     rows = Round.objects.order_by("-pk")
     if not _moderates(request):
         rows = rows.exclude(published=None).order_by("-published")
@@ -61,20 +61,20 @@ def index(request: HttpRequest) -> HttpResponse:
 @require_safe
 def one(request: HttpRequest, name: str) -> HttpResponse:
     """Show the results of a round; moderators also see its progress or failure."""
-    return _shown(request, seen_by(request, name))
+    return _render_round(request, get_visible_round(request, name))
 
 
 @require_safe
 def progress(request: HttpRequest, name: str) -> HttpResponse:
     """Return the progress for a waiting page, or make it reload."""
-    round_ = seen_by(request, name)
+    round_ = get_visible_round(request, name)
     context = {"round": round_, "progress": running.round_progress(round_)}
     return waiting_page(request, "rounds/parts/progress.html", context, round_.busy)
 
 
 @gates.admins_only
 def start(request: HttpRequest) -> HttpResponse:
-    """Ask for the name and the recipe of a new round, and start it, once a form."""
+    """Show the form for a new round, and start the round once per form."""
     form, person = StartForm(request.POST or None), cast(Person, request.user)
     if request.method == "POST" and form.is_valid():
         name, recipe = form.cleaned_data["name"], form.cleaned_data["recipe"]
@@ -96,8 +96,8 @@ def start(request: HttpRequest) -> HttpResponse:
 @require_POST
 @gates.admins_only
 def act(request: HttpRequest, name: str, do: str) -> HttpResponse:
-    """Publish a round, stop it or let it continue, once a form."""
-    round_, person = seen_by(request, name), cast(Person, request.user)
+    """Publish, stop or resume a round, once per form."""
+    round_, person = get_visible_round(request, name), cast(Person, request.user)
     acts: dict[str, tuple[Callable[[], object], str]] = {
         "publish": (lambda: running.publish_round(person, round_), _("The round is published.")),
         "stop": (lambda: running.cancel_round(round_), _("The round is stopped.")),
@@ -107,12 +107,14 @@ def act(request: HttpRequest, name: str, do: str) -> HttpResponse:
     try:
         gates.form_once(request, person, change)
     except InputError as error:
-        return _shown(request, seen_by(request, name), error)
+        return _render_round(request, get_visible_round(request, name), error)
     messages.success(request, message)
     return redirect("rounds:one", name)
 
 
-def _shown(request: HttpRequest, round_: Round, error: InputError | None = None) -> HttpResponse:
+def _render_round(
+    request: HttpRequest, round_: Round, error: InputError | None = None
+) -> HttpResponse:
     context: dict[str, Any] = {
         "round": round_,
         "progress": running.round_progress(round_),
@@ -125,7 +127,7 @@ def _shown(request: HttpRequest, round_: Round, error: InputError | None = None)
     return render(request, "rounds/round.html", context, status=409 if error else 200)
 
 
-def seen_by(request: HttpRequest, name: str) -> Round:
+def get_visible_round(request: HttpRequest, name: str) -> Round:
     """Return a round that the reader may see: a published one; moderators see all.
 
     Raises:
@@ -151,25 +153,27 @@ MOST = 240
 @require_safe
 def page(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show the report of a round, under a separate content policy."""
-    round_ = _over(request, name)
+    round_ = _get_finished_round(request, name)
     gates.rate_limit_reading(request, "download", MOST)
-    return _apart(HttpResponse(results.render_report(round_)))
+    return _with_report_policy(HttpResponse(results.render_report(round_)))
 
 
 @require_safe
 @gates.moderators_only
 def build_page(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show moderators the original report of the round's build."""
-    path = results.build_report(_over(request, name))
+    path = results.build_report(_get_finished_round(request, name))
     if path is None:
         raise Http404
-    return _apart(FileResponse(path.open("rb"), content_type="text/html; charset=utf-8"))
+    return _with_report_policy(
+        FileResponse(path.open("rb"), content_type="text/html; charset=utf-8")
+    )
 
 
 @require_safe
 def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
     """Send the problems that the round kept, or omitted with the reasons, if they are public."""
-    round_ = _over(request, name)
+    round_ = _get_finished_round(request, name)
     if which not in results.FILES:
         raise Http404
     gates.rate_limit_reading(request, "download", MOST)
@@ -196,14 +200,14 @@ def mine(request: HttpRequest) -> HttpResponse:
     return render(request, "rounds/mine.html", context)
 
 
-def _over(request: HttpRequest, name: str) -> Round:
-    round_ = seen_by(request, name)
+def _get_finished_round(request: HttpRequest, name: str) -> Round:
+    round_ = get_visible_round(request, name)
     if round_.state != Round.State.DONE:
         raise Http404
     return round_
 
 
-def _apart(response: HttpResponseBase) -> HttpResponseBase:
+def _with_report_policy(response: HttpResponseBase) -> HttpResponseBase:
     response.headers["Content-Security-Policy"] = results.POLICY
     response.headers["X-Robots-Tag"] = "noindex"
     return response

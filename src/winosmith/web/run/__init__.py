@@ -12,13 +12,13 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Register the jobs, apply the saved settings, and delete old files."""
-        from winosmith.web.jobs import Job, looks, works
+        from winosmith.web.jobs import Job, previews, works
         from winosmith.web.pages import renew_rules
         from winosmith.web.people.privacy import cleaners
         from winosmith.web.run import backups, files, human_tests, studies, uploads
 
         kind = Job.Kind
-        looks |= {
+        previews |= {
             kind.IMPORT: files.preview_import,
             kind.TEST: human_tests.preview_test,
             kind.STUDY_LIST: studies.preview_list,

@@ -6,13 +6,13 @@ day or week, shown as a chart and as a table.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F
+from django.db.models import Count, F, QuerySet
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -66,102 +66,91 @@ def load_statistics(view: str) -> Statistics:
     return cached(f"run.dashboard.{view}", lambda: compute_statistics(view, timezone.now()))
 
 
+@dataclass(frozen=True, slots=True)
+class Periods:
+    """The periods of a view.
+
+    Attributes:
+        start: The first day, in UTC.
+        days: The number of days per period.
+        bars: The number of periods.
+    """
+
+    start: date
+    days: int
+    bars: int
+
+    def count(self, rows: QuerySet[Any], time: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+        """Yield the period of each group of rows, the group's columns, and its number of rows.
+
+        Args:
+            rows: The rows.
+            time: The column with the time.
+            columns: The columns that distinguish groups.
+        """
+        since = datetime(self.start.year, self.start.month, self.start.day, tzinfo=UTC)
+        rows = rows.filter(**{f"{time}__gte": since}).annotate(day=TruncDate(time))
+        groups = rows.values_list("day", *columns).annotate(n=Count("pk")).order_by()
+        for day, *rest in groups:
+            if (period := (day - self.start).days // self.days) < self.bars:
+                yield period, *rest
+
+    def sum(self, pairs: Iterable[tuple[Any, ...]]) -> list[int]:
+        """Return the sum of the numbers in each period, from pairs of a period and a number."""
+        sums = [0] * self.bars
+        for period, n in pairs:
+            sums[period] += n
+        return sums
+
+
 def compute_statistics(view: str, now: datetime) -> Statistics:
     """Return the numbers by day, or by weeks of seven days, up to the day of `now`."""
     days, bars = SPANS[view]
-    last = now.astimezone(UTC).date()
-    start = last - timedelta(days=days * bars - 1)
-    since = datetime(start.year, start.month, start.day, tzinfo=UTC)
+    start = now.astimezone(UTC).date() - timedelta(days=days * bars - 1)
+    periods, problems = Periods(start, days, bars), Problem.objects.filter(gold=False)
+    events = Event.objects.filter(problem__gold=False).exclude(before=F("after"))
+    moves = list(periods.count(events, "at", "before", "after"))
 
-    def at(day: date) -> int:
-        return (day - start).days // days
+    def moved(counts: Callable[[Any, Any], bool]) -> list[int]:
+        return periods.sum((at, n) for at, before, after, n in moves if counts(before, after))
 
-    moves = _count_moves(since, at)
-    came = _sum(bars, moves, lambda before, after: before == "")
-    valid = _sum(bars, moves, lambda before, after: before in OPEN and after == State.VALID)
-    rejected = _sum(bars, moves, lambda before, after: before in OPEN and after == State.REJECTED)
-    entered = _sum(bars, moves, lambda before, after: before not in OPEN and after in OPEN)
-    left = _sum(bars, moves, lambda before, after: before in OPEN and after not in OPEN)
-    problems = Problem.objects.filter(gold=False)
+    entered = moved(lambda before, after: before not in OPEN and after in OPEN)
+    left = moved(lambda before, after: before in OPEN and after not in OPEN)
     waiting = problems.filter(state__in=OPEN).count()
-    judged, wrote = _people(bars, since, at)
     return Statistics(
         [start + timedelta(days=days * bar) for bar in range(bars)],
-        came,
-        valid,
-        rejected,
+        moved(lambda before, after: before == ""),
+        moved(lambda before, after: before in OPEN and after == State.VALID),
+        moved(lambda before, after: before in OPEN and after == State.REJECTED),
         [waiting - sum(entered[bar + 1 :]) + sum(left[bar + 1 :]) for bar in range(bars)],
-        _count_votes(bars, since, at),
-        _agreed_fractions(bars, since, at),
-        judged,
-        wrote,
+        periods.sum(periods.count(Slot.objects.votes(), "answered_at")),
+        _agreed_fractions(periods),
+        *_count_people(periods),
         problems.count(),
     )
 
 
-Moves = Mapping[tuple[int, Any, Any], int]
-"""The number of problems that moved from one state to another in a period."""
+def _agreed_fractions(periods: Periods) -> list[float | None]:
+    verdicts = [
+        (at, n, [int(one) for one in counts.split(",") if one])
+        for at, counts, n in periods.count(
+            Verdict.objects.filter(problem__gold=False), "at", "counts"
+        )
+    ]
+    majority = periods.sum((at, n * chosen[0]) for at, n, chosen in verdicts if chosen)
+    votes = periods.sum((at, n * sum(chosen)) for at, n, chosen in verdicts)
+    return [part / of if of else None for part, of in zip(majority, votes, strict=True)]
 
 
-def _count_moves(since: datetime, at: Callable[[date], int]) -> Moves:
-    rows = Event.objects.filter(at__gte=since, problem__gold=False).exclude(before=F("after"))
-    found: Counter[tuple[int, str, str]] = Counter()
-    grouped = rows.annotate(day=TruncDate("at")).values_list("day", "before", "after")
-    for day, before, after, n in grouped.annotate(n=Count("pk")).order_by():
-        found[at(day), before, after] += n
-    return found
-
-
-def _sum(bars: int, moves: Moves, counts: Callable[[Any, Any], bool]) -> list[int]:
-    sums = [0] * bars
-    for (bar, before, after), n in moves.items():
-        if 0 <= bar < bars and counts(before, after):
-            sums[bar] += n
-    return sums
-
-
-def _count_votes(bars: int, since: datetime, at: Callable[[date], int]) -> list[int]:
-    sums = [0] * bars
-    rows = Slot.objects.votes().filter(answered_at__gte=since)
-    days = rows.annotate(day=TruncDate("answered_at")).values_list("day")
-    for day, n in days.annotate(n=Count("pk")).order_by():
-        if at(day) < bars:
-            sums[at(day)] += n
-    return sums
-
-
-def _agreed_fractions(bars: int, since: datetime, at: Callable[[date], int]) -> list[float | None]:
-    most, all_ = [0] * bars, [0] * bars
-    rows = Verdict.objects.filter(at__gte=since, problem__gold=False)
-    days = rows.annotate(day=TruncDate("at")).values_list("day", "counts")
-    for day, told, n in days.annotate(n=Count("pk")).order_by():
-        chosen = [int(one) for one in told.split(",") if one]
-        if at(day) < bars and chosen:
-            most[at(day)] += n * chosen[0]
-            all_[at(day)] += n * sum(chosen)
-    return [one / of if of else None for one, of in zip(most, all_, strict=True)]
-
-
-def _people(bars: int, since: datetime, at: Callable[[date], int]) -> tuple[list[int], list[int]]:
-    votes = Slot.objects.votes().filter(answered_at__gte=since)
-    pairs = votes.annotate(day=TruncDate("answered_at")).values_list("day", "holder")
-    judged = _group_people(pairs.distinct().order_by(), at)
-    twins = Twin.objects.filter(created__gte=since, contributor__isnull=False)
-    pairs = twins.annotate(day=TruncDate("created")).values_list("day", "contributor")
-    wrote = _group_people(pairs.distinct().order_by(), at)
-    return (
-        [len(judged[bar]) for bar in range(bars)],
-        [len(wrote[bar] - judged[bar]) for bar in range(bars)],
-    )
-
-
-def _group_people(
-    pairs: Iterable[tuple[date, int]], at: Callable[[date], int]
-) -> dict[int, set[int]]:
-    found: dict[int, set[int]] = defaultdict(set)
-    for day, person in pairs:
-        found[at(day)].add(person)
-    return found
+def _count_people(periods: Periods) -> tuple[list[int], list[int]]:
+    judges, writers = ([set[int]() for _bar in range(periods.bars)] for _ in "jw")
+    for at, person, _n in periods.count(Slot.objects.votes(), "answered_at", "holder"):
+        judges[at].add(person)
+    twins = Twin.objects.filter(contributor__isnull=False)
+    for at, person, _n in periods.count(twins, "created", "contributor"):
+        writers[at].add(person)
+    wrote = [len(theirs - judged) for theirs, judged in zip(writers, judges, strict=True)]
+    return list(map(len, judges)), wrote
 
 
 LABELS = 6

@@ -6,28 +6,30 @@ Files are read by `winosmith.formats` and imported by the functions of `winosmit
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 from django import forms
 from django.conf import settings
-from django.utils.translation import gettext as _, gettext_lazy
+from django.utils.translation import gettext as _, gettext_lazy, gettext_noop
 
 from winosmith import Dataset, formats
 from winosmith.errors import FormatError, InputError
 from winosmith.problem import Problem
 from winosmith.web._import import (
     NUL,
+    REASONS,
     As,
+    contains_nul,
     count_known,
-    holds_nul,
+    find_unfit,
     import_problems,
-    refused,
     with_free_ids,
 )
 from winosmith.web.jobs import IMPORT, Job, Progress, Reading
-from winosmith.web.pages import row_fault
+from winosmith.web.pages import ROW_FAULTS, retold
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import remember_published
 from winosmith.web.run.uploads import PIECE, max_bytes, store_file
@@ -187,6 +189,24 @@ class FileContent:
     notes: tuple[str, ...]
 
 
+CLAIM = gettext_noop("a claim, not a problem")
+
+FAULTS = (*ROW_FAULTS, *REASONS, CLAIM)
+"""Reasons for which a record can't be imported."""
+
+_PLACE = re.compile(r".*?:[0-9]+: ")
+
+
+def translate_fault(line: str) -> str:
+    """Return one of `first_faults`, or another text of a job, in the reader's language.
+
+    Jobs store the reasons in English, because the worker doesn't know who will read them.
+    """
+    found = _PLACE.match(line)
+    at = found.end() if found else 0
+    return f"{line[:at]}{retold(line[at:], FAULTS)}"
+
+
 READ, IDENTIFIED = 0.6, 0.75
 """Fractions of the progress of reading: after the lines are read, and after ids are assigned."""
 
@@ -220,17 +240,17 @@ def read_file(
         where = name if error.line is None else f"{name}:{error.line}"
         raise InputError(f"{where}: {_without_options(error.reason)}") from None
     found = [(n, e) for n, e in zip(contents.lines, contents.items, strict=True)]
-    bad = [(entry.line, row_fault(entry.reason)) for entry in contents.bad]
-    bad += [(line, _("a claim, not a problem")) for line, e in found if not isinstance(e, Problem)]
+    bad = [(entry.line, entry.reason or "") for entry in contents.bad]
+    bad += [(line, CLAIM) for line, e in found if not isinstance(e, Problem)]
     problems = [(line, e) for line, e in found if isinstance(e, Problem)]
-    bad += [(line, NUL) for line, e in problems if holds_nul(e)]
-    problems = [(line, e) for line, e in problems if not holds_nul(e)]
+    bad += [(line, NUL) for line, e in problems if contains_nul(e)]
+    problems = [(line, e) for line, e in problems if not contains_nul(e)]
     data = Dataset([problem for _line, problem in problems], PurePath(name).stem)
     if asked["new_ids"]:
         data = with_free_ids(data, settings.SITE.secret)
     tell(IDENTIFIED)
     lines = {problem.id: line for (line, _p), problem in zip(problems, data, strict=True)}
-    while as_ and (unfit := list(refused(data, as_))):
+    while as_ and (unfit := list(find_unfit(data, as_))):
         bad += [(lines[problem.id], str(error)) for problem, error in unfit]
         out = {problem.id for problem, _error in unfit}
         data = Dataset((problem for problem in data if problem.id not in out), data.name)

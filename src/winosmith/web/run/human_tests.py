@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.errors import InputError
 from winosmith.humans import TITLE
-from winosmith.web.jobs import TEST, TEST_CLOSE, TEST_PUBLISH, Job, Progress, Reading, note
+from winosmith.web.jobs import TEST, TEST_PUBLISH, Job, Progress, Reading
 from winosmith.web.people.models import Person
 from winosmith.web.run.files import LISTED, DataForm, FileContent, first_faults, job_file, read_file
 from winosmith.web.take import rounds
@@ -100,16 +100,6 @@ def open_test(job: Job, progress: Progress) -> dict[str, Any]:
             data, asked["name"], consent=consent, **_round_options(asked)
         )
     return {"sheets": [[sheet.code, len(sheet.record["items"])] for sheet in opened.sheets.all()]}
-
-
-def close_test(person: Person, name: str, *, drop: bool) -> Job:
-    """Close a test, and log who closed it; compute its results next.
-
-    Raises:
-        InputError: There is no such test, it is closed, or sheets are in use and not to be dropped.
-    """
-    rounds.end_round(name, drop=drop)
-    return note(person, TEST_CLOSE, {"name": name, "drop": drop})
 
 
 def propose_publishing(person: Person, name: str) -> Job:

@@ -10,11 +10,12 @@ from django.utils.translation import gettext as _, gettext_lazy
 from winosmith.web import jobs
 from winosmith.web.jobs import Job
 from winosmith.web.run.choices import label, value_label
-from winosmith.web.run.files import ImportForm
+from winosmith.web.run.files import ImportForm, translate_fault
 from winosmith.web.run.human_tests import TestForm
 from winosmith.web.run.studies import ListForm, PaidForm, PlacesForm, StudyForm
 
 register = template.Library()
+register.filter("fault", translate_fault)
 
 FORMS: dict[str, type[forms.Form]] = {
     jobs.STUDY: StudyForm,

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.outputs import write_error
-from winosmith.web.jobs import BUSY, UPLOADS, Job, looks
+from winosmith.web.jobs import BUSY, UPLOADS, Job, previews
 
 DAY = timedelta(days=1)
 """Time for which a file waits for confirmation."""
@@ -99,7 +99,7 @@ def store_file(job: Job, typed: dict[str, Any]) -> Job:
     """Store the file of a form: a small file is read now, a file sent in pieces by the worker.
 
     Args:
-        job: A new job, saved by the caller; its kind has a function in `looks`.
+        job: A new job, saved by the caller; its kind has a function in `previews`.
         typed: The form's data: `file`; or `sent`, the mark of an upload in pieces, and its size
             `sent_bytes`.
 
@@ -121,7 +121,7 @@ def store_file(job: Job, typed: dict[str, Any]) -> Job:
         with path.open("rb") as file:
             os.fsync(file.fileno())  # the file must be on the disk before the job
         if not sent:
-            looks[job.kind](job, lambda _share: None)
+            previews[job.kind](job, lambda _share: None)
     except BaseException:
         if not sent:
             path.unlink(missing_ok=True)

@@ -29,7 +29,7 @@ from winosmith.web.run.dashboard import page_context
 from winosmith.web.run.steps import count_left, list_faults, setup_steps
 from winosmith.web.run.uploads import PIECE, max_bytes, store_piece
 from winosmith.web.take.models import Round
-from winosmith.web.take.rounds import round_progress, store_results
+from winosmith.web.take.rounds import end_round, round_progress
 
 SIZE = 50
 """Number of jobs on a page."""
@@ -165,7 +165,7 @@ def _add_error(form: Form, field: str | None, error: WinosmithError) -> None:
         form.refuse(error)
         return
     for line in str(error).splitlines():
-        form.add_error(field, line)
+        form.add_error(field, files.translate_fault(line))
 
 
 def _kind_context(kind: str) -> dict[str, Any]:
@@ -177,14 +177,11 @@ def _kind_context(kind: str) -> dict[str, Any]:
 @require_POST
 @admins_only
 def close_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Close a test, once per form."""
-    person, given_up = request.user, bool(request.POST.get("drop"))
-    done = _act_on_test(request, name, lambda: human_tests.close_test(person, name, drop=given_up))
-    if not isinstance(done, str):
-        return done
-    store_results(get_object_or_404(Round, name=name))  # in no transaction: it may take seconds
-    messages.success(request, _("The test is closed; here are its results."))
-    return redirect("take:round", name)
+    """Close a test once per form, and show the page of its results."""
+    person: Person = request.user
+    drop = bool(request.POST.get("drop"))
+    done = _act_on_test(request, name, lambda: end_round(name, drop=drop, by=person))
+    return redirect("take:round", name) if isinstance(done, str) else done
 
 
 @require_POST

@@ -6,16 +6,18 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its functions to delete and erase data."""
+    """The Django application; registers its job, and its functions to erase data."""
 
     name = "winosmith.web.take"
 
     def ready(self) -> None:
         """Register the functions for people who took tests."""
+        from winosmith.web.jobs import TEST_CLOSE, works
         from winosmith.web.judge import turns
         from winosmith.web.people import news, privacy
-        from winosmith.web.take import sheets
+        from winosmith.web.take import rounds, sheets
 
+        works[TEST_CLOSE] = rounds.run_results_job
         privacy.exporters["tests"] = (sheets.export_tests, "take.Subject")
         privacy.cleaners["take"] = sheets.forget_times
         privacy.erasers.append(sheets.erase_subject)

@@ -199,8 +199,6 @@ def _write_records(out: OutputFolder, name: str, records: Iterable[Any]) -> None
 def results_context(round_: Round) -> dict[str, Any]:
     """Return the results for the page of a closed round: `fault`, or `tests` and the totals."""
     figures = round_.figures
-    if not figures:  # closing the round may have been interrupted
-        figures = compute_results(round_, load_sittings(round_))
     if not figures:
         return {"fault": _("Nobody has submitted an answer.")}
     if fault := figures.get("fault"):

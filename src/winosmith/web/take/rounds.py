@@ -19,6 +19,7 @@ from winosmith import Dataset, humans
 from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web._lock import chunked, writing
+from winosmith.web.jobs import TEST_CLOSE, Job, Progress, note, wait_for
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
@@ -226,22 +227,27 @@ def get_round(name: str) -> Round:
 
 
 def close_round(name: str, *, drop: bool = False) -> Round:
-    """Close a round, and compute its results; the arguments are those of `end_round`.
+    """Close a round, and wait for its results; the arguments are those of `end_round`.
 
     Raises:
-        InputError: There is no such round, it is closed, or sheets are in use.
+        InputError: There is no such round, it is closed, or sheets are in use; or the results can't
+            be computed.
     """
-    closed = end_round(name, drop=drop)
-    store_results(closed)
-    return closed
+    job = end_round(name, drop=drop)
+    wait_for(job)
+    job.refresh_from_db()
+    if job.state != Job.State.DONE:
+        raise InputError(job.error)
+    return get_round(name)
 
 
-def end_round(name: str, *, drop: bool = False) -> Round:
-    """Close a round; call `store_results` next.
+def end_round(name: str, *, drop: bool = False, by: Person | None = None) -> Job:
+    """Close a round; return the job that computes its results.
 
     Args:
         name: The name of the round.
         drop: Whether sheets in use count as given up.
+        by: The admin who closes it; None for a command.
 
     Raises:
         InputError: There is no such round, it is closed, or sheets are in use.
@@ -258,7 +264,24 @@ def end_round(name: str, *, drop: bool = False) -> Round:
         out.update(state=Sitting.State.DROPPED, ended=now)
         locked.state, locked.closed = Round.State.CLOSED, now
         locked.save(update_fields=["state", "closed"])
-    return locked
+        return _queue_results(locked, by, drop=drop)
+
+
+def _queue_results(round_: Round, by: Person | None = None, **asked: bool) -> Job:
+    """Return a job that computes the results, in the transaction that locks the round."""
+    if (waiting := results_job(round_)) and waiting.state == Job.State.WAITING:
+        return waiting
+    return note(by, TEST_CLOSE, {"name": round_.name, **asked}, state=Job.State.WAITING)
+
+
+def results_job(round_: Round) -> Job | None:
+    """Return the latest job that computes the results of a round."""
+    return Job.objects.filter(kind=TEST_CLOSE, asked__name=round_.name).order_by("pk").last()
+
+
+def run_results_job(job: Job, _progress: Progress) -> None:
+    """Compute the results of a closed round, in the worker."""
+    store_results(get_round(job.asked["name"]))
 
 
 def store_results(round_: Round) -> None:
@@ -279,18 +302,20 @@ def store_results(round_: Round) -> None:
 def approve_sheet(round_: Round, ref: str, by: Person) -> None:
     """Approve a sheet that is on hold because it was filled in too fast.
 
+    If the round is closed, the worker computes its results again.
+
     Raises:
         InputError: The sheet is not on hold, or belongs to `by`.
     """
     with writing():
-        rows = Sitting.objects.filter(subject__round=round_, ref=ref, held=True)
+        locked = Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
+        rows = Sitting.objects.filter(subject__round=locked, ref=ref, held=True)
         if rows.filter(subject__person=by).exists():
             raise InputError(_("Other moderators check your own sheet."))
         if not rows.update(held=False, looked_by=by):
             raise InputError(_("This sheet is not on hold; open the page again."))
-    round_.refresh_from_db(fields=["state"])  # it may have been closed in the meantime
-    if round_.state == Round.State.CLOSED:
-        store_results(round_)
+        if locked.state == Round.State.CLOSED:
+            _queue_results(locked)
 
 
 def publish_round(name: str, *, by: Person | None = None) -> Released:

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.submissions import own_problems, withdraw as take_back
+from winosmith.web.judge.submissions import get_own_twin, own_problems, withdraw as take_back
 from winosmith.web.moderate import decisions
 from winosmith.web.pages import beside, clock, is_number
 from winosmith.web.people import gates
@@ -296,7 +296,6 @@ def _act_on(request: HttpRequest, ref: str, act: Callable[[Person, Twin], str]) 
 
 def _get_own_twin(request: HttpRequest, ref: str) -> tuple[Person, Twin]:
     person = gates.existing_writer(request)
-    found = Twin.objects.select_related("revises").filter(ref=ref, contributor=person).first()
-    if person is None or found is None or not own_problems(person, found):
+    if person is None:
         raise Http404
-    return person, found
+    return person, get_own_twin(person, ref)
