@@ -277,7 +277,10 @@ def test_counts_tell_what_counts_can() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "right", "message"),
-    [([0, 0], [0, 0], "no problem has an answer"), ([3, 3], [3, 4], "'p1': 4 of 3 people can't")],
+    [
+        ([0, 0], [0, 0], "no problem has an answer"),
+        ([3, 3], [3, 4], "'p1' has 4 intended answers of only 3"),
+    ],
 )
 def test_counts_that_cannot_be_are_refused(
     asked: list[int], right: list[int], message: str

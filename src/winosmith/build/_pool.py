@@ -203,7 +203,7 @@ class Stages:
         )
         reasons = ", ".join(f"{count:,} by {what}" for what, count in dropped.most_common())
         raise DataError(
-            f"no problem is left to filter: of {len(self.collected):,} collected, dropped are "
+            f"no problem is left to filter; dropped of {len(self.collected):,} collected: "
             f"{reasons or 'none'}; winosmith check shows each"
         )
 

@@ -350,7 +350,7 @@ MANY_UNITS = (
     "predictions is correct, so each incorrect one stands for 1 / (K − 1) lucky ones. A twin is "
     "one unit."
 )
-"""The same, if each option has a vector."""
+"""The idea of the mirror filter, if each option has a vector."""
 
 KNOWN = {
     "options": "The models read only the options, not the question. They predict answers from the "

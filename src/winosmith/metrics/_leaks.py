@@ -449,7 +449,8 @@ def overlap(
     so that it can't be compared, or if the source of its root is the public set.
 
     A problem's result also applies to its family, its twin and its copies (`winosmith.blocks`).
-    Seven of EvoGrad's roots are of WinoGrande's dev part, which the paper's models were chosen by.
+    Seven of EvoGrad's roots are from WinoGrande's dev set, on which the paper's models were
+    selected.
 
     Args:
         test: The data on which the solver is measured.
