@@ -193,8 +193,8 @@ def test_nothing_acceptable_ends() -> None:
         dialogue.take(Reply(text))
     assert dialogue.ended == (
         "fruitless",
-        "the last 3 turns had no acceptable row (0 of 100 accepted); most faults: ellipsis 1. Use a "
-        "stronger model, or read its replies in the transcript",
+        "the last 3 turns had no acceptable row (0 of 100 accepted); most faults: ellipsis 1. Use "
+        "a stronger model, or read its replies in the transcript",
     )
     mute = Dialogue(SUE, fruitless=1)
     mute.take(Reply("Hm."))

@@ -239,7 +239,7 @@ def test_groups_are_compared_as_scipy_does_and_small_ones_get_a_caution() -> Non
     assert found.permutation == pytest.approx(2 / 20)
     assert "3 native speakers and 3 others" in found.caution
     assert compare_groups([0.5] * 10 + [0.6], [0.5] * 12).caution == ""
-    assert "3 native speakers and 1 other only" in compare_groups(native, [0.7]).caution
+    assert "3 native speakers and 1 other, only" in compare_groups(native, [0.7]).caution
     assert compare_groups([], others) is None
     same = compare_groups([0.5] * 3, others)
     assert same is not None

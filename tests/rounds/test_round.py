@@ -239,7 +239,7 @@ def test_the_report_opens_without_loading_anything(two):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "needs a \\[\\[solvers\\]\\]"),
+        ("", "needs at least one \\[\\[solvers\\]\\]"),
         ('[[solvers]]\nname = "a"\n', "needs name"),
         ('[[solvers]]\nname = "a"\nsolver = "oracle"\n', "solver is 'oracle'"),
         ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = true\n', "learn is for"),

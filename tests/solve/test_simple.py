@@ -196,7 +196,7 @@ class Shown:
 def test_text_without_spaces_has_no_local_context() -> None:
     """In Japanese the words before the blank can't be told, and the baseline is refused."""
     japanese = Problem("j", "茶碗が急須に当たって_が割れた。", ("茶碗", "急須"), 0)
-    with pytest.raises(ProblemError, match="no spaces between the words"):
+    with pytest.raises(ProblemError, match="has no spaces between words"):
         solve.cut_to_local_context([japanese])
     with pytest.raises(ProblemError, match="so it has no local context"):
         solve.LocalContext(Shown()).score([japanese])

@@ -110,7 +110,7 @@ JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
         (HEAD + '"p\nq",ann,1,,,,\np,b,1,,maybe,,\n', "votes:4: ambiguous is 'maybe'; it must be"),
         (HEAD + "p,ann,1,,,1 1,\n", "votes:2: the shown order (0, 0) is not an order"),
         (HEAD + "p,ann,1,,,,soon\n", "votes:2: seconds is 'soon'; it must be a number or empty"),
-        (HEAD + "p,ann,1,,,,inf\n", "votes:2: the time taken is 0 seconds or more, not inf"),
+        (HEAD + "p,ann,1,,,,inf\n", "votes:2: the time taken is inf s; it must be 0 or more"),
         (HEAD + ",ann,1,,,,\n", "votes:2: a response needs the ids of its problem"),
         (HEAD + '"p,ann,1,,,,\n', "votes:2: the row is not CSV"),
         ("{}", "votes:1: 'problem_id' is missing"),
@@ -121,7 +121,7 @@ JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
         (JSON + ', "choice": true}', "votes:1: choice can't be true"),
         (JSON + ', "ambiguous": 1}', "votes:1: ambiguous can't be 1"),
         (JSON + ', "shown": "21"}', 'votes:1: shown can\'t be "21"'),
-        (JSON + ', "choice": -1}', "votes:1: the choice is an index of 0 or more, or None, not -1"),
+        (JSON + ', "choice": -1}', "votes:1: the choice is -1; it must be an index, or None"),
         ("[" * 99_999, "votes:1: the line is not JSON"),
     ],
 )

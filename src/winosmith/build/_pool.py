@@ -87,7 +87,6 @@ def read_pool(recipe: Recipe) -> Dataset:
 def _read_files(
     recipe: Recipe, skip_bad: str | Path | None = None
 ) -> tuple[Dataset, tuple[str, ...]]:
-    """Return the problems of a recipe, and the reader's notes."""
     held: dict[str, tuple[Problem, str]] = {}
     names: list[str] = []
     notes: list[str] = []

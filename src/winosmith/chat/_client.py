@@ -309,7 +309,6 @@ class Run:
         return key, reply
 
     def _attempt(self, messages: Messages) -> Reply:
-        """Ask once, and record the cost."""
         self._sleep(self._not_before - time.monotonic())
         most = Cost.at_most(messages, self.client.most_out or 0)
         self.budget.hold(most)
@@ -326,7 +325,6 @@ class Run:
             self.budget.settle(most, taken)
 
     def _sleep(self, seconds: float) -> None:
-        """Wait until the time is over or the run is stopped."""
         if self._stop.wait(max(0.0, seconds)):
             raise CancelledError
 

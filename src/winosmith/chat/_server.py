@@ -317,7 +317,6 @@ class Connection:
         return ChatError(self._explain(status, words, refusal))
 
     def _explain(self, status: int, words: str, refusal: str) -> str:
-        """Return an explanation of a refusal, with advice."""
         if status in (401, 403) and self._key:
             variable = self.key_variable or KEY_VARIABLE
             return f"the server rejects the key in {variable} ({refusal}); check the key"

@@ -300,7 +300,6 @@ class LightEmbedder:
             return _embedder.combine_options(self._options(problems), self.combine)
 
     def _options(self, problems: Sequence[Problem]) -> Vectors:
-        """Return the vectors of the options, (n, 2, d)."""
         read = [read_sides(problem) for problem in problems]
         attributes, cues = self._spaces if self.corpus is not None else self._learn(problems, read)
         placed = [attributes.place([side.attributes[option] for side in read]) for option in (0, 1)]

@@ -10,7 +10,7 @@ import io
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -239,7 +239,7 @@ def _open_reader(folder: str) -> Any:
 
         def open(self, file: str) -> Any:
             if file == "lexnames" and not self._has(file):
-                return io.StringIO("".join(_iterate_lexnames()))
+                return io.StringIO("".join(f"{n}\tfile.{n}\t0\n" for n in range(_LEXNAMES)))
             return super().open(file)
 
         def _has(self, file: str) -> bool:
@@ -258,7 +258,3 @@ def _open_reader(folder: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "multilingual functions are not available"
         return Reader(f"{folder}/{Path(folder).stem}/" if zipped else folder, None)
-
-
-def _iterate_lexnames() -> Iterator[str]:
-    return (f"{number}\tfile.{number}\t0\n" for number in range(_LEXNAMES))

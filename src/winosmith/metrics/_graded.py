@@ -255,20 +255,16 @@ def find_columns(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scal
     return known
 
 
-def _get_from_origin(name: str) -> Callable[[Problem], Scalar]:
-    return lambda problem: getattr(problem.origin, name) if problem.origin else None
-
-
-def _get_from_lineage(name: str) -> Callable[[Problem], Scalar]:
-    return lambda problem: getattr(problem.lineage, name) if problem.lineage else None
+def _get_from(part: str, name: str) -> Callable[[Problem], Scalar]:
+    return lambda problem: getattr(getattr(problem, part), name, None)
 
 
 _FIELDS: dict[str, Callable[[Problem], Scalar]] = {
     "id": lambda problem: problem.id,
     "twin_id": lambda problem: problem.twin_id,
     "pronoun": lambda problem: problem.pronoun,
-    **{f"origin.{field.name}": _get_from_origin(field.name) for field in fields(Origin)},
-    **{f"lineage.{name}": _get_from_lineage(name) for name in ("root", "parent", "declared")},
+    **{f"origin.{field.name}": _get_from("origin", field.name) for field in fields(Origin)},
+    **{f"lineage.{name}": _get_from("lineage", name) for name in ("root", "parent", "declared")},
     "embargo": lambda problem: problem.embargo,
 }
 

@@ -116,11 +116,11 @@ def leaks(
         if leak is not None and leak.accuracy >= leak.chance + FLOOR:
             found.setdefault(name, []).append(leak)
     telling = ([leak for leak in of if leak.p_value * tried < ALPHA] for of in found.values())
-    return tuple(max(of, key=_compute_gain) for of in telling if of)
-
-
-def _compute_gain(leak: Leak) -> float:
-    return (leak.accuracy - leak.chance) * leak.problems
+    return tuple(
+        max(found, key=lambda leak: (leak.accuracy - leak.chance) * leak.problems)
+        for found in telling
+        if found
+    )
 
 
 def _find_all_tells(dataset: Dataset) -> Iterator[tuple[str, str, Sequence[Hashable]]]:
