@@ -266,8 +266,8 @@ class StructureRules:
     """The two people of a "social" problem have the same gender; checked only if their names or
     the pronouns behind the blanks show it."""
     complete: bool = False
-    """The other half of the twin is present. Off by default, as validation can drop one half, and
-    WinoGrande keeps the other."""
+    """Refuse problems without their other half. Off by default, as validation can drop one half,
+    and WinoGrande keeps the other."""
 
 
 WINOGRANDE = StructureRules()
