@@ -398,11 +398,7 @@ def _write_notes(
 ) -> list[Text]:
     solved = [(system, one) for system, own in found.items() for one in own if one.data == name]
     notes = dict.fromkeys(note for _, one in solved for note in one.notes)
-    counts = [
-        f"{'impossible: ' if line.impossible else ''}{line.system}: {line.counts}"
-        for line in lines
-        if line.counts
-    ]
+    counts = [f"{line.system}: {line.counts}" for line in lines if line.counts]
     signed = [f"Signature: {system}: {one.signature}" for system, one in solved]
     return [*([Text([*notes, *counts], "list")] if notes or counts else []), Text(signed)]
 
