@@ -223,7 +223,7 @@ def test_a_cache_that_is_none_is_told(client: Make, tmp_path: Path) -> None:
     with pytest.raises(ChatError, match=r"replies.sqlite: the cache of replies can't be used"):
         client(cache=tmp_path)(user("hi"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(ChatError, match="name another folder"):
+    with pytest.raises(ChatError, match="choose another folder"):
         client(cache=tmp_path / "file")(user("hi"))
 
 

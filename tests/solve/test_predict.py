@@ -123,7 +123,7 @@ def test_what_we_did_not_write_is_left_alone(tmp_path: Path) -> None:
     out = tmp_path / "p.jsonl"
     for content in (b"precious", b"\xff\xfe", b"[]", b'{"a": 1}', b""):
         out.write_bytes(content)
-        with pytest.raises(OutputError, match="was not written by winosmith solve; name another"):
+        with pytest.raises(OutputError, match="written by winosmith solve; choose another file"):
             solve.predict_to_file(solve.Random(), PROBLEMS, out)
         assert out.read_bytes() == content
     with pytest.raises(OutputError, match="is not a file; choose another path"):

@@ -246,7 +246,7 @@ def _explain_not_chosen(
         broken = dict.fromkeys(
             limit.words for limit in bounds if limit.weights[at] > 0 and not limit.holds(with_it)
         )
-        full = f"the {rules.size} chosen problems have the same or higher agreement"
+        full = f"the set of {rules.size} is full, with the same or higher agreement"
         reasons[row] = "; ".join(broken) or full
     return reasons
 
