@@ -70,8 +70,8 @@ def test_values_that_are_not_finite_are_refused_with_their_row(bad: float) -> No
         (np.zeros(6), r"has the shape \(6,\), not \(problems, width\)"),
         (np.zeros((0, 4)), r"has the shape \(0, 4\)"),
         (np.zeros((6, 2), complex), "has the type complex128; it must have real numbers"),
-        (np.zeros((6, 2), bool), "holds bool"),
-        (np.array([["a"]]), "holds <U1"),
+        (np.zeros((6, 2), bool), "has the type bool"),
+        (np.array([["a"]]), "has the type <U1"),
     ],
 )
 def test_what_are_no_vectors_is_refused(array: np.ndarray, message: str) -> None:
@@ -84,7 +84,7 @@ def test_ids_must_fit() -> None:
     """There must be one id a row, and no id twice."""
     with pytest.raises(DataError, match="6 rows and 2 ids"):
         ArrayEmbedder(X, ids=("a", "b"))
-    with pytest.raises(DataError, match="an id twice"):
+    with pytest.raises(DataError, match="repeated id"):
         ArrayEmbedder(X[:2], ids=("a", "a"))
 
 

@@ -98,7 +98,7 @@ def test_rounds_are_compared_figure_by_figure(two):
     collected = by_name["collected"]
     assert (collected.before, collected.now, collected.by) == (280, 540, 260)
     assert collected.in_words == "+260"
-    valid = by_name["valid, of the collected"]
+    valid = by_name["valid share of what was collected"]
     assert valid.in_words == f"{100 * (valid.now - valid.before):+.1f} points"
     assert by_name["words: mean depth of its errors"].before is None
 

@@ -142,7 +142,7 @@ def describe_halves(record: Mapping[str, Any]) -> str:
     artifacts = record["artifacts"]
     if artifacts["after"] is None:
         return str(artifacts.get("verdict", ""))
-    return "The linear model is trained and tested on two halves that were filtered separately."
+    return "The linear model is trained and tested on halves that were filtered separately."
 
 
 def describe_training(record: Mapping[str, Any]) -> list[str]:
@@ -293,23 +293,23 @@ _Path = tuple[str, ...]
 
 _FIGURES: tuple[tuple[str, _Path, str], ...] = (
     ("collected", ("build", "funnel", "collected", "problems"), ",d"),
-    ("valid, of the collected", ("valid",), ".1%"),
+    ("valid share of what was collected", ("valid",), ".1%"),
     ("kept", ("build", "kept"), ",d"),
     ("train_xl", ("build", "counts", "train_xl"), ",d"),
     ("dev", ("build", "counts", "dev"), ",d"),
     ("test", ("build", "counts", "test"), ",d"),
-    ("a linear model on the collected", ("artifacts", "before"), ".1%"),
-    ("a linear model on the kept", ("artifacts", "after"), ".1%"),
+    ("a linear model on what was collected", ("artifacts", "before"), ".1%"),
+    ("a linear model on what was kept", ("artifacts", "after"), ".1%"),
     ("KL along the first component, kept", ("artifacts", "kl"), ".3f"),
     ("judges agree with a kept answer", ("people", "agree"), ".1%"),
     ("kept with all judges agreeing", ("people", "unanimous"), ".1%"),
-    ("accuracy of people who had not judged", ("people", "accuracy"), ".1%"),
+    ("people who had not judged are right", ("people", "accuracy"), ".1%"),
 )
 """Name, path in the record, and format specification of each result."""
 
 _OF_SOLVERS: tuple[tuple[str, _Path, str], ...] = (
     ("accuracy on this round's dev and test", ("accuracy", "value"), ".1%"),
-    ("whole twins correct", ("twins", "value"), ".1%"),
+    ("whole twins right", ("twins", "value"), ".1%"),
     ("mean depth of its errors", ("stability", "mean", "value"), ".2f"),
     ("families without an error", ("stability", "consistency", "value"), ".1%"),
 )
