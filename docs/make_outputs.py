@@ -122,7 +122,7 @@ def without_progress(text: str) -> str:
 
     >>> without_progress("filtering: 4 of 90 phase 2, draw 5 of its null\nagain, perturbed: 7\nok")
     'ok'
-    >>> without_progress("filtering: 9 of 40 run 1 of 20, 9 of them with turned keys\n1 of 9: 2")
+    >>> without_progress("filtering: 9 of 40 run 1 of 20, 9 of them with permuted keys\n1 of 9: 2")
     '1 of 9: 2'
     >>> without_progress("Setting sheets: 8 of 12 b-1.html\nSheets in sheets\n")
     'Sheets in sheets\n'

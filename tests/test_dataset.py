@@ -180,7 +180,7 @@ REFUSED = {
     "the twin id must be text, not 7": {"twin_id": 7},
     "the twin id is empty; omit it for a problem without a twin": {"twin_id": ""},
     "the pronoun must be text, not 3": {"pronoun": 3},
-    "the sentence holds half a character": {"sentence": "A \ud800 _."},
+    "the sentence contains half a character": {"sentence": "A \ud800 _."},
 }
 
 

@@ -90,12 +90,12 @@ def test_tied_options_are_two_or_more_with_the_choice(tied: tuple[int, ...]) -> 
         ({"purpose": "fun"}, "the purpose 'fun' is not local, validate or test"),
         ({"problem_id": ""}, "a response needs the ids of its problem and its participant"),
         ({"participant": ""}, "a response needs the ids of its problem and its participant"),
-        ({"choice": -1}, "the choice is an index of 0 or more, or None, not -1"),
+        ({"choice": -1}, "the choice is -1; it must be an index, or None"),
         ({"shown": (0, 2)}, "the shown order (0, 2) is not an order of the options"),
         ({"shown": (0, 0)}, "the shown order (0, 0) is not an order of the options"),
-        ({"seconds": -1.0}, "the time taken is 0 seconds or more, not -1.0"),
-        ({"seconds": math.nan}, "the time taken is 0 seconds or more, not nan"),
-        ({"seconds": math.inf}, "the time taken is 0 seconds or more, not inf"),
+        ({"seconds": -1.0}, "the time taken is -1.0 s; it must be 0 or more"),
+        ({"seconds": math.nan}, "the time taken is nan s; it must be 0 or more"),
+        ({"seconds": math.inf}, "the time taken is inf s; it must be 0 or more"),
     ],
 )
 def test_a_response_that_makes_no_sense_is_refused(fields: dict[str, object], reason: str) -> None:

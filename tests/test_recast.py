@@ -59,10 +59,13 @@ CLAIM = Claim("p", "A _ b.", "x", holds=True)
     ("claims", "reason"),
     [
         ([CLAIM], "it is the only claim of its problem"),
-        ([CLAIM, replace(CLAIM, candidate="y")], "2 claims of its problem hold; 1 is needed"),
+        (
+            [CLAIM, replace(CLAIM, candidate="y")],
+            "2 claims of its problem are true, not 1",
+        ),
         (
             [replace(CLAIM, holds=False), replace(CLAIM, candidate="y", holds=False)],
-            "no claims of its problem hold; 1 is needed",
+            "no claims of its problem are true, not 1",
         ),
         (
             [CLAIM, replace(CLAIM, candidate="y", holds=None)],

@@ -136,7 +136,7 @@ def test_the_local_context_of_a_possessive_blank_holds_it() -> None:
 
 def test_a_text_without_a_blank_has_no_local_context() -> None:
     """Asking for the local context of no blank is refused in words."""
-    with pytest.raises(ProblemError, match="there is no blank"):
+    with pytest.raises(ProblemError, match="has no blank"):
         text.local_context("The cup fell.")
 
 

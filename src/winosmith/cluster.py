@@ -96,8 +96,8 @@ def _scheduler(address: str | Path) -> str:
         return str(parse_json(path.read_text("utf-8"))["address"])
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise FormatError(
-            "this is not a file of `dask scheduler --scheduler-file`; wait until it is written, or "
-            "give the address",
+            "this is not a file from `dask scheduler --scheduler-file`; wait until it is written, "
+            "or give the address",
             path,
         ) from error
 
@@ -164,7 +164,7 @@ def _run_on_worker(
         from distributed import get_worker
 
         raise InputError(
-            f"the worker {get_worker().address} has winosmith {__version__}, and {version} asks; "
-            "install the same everywhere"
+            f"the worker {get_worker().address} has winosmith {__version__}, but the client has "
+            f"{version}; install the same version everywhere"
         )
     return function(*args, **kwargs)

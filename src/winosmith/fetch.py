@@ -192,7 +192,6 @@ class _Progress:
         self.total = self.done = 0
 
     def update(self, size: int) -> None:
-        """Add the size of a chunk, in bytes."""
         self.done += size
         if max(self.total, self.done - CHUNK) > self.remote.size:
             raise OutputError(

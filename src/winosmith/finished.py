@@ -55,20 +55,18 @@ class BuildFiles:
         try:
             lines = (self.folder / LAST).read_text("utf-8").splitlines()
         except OSError as error:
-            raise InputError(
-                f"{self.folder} holds a build that is not finished; {again}"
-            ) from error
+            raise InputError(f"{self.folder} contains an unfinished build; {again}") from error
         for number, line in enumerate(lines, start=1):
             digits, _, name = line.partition("  ")
             path = self.folder / name
             if not name or not path.resolve().is_relative_to(self.folder.resolve()):
                 raise FormatError(
-                    f"this is no checksum of a file of the build; {again}",
+                    f"this line is not a checksum of a file of the build; {again}",
                     self.folder / LAST,
                     number,
                 )
             if not path.is_file() or sha256(path) != digits:
-                raise InputError(f"{path} is not as the build wrote it; {again}")
+                raise InputError(f"{path} was changed after the build; {again}")
 
     @cached_property
     def report(self) -> dict[str, Any]:

@@ -309,7 +309,6 @@ def _edits_fault(
 
 
 def _row_of(dataset: Dataset, problem_id: str) -> int | None:
-    """Return the row of the problem with an id, or None."""
     try:
         return dataset.row(problem_id)
     except DataError:

@@ -146,7 +146,6 @@ def checked_class(kind: type[T]) -> type[T]:
 
 @functools.cache
 def _parameters(function: Callable[..., Any]) -> type:
-    """Return the declaration of a checked function's parameters."""
     hints = typing.get_type_hints(function, include_extras=True)
     stated = {
         name: of.default
@@ -159,7 +158,6 @@ def _parameters(function: Callable[..., Any]) -> type:
 
 
 def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> RecipeError:
-    """Return the error for the first invalid value."""
     found = error.errors(include_url=False)[0]
     cause = found.get("ctx", {}).get("error", found["msg"])
     if isinstance(cause, RecipeError):  # of a rule for several fields, which names one of them

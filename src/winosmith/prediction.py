@@ -116,7 +116,7 @@ class Prediction:
             or self.choice not in self.tied
         ):
             raise ProblemError(
-                f"the tied options of {self.problem_id!r} must be two or more, ascending, and hold "
+                f"the tied options of {self.problem_id!r} must be two or more, ascending, with "
                 f"the choice {self.choice}, not {list(self.tied)}"
             )
 

@@ -139,7 +139,7 @@ def _check_text(name: str, value: object, *, optional: bool = False) -> None:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ProblemError(f"{name} holds half a character: {value!r}") from None
+            raise ProblemError(f"{name} contains half a character: {value!r}") from None
 
 
 def _check_count(name: str, value: object) -> None:

@@ -99,7 +99,7 @@ def known_contents(name: str) -> Contents:
     if low not in known:
         raise InputError(
             f"the contents of {name!r} are not known; known are {', '.join(known)}. Give the file, "
-            f"or name a corpus that is not here as other:{name}"
+            f"or write other:{name} if it is not available"
         )
     return Contents(low, _stored_digests("whole")[known[low]], _stored_digests("sides")[known[low]])
 
@@ -194,7 +194,6 @@ def traces(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
 
 
 def _digest(sentence: str) -> int:
-    """Return the digest of a sentence."""
     return _digest_of(_letters(sentence))
 
 

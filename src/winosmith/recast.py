@@ -160,7 +160,7 @@ def _fault_of(group: Sequence[Claim]) -> str | None:
     if None in labels and any(label is not None for label in labels):
         return "some claims of its problem have a label and some have none"
     if None not in labels and labels.count(True) != 1:
-        return f"{labels.count(True) or 'no'} claims of its problem hold; 1 is needed"
+        return f"{labels.count(True) or 'no'} claims of its problem are true, not 1"
     return None
 
 

@@ -48,8 +48,8 @@ class Response:
         if not self.problem_id or not self.participant:
             raise ProblemError("a response needs the ids of its problem and its participant")
         if self.choice is not None and self.choice < 0:
-            raise ProblemError(f"the choice is an index of 0 or more, or None, not {self.choice}")
+            raise ProblemError(f"the choice is {self.choice}; it must be an index, or None")
         if sorted(self.shown) != list(range(len(self.shown))):
             raise ProblemError(f"the shown order {self.shown} is not an order of the options")
         if self.seconds is not None and not 0 <= self.seconds < math.inf:
-            raise ProblemError(f"the time taken is 0 seconds or more, not {self.seconds}")
+            raise ProblemError(f"the time taken is {self.seconds} s; it must be 0 or more")

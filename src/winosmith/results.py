@@ -1,8 +1,8 @@
-"""Results: a measurement is one frozen dataclass, from which its JSON and its tables follow.
+"""Results of measurements: frozen dataclasses with JSON, tables and other views.
 
-A field states its heading and format with `shown`, a property that belongs to the result with
-`computed`. The record, the one-line repr, the view of a notebook, the DataFrame, the paragraph for
-a paper, and the tables of commands and pages are made from them.
+Fields state their headings and formats with `shown`; properties that belong to the result are
+marked with `computed`. The JSON record, the repr, the view in a notebook, the DataFrame, the
+paragraph for a paper, and the tables of commands and pages are made from these.
 
 >>> from dataclasses import dataclass, field
 >>> @dataclass(frozen=True)
@@ -44,8 +44,8 @@ Form = str | Callable[[Any], report.Value]
 """A format specification, or a function that returns the cell of a value."""
 
 Json = bool | str | Callable[[Any], Any]
-"""Whether a value is in the record: True; False; "if any", unless it is None, empty or zero;
-"flat", its keys among those of the record; or a function that returns what the record has."""
+"""How a value is in the record: True (unchanged); False (omitted); "if any" (omitted if it is None,
+empty or zero); "flat" (its keys are keys of the record); or a function that converts it."""
 
 CITATION = (
     f"Computed with winosmith {__version__} (The winosmith maintainers, winosmith: build, filter "
@@ -54,7 +54,7 @@ CITATION = (
 """The last sentence of each paragraph for a paper: the version, and how to cite it."""
 
 REPR = 200
-"""Greatest number of characters of a repr."""
+"""Maximum length of a repr."""
 
 _T = typing.TypeVar("_T")
 
@@ -65,9 +65,9 @@ class Member:
 
     Attributes:
         name: name of the attribute.
-        columns: (heading, form) of each cell that shows it; none if it is in no table by default.
+        columns: (heading, form) of each of its table cells; empty if tables omit it by default.
         json: see `Json`.
-        key: key of the record; by default the name.
+        key: key in the record; by default the name.
         rows: whether its elements are the rows of the result's DataFrame.
     """
 
@@ -85,7 +85,7 @@ class Member:
         ]
 
     def cells(self, value: Any) -> list[report.Value]:
-        """Return its value as cells; None is None in all of them."""
+        """Return its value as cells; a value of None gives None in each."""
         forms = [form for _, form in self.columns] or [""]
         return [
             None if value is None else form(value) if callable(form) else _cell(value)
@@ -96,12 +96,12 @@ class Member:
 def shown(
     title: str, form: Form = "", *more: tuple[str, Form], json: Json = True
 ) -> dict[str, Any]:
-    """Return the metadata of a field: its heading and format, and those of further columns."""
+    """Return the metadata of a field: its heading and format, and optionally further columns."""
     return {"columns": ((title, form), *more), "json": json}
 
 
 HIDDEN = {"json": False}
-"""The metadata of a field that is in no record and no table."""
+"""The metadata of a field that records and tables omit."""
 
 IF_ANY = {"json": "if any"}
 """The metadata of a field that the record omits if it is None, empty or zero."""
@@ -134,13 +134,13 @@ class Result:
     __slots__ = ()
 
     def __init_subclass__(cls) -> None:
-        """Keep `dataclass` from giving the class a repr of every value."""
+        """Prevent `dataclass` from generating a repr with all values."""
         super().__init_subclass__()
         if "__repr__" not in vars(cls):
             cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return the result as a JSON object."""
         record: dict[str, Any] = {}
         for one in members(type(self)):
             value = getattr(self, one.name)
@@ -155,7 +155,7 @@ class Result:
         return record
 
     def __repr__(self) -> str:
-        """Return the name and the first values that are not empty, on one line."""
+        """Return the class name and the first non-empty values on one line."""
         text = f"{type(self).__name__}("
         for one in members(type(self)):
             value = None if one.json is False else getattr(self, one.name)
@@ -168,15 +168,15 @@ class Result:
         return f"{text})"
 
     def _repr_html_(self) -> str:
-        """Return the tables as a notebook shows them."""
+        """Return the tables as HTML for notebooks."""
         return report.fragment(list(tables(self)))
 
     def to_frame(self) -> Any:
-        """Return it as a pandas DataFrame.
+        """Return the result as a pandas DataFrame.
 
-        A result of several measurements, such as the cues of an audit or the pairs of a
-        comparison, has a row for each; another result has one row. Columns have the names of
-        `record()`, with dots between nested names ("accuracy.value").
+        A result with several measurements, such as the cues of an audit or the pairs of a
+        comparison, has a row for each; other results have one row. Columns have the keys of
+        `record()`, with dots between nested keys ("accuracy.value").
 
         Raises:
             MissingExtraError: pandas is not installed.
@@ -184,7 +184,7 @@ class Result:
         return require("pandas", "pandas").json_normalize(list(_rows(self)))
 
     def sentences(self) -> list[str]:
-        """Return its numbers and their conditions as sentences."""
+        """Return the numbers and their conditions as sentences."""
         cells = next((one.rows for one in tables(self) if len(one.columns) == 2), [])
         signature = getattr(self, "signature", None)
         numbers = "; ".join(f"{head} {cell}" for head, cell in cells if head != "signature")
@@ -197,24 +197,24 @@ class Result:
         """Return a paragraph for a paper: the numbers, their conditions, and the citation.
 
         The conditions are the data's digest, the number of items, the null, the seed and the
-        version, as far as the result has them. The text is plain, and may contain names from the
-        data: escape it where you write it.
+        version, if the result has them. The text is plain and may contain names from the data;
+        escape it for your output format.
         """
         return " ".join([*self.sentences(), CITATION])
 
     def charts(self) -> list[report.Svg]:
-        """Return the charts that a report shows of it; none if a report has only tables."""
+        """Return the charts of the result; empty if it has only tables."""
         return []
 
     def save_charts(self, path: str | Path) -> list[Path]:
         """Write the charts as files, and return their paths.
 
         Args:
-            path: the file; its extension is the format: .svg, .png (300 dots per inch) or .pdf. If
+            path: path of the file with the extension .svg, .png (300 dots per inch) or .pdf. If
                 there are several charts, their numbers are added to the name: "cues-2.pdf".
 
         Raises:
-            InputError: it has no chart, or the extension is another one.
+            InputError: the result has no chart, or the extension is another one.
 
         >>> Result().save_charts("fit.png")
         Traceback (most recent call last):
@@ -232,7 +232,7 @@ class Result:
 
 
 def _rows(result: Any) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a DataFrame: of the elements of the field with `rows`, or of the result."""
+    """Yield a DataFrame's rows: the elements of the field with `rows`, or the result itself."""
     one = next((one for one in members(type(result)) if one.rows), None)
     if not isinstance(result, Result) or one is None:
         yield to_json(result)
@@ -258,7 +258,7 @@ def _has_words(value: Any) -> bool:
 
 
 def to_json(value: Any) -> Any:
-    """Return a value as JSON can hold it."""
+    """Return a value converted for JSON."""
     if hasattr(value, "record"):
         return value.record()
     if is_dataclass(value):
@@ -271,7 +271,7 @@ def to_json(value: Any) -> Any:
 
 
 def brief(value: Any, most: int = 60) -> str:
-    """Return a value in few characters.
+    """Return a short text for a value.
 
     >>> brief(1 / 3), brief([1, 2, 3, 4]), brief({"a": 1}), brief("a" * 99, most=5)
     ('0.3333', '<4 values>', '<1 value>', "'aaa…")
@@ -288,7 +288,7 @@ def brief(value: Any, most: int = 60) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is printed as a number: one, an interval, or a share."""
+    """Return whether a value is printed as a number: a number, an interval or a fraction."""
     if isinstance(value, tuple):
         return all(map(_is_number, value))
     return (isinstance(value, Real) and not isinstance(value, bool)) or _has_words(value)
@@ -299,7 +299,6 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _cell(value: Any) -> Any:
-    """Return a value without a format of its own as a cell."""
     if isinstance(value, Mapping) and all(map(_is_scalar, value.values())):
         return ", ".join(f"{key}: {report.format_value(of)}" for key, of in value.items())
     if isinstance(value, list | tuple) and len(value) < 5 and all(map(_is_scalar, value)):
@@ -318,11 +317,11 @@ def table(
     """Return a table with a row for each result of one type.
 
     Args:
-        caption: what it shows.
-        rows: the results by their names, which the first column has; or without names.
-        names: names of the attributes to show, with dots for those of a nested result
-            ("agreement.kappa"); by default those with a heading, or all if none has one.
-        head: the heading of the first column, if rows have names.
+        caption: caption of the table.
+        rows: the results; if they are given by name, the first column has the names.
+        names: names of the attributes to show, with dots for nested results ("agreement.kappa"); by
+            default those with a heading, or all if none has one.
+        head: heading of the first column, if rows have names.
         more: see `report.Table`.
     """
     results = list(rows.values()) if isinstance(rows, Mapping) else list(rows)
@@ -344,14 +343,14 @@ def table(
 
 
 def _value(result: Any, name: str) -> Any:
-    """Return the value of an attribute, or of one of a nested result; None if there is none."""
+    """Return the value of a possibly nested attribute; None if it is missing."""
     for part in filter(None, name.split(".")):
         result = None if result is None else getattr(result, part)
     return result
 
 
 def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
-    """Yield all that a result has: a table of its single values, and one for each of the others."""
+    """Yield a result's tables: one of its single values, and one for each nested result."""
     rows: list[list[report.Value]] = []
     later: list[report.Table] = []
     for one in members(type(result)):
@@ -370,7 +369,7 @@ def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
 
 
 def _nested(value: Any, title: str) -> Iterator[report.Table]:
-    """Yield the tables of results in a result: of one, of several, or of several by name."""
+    """Yield the tables of a nested result, or of several, with or without names."""
     if isinstance(value, Result) and not _has_words(value):
         yield from tables(value, title)
     if not isinstance(value, Mapping | tuple | list):

@@ -79,7 +79,7 @@ def check_blanks(
         wrong = "problem is a question" if one else "problems are questions"
         wrong = f"{len(ids):,} {wrong} without one"
     else:
-        wrong = f"{len(ids):,} problem{'' if one else 's'} hold{'s' if one else ''} a further '_'"
+        wrong = f"{len(ids):,} problem{' has' if one else 's have'} a further '_'"
     raise DataError(
         f"{what} needs sentences with a blank ('_'); {wrong} ({first_three(ids)})"
         + (instead and f"; {instead}")

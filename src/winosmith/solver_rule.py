@@ -32,7 +32,7 @@ Seed = Annotated[int, Field(ge=0)]
 
 def _check_name(name: str) -> str:
     if not NAME.fullmatch(name):
-        raise ValueError("use up to 30 small letters, digits and dashes")
+        raise ValueError("use up to 30 lower-case letters, digits and dashes")
     return name
 
 
@@ -77,7 +77,7 @@ class Kind(ABC):
     revision: OrFalse[Annotated[str, Field(min_length=1, max_length=80, pattern=r"\S")]] = None
     """Human-readable revision of the model; by default its digest."""
     trained_on: Annotated[tuple[Text, ...], Field(min_length=1, strict=False)] = ()
-    """What the solver was trained on: files, published sets, and "other:NAME"."""
+    """Training data of the solver: files, published data sets, and "other:NAME"."""
 
     def make(self, parts: SolverParts) -> Solver:
         """Return the solver for these options and parts."""
@@ -118,7 +118,7 @@ class _Model:
 @declaration
 class _Files(_Model):
     device: OrFalse[Text] = None
-    """Device, as torch names it; by default the GPU if there is one."""
+    """Torch device, such as "cpu" or "cuda:0"; by default the GPU if there is one."""
     threads: Annotated[int, Field(ge=1, le=256)] = 1
     """Number of processor threads on a site."""
     memory_gb: OrFalse[Annotated[int, Field(ge=1, le=4096)]] = None
@@ -172,7 +172,7 @@ class _Hunting(Kind):
     """Knowledge hunting: evidence found in texts."""
 
     collection: OrFalse[Text] = None
-    """A text, or a folder of texts; by default the articles that ship."""
+    """A text, or a folder of texts; by default winosmith's articles."""
     snippets: Annotated[int, Field(ge=1, le=1000)] = 20
     """Number of snippets to read per search."""
 
@@ -214,7 +214,7 @@ class _Encoder(Kind, _Files):
     """An encoder that was fine-tuned for multiple choice, such as by `winosmith train`."""
 
     sees: OrFalse[Literal["blank", "pronoun"]] = None
-    """What the encoder sees; by default what it was trained to see."""
+    """Input of the encoder; by default that of its training."""
 
     def solver(self, solve: Any, parts: SolverParts) -> Any:
         return self.of_models(solve, solve.EncoderSolver, parts, {"sees": self.sees})
@@ -294,7 +294,7 @@ class SolverRule:
     """
 
     name: Annotated[str, AfterValidator(_check_name)]
-    """Name of the solver: up to 30 small letters, digits and dashes; part of addresses."""
+    """Name of the solver: up to 30 lower-case letters, digits and dashes; part of addresses."""
     solver: Annotated[
         str, AfterValidator(_check_kind), Field(json_schema_extra={"enum": list(KINDS)})
     ]

@@ -1,6 +1,6 @@
-"""Helpers for tests, ours and those of projects that build on winosmith.
+"""Helpers for tests of winosmith and of projects that use it.
 
-A chat server that answers with a function; made-up twins and families; tiny untrained language
+A chat server that answers with a function; synthetic twins and families; tiny untrained language
 models.
 """
 
@@ -250,7 +250,7 @@ def tiny_language_model(
 
 
 def _byte_pairs(texts: Sequence[str], size: int, around: str) -> Any:
-    """Return a tokeniser like GPT-2's, trained on texts; `around` says what surrounds each."""
+    """Return a tokeniser like GPT-2's, trained on texts; `around` has the tokens around each."""
     tokenizers = require("tokenizers", "models")
     byte_level = tokenizers.pre_tokenizers.ByteLevel
     tokeniser = tokenizers.Tokenizer(tokenizers.models.BPE())

@@ -480,12 +480,10 @@ def local_context(
     'because the _ is too large.'
     """
     if not whole and kind_of_script(sentence) == "unspaced":
-        raise ProblemError(
-            f"there are no spaces between the words of {sentence!r}, so it has no local context"
-        )
+        raise ProblemError(f"{sentence!r} has no spaces between words, so it has no local context")
     at = sentence.find(BLANK) if blank is None else blank
     if at < 0:
-        raise ProblemError(f"there is no blank ('_') in {sentence!r}")
+        raise ProblemError(f"{sentence!r} has no blank ('_')")
     first = len(words(sentence[: at + 1])) - 1
     return " ".join(words(sentence)[max(0, first - before) :])
 
@@ -558,7 +556,6 @@ def _stretch(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 @lru_cache(maxsize=1024)
 def _spans(text: str) -> tuple[tuple[int, int], ...]:
-    """Return the start and end of each token in the text."""
     spans, at = [], 0
     for token in tokens(text):
         start = text.index(token, at)

@@ -100,7 +100,7 @@ class Topic:
             InputError: `seed` or `count` is out of its range, or no word can be an anchor.
         """
         if count < 1:
-            raise InputError(f"draw 1 anchor word or more, not {count}")
+            raise InputError(f"the number of anchor words is {count}; it must be 1 or more")
         candidates = self.candidates
         if not candidates:
             raise InputError(f"the topic {self.title!r} has no word that can be an anchor")
@@ -159,7 +159,7 @@ def _rng_of(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
         InputError: the seed is negative.
     """
     if seed < 0:
-        raise InputError(f"a seed is 0 or more, not {seed}")
+        raise InputError(f"the seed is {seed}; it must be 0 or more")
     return np.random.default_rng([seed, purpose])
 
 
@@ -340,7 +340,7 @@ def fetch_https(
             while part := response.raw.read1(CHUNK):
                 body += part
                 if len(body) > most_bytes:
-                    raise InputError(f"{url} answers more than {most_bytes:,} bytes")
+                    raise InputError(f"the response of {url} is longer than {most_bytes:,} bytes")
                 if time.monotonic() > until:
                     raise InputError(f"{url} is too slow")
     except (OSError, urllib3.exceptions.HTTPError) as error:
@@ -426,7 +426,7 @@ def _topics_of(body: bytes, kind: str, source: str) -> list[Topic]:
         if kind in ("text/plain", "text/markdown"):
             return [_topic_of_text(text, source)]
         if kind != "application/json":
-            raise InputError(f"the response is {kind!r}; application/json or text/plain is needed")
+            raise InputError(f"the response is {kind!r}; it must be application/json or text/plain")
         found = parse_json(text)
     except InputError:
         raise
@@ -458,8 +458,8 @@ def open_topics(where: str | None, base: Path | None = None) -> Topics:
     if path.is_file() and path.suffix.lower() in (".jsonl", ".ndjson"):
         return JsonlTopics.open(path)
     raise InputError(
-        f"topics = {where!r} names no folder of texts, no .jsonl file and no https address "
-        f"(looked for {path.absolute()})"
+        f"topics is {where!r}, which is neither a folder of texts, a .jsonl file nor an https "
+        f"address (looked for {path.absolute()})"
     )
 
 

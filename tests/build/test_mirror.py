@@ -108,7 +108,10 @@ def test_each_run_with_turned_keys_is_shown(tmp_path: Path) -> None:
     recipe = FilterRecipe(method="mirror", again=False, repeats=2)
     embed = EmbedRecipe(dimensions=16)
     debias_to_folder(POOL, tmp_path / "out", embed=embed, chosen=recipe, splits=0, step=step)
-    assert told[0] == (30, "run 1 of 20, 19 of them with turned keys, 2 deals each")
+    assert told[0] == (
+        30,
+        "run 1 of 20, 19 of them with permuted keys, 2 partitions into folds each",
+    )
     assert [done for done, _ in told] == sorted(done for done, _ in told)
     assert told[-1][0] == len(POOL)
 

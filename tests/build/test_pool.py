@@ -145,6 +145,6 @@ def test_a_pool_of_which_nothing_is_left_tells_what_dropped_it(tmp_path):
         for problem in made_twins(3)
     ]
     formats.write(problems, tmp_path / "three.jsonl")
-    told = r"no problem is left.*of 6 collected, dropped are 6 by structure \(options\)"
+    told = r"no problem is left.*dropped of 6 collected: 6 by structure \(options\)"
     with pytest.raises(DataError, match=told):
         build(_recipe(tmp_path, data="three.jsonl"), tmp_path / "out")

@@ -36,13 +36,13 @@ def test_a_budget_of_tokens_is_kept(
         asking.ask(questions)
         assert budget.spent.tokens_in + budget.spent.tokens_out == 40 * 23
         return
-    with pytest.raises(BudgetError, match=f"budget of {limit} tokens has no room") as told:
+    with pytest.raises(BudgetError, match=f"budget of {limit} tokens does not allow") as told:
         asking.ask(questions)
     spent = budget.spent.tokens_in + budget.spent.tokens_out
     assert limit - MOST <= spent <= limit
     assert spent == 23 * len(server.asked)
     assert f"{20 * len(server.asked):,} tokens in" in str(told.value)
-    assert f"{len(server.asked)} of 40 replies are kept" in str(told.value)
+    assert f"{len(server.asked)} of 40 replies are saved" in str(told.value)
 
 
 def test_a_budget_of_money_is_kept(server: Any, client: Make, questions: Conversations) -> None:

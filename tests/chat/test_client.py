@@ -141,7 +141,7 @@ def test_a_failed_run_keeps_what_it_got(
         else echoed(asked)
     )
     asking = client(cache=tmp_path / "c", concurrency=2)
-    with pytest.raises(ChatError, match=r"no thanks.* of 40 replies are kept in .*sqlite") as told:
+    with pytest.raises(ChatError, match=r"no thanks.* of 40 replies are saved in .*sqlite") as told:
         asking.ask(questions)
     kept = server.finished
     assert 20 < kept < 40
@@ -220,10 +220,10 @@ def test_neither_prompts_nor_keys_are_stored(
 def test_a_cache_that_is_none_is_told(client: Make, tmp_path: Path) -> None:
     """A file that is no database, or a folder that can't be made, is named with what to do."""
     (tmp_path / "replies.sqlite").write_text("not a database, but long enough to be looked at")
-    with pytest.raises(ChatError, match=r"replies.sqlite: the kept replies can't be used"):
+    with pytest.raises(ChatError, match=r"replies.sqlite: the cache of replies can't be used"):
         client(cache=tmp_path)(user("hi"))
     (tmp_path / "file").write_text("")
-    with pytest.raises(ChatError, match="name another folder"):
+    with pytest.raises(ChatError, match="choose another folder"):
         client(cache=tmp_path / "file")(user("hi"))
 
 
@@ -294,10 +294,10 @@ def test_a_client_may_come_from_the_environment(monkeypatch: pytest.MonkeyPatch)
     """OPENAI_MODEL and OPENAI_BASE_URL name what the caller doesn't; no server is a default."""
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     monkeypatch.delenv("OPENAI_MODEL", raising=False)
-    with pytest.raises(InputError, match="no chat server is named"):
+    with pytest.raises(InputError, match="the chat server is missing"):
         Client.from_environment("m")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
-    with pytest.raises(InputError, match="no chat model is named"):
+    with pytest.raises(InputError, match="the chat model is missing"):
         Client.from_environment()
     monkeypatch.setenv("OPENAI_MODEL", "m")
     assert Client.from_environment() == Client("m", "http://localhost:1/v1")

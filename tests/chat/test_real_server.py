@@ -82,7 +82,7 @@ def test_a_killed_server_costs_nothing(served: Served, tmp_path: Path) -> None:
         return told
 
     impatient = _solver(served, tmp_path / "b", kill_at(25, restart=False), patience=1.0)
-    with pytest.raises(ChatError, match="of 60 replies are kept"):
+    with pytest.raises(ChatError, match="of 60 replies are saved"):
         impatient.ask(DATA)
     served.start()
     seen: list[int] = []

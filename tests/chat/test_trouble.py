@@ -111,7 +111,7 @@ def test_a_wait_beyond_the_patience_is_not_begun(server: Any, client: Make) -> N
     """A server that asks to come back in an hour ends the run at once, and is quoted."""
     server.always({"error": {"message": "Slow down"}}, 429, headers={"Retry-After": "3600"})
     with pytest.raises(
-        ChatError, match=r"HTTP 429, Slow down; the server asks for a wait of 3,600 s, .* 300 s"
+        ChatError, match=r"HTTP 429, Slow down; the server requests a wait of 3,600 s, .* 300 s"
     ):
         client()(HI)
     assert len(server.asked) == 1
@@ -169,7 +169,7 @@ def test_nonsense_is_tried_again_then_told(server: Any, client: Make, nonsense: 
         (429, {"error": {"message": "You exceeded your current quota",
                          "code": "insufficient_quota"}}, "the account has no credit left"),
         (200, {"error": {"message": "model is loading"}},
-         "it answers with an error: model is loading"),
+         "the server answers with an error: model is loading"),
         (404, b"<html>404</html>", r"no chat model at this address .*most base URLs end in /v1"),
         (400, {"error": {"message": "This model's maximum context length is 8192 tokens.",
                          "code": "context_length_exceeded"}}, TOO_LONG),

@@ -42,7 +42,7 @@ def test_the_funnel_the_rules_and_examples_are_printed(twins: Path, cli: Cli) ->
     """The text has the problems kept, each rule's counts, and examples as FILE:ID."""
     shown = cli("check", twins, "--skip", "overlap", "--skip", "edit")
     assert "Kept at each stage: 9 of 10 problems, 90.0\u00a0%" in shown
-    assert f"{twins}:1-0: length: 33 words; 15 to 30 are asked for" in shown
+    assert f"{twins}:1-0: length: 33 words; 15 to 30 are required" in shown
     rules = {tuple(line.split()) for line in shown.splitlines()}
     assert {("collected", "10", "5", "0"), ("structure", "9", "4", "1")} <= rules
     assert ("structure", "length", "10", "0", "1") in rules
@@ -65,10 +65,8 @@ def test_the_first_line_says_which_rules_were_used(
     assert first_line(evolved) == (
         "Rules: none of WinoGrande's for authors: 5 perturbed or their roots"
     )
-    assert first_line(evolved, "--rules", "winogrande").endswith("on all 5, as asked for")
-    assert first_line(twins, "--rules", "none").endswith(
-        "none of WinoGrande's for authors, as asked for"
-    )
+    assert first_line(evolved, "--rules", "winogrande").endswith("on all 5, as set")
+    assert first_line(twins, "--rules", "none").endswith("none of WinoGrande's for authors, as set")
     assert cli.told("check", evolved)["rules_used"]["not_applied"] == {
         "perturbed or their roots": 5
     }

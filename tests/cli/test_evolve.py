@@ -109,7 +109,7 @@ def test_roots_are_drawn_by_answers_of_any_source(
                                  invalid=invalid))  # fmt: skip
     Path(name).write_text("\n".join(lines), "utf-8")
     words = f"evolve twins.jsonl --with wordnet --roots 99 --right {name} --out out"
-    assert f"; {fit} of its 40 problems" in cli.refused(*words.split())
+    assert f"only {fit} of its 40 problems" in cli.refused(*words.split())
 
 
 def test_generations_follow_one_another(folder: Path, wordnet: None) -> None:
@@ -223,7 +223,7 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> Non
         ("twins.jsonl --with wordnet --sets --out o", "--with twice"),
         ("twins.jsonl --with wordnet --with wordnet --sets --out o", "--sets needs roots"),
         ("twins.jsonl twins.jsonl --with wordnet --out o", "several data sets need --roots"),
-        ("twins.jsonl --with wordnet --roots 99 --out o", "99 roots are to be drawn"),
+        ("twins.jsonl --with wordnet --roots 99 --out o", "can't draw 99 roots"),
         ("twins.jsonl --with wordnet --roots 2 --roots 3 --out o", "given 2 times for 1"),
         ("twins.jsonl --with magic --out o", "is not one of"),
         ("twins.jsonl --with wordnet --right other.jsonl --out o", "add --roots N"),
@@ -231,9 +231,12 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> Non
             "twins.jsonl --with wordnet --roots 2 --right other.jsonl --out o",
             "40 of 40 problems have no prediction",
         ),
-        ("twins.jsonl --with wordnet --wordnet empty --out o", "does not hold WordNet's"),
-        ("twins.jsonl --with chat --out o", "no chat server is named"),
-        ("twins.jsonl --with chat --base-url http://localhost:1/v1 --out o", "no chat model is"),
+        ("twins.jsonl --with wordnet --wordnet empty --out o", "does not contain WordNet's"),
+        ("twins.jsonl --with chat --out o", "the chat server is missing"),
+        (
+            "twins.jsonl --with chat --base-url http://localhost:1/v1 --out o",
+            "the chat model is missing",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_told(

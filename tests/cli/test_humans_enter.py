@@ -138,7 +138,7 @@ def test_both_halves_and_one_sheet_twice_are_refused(sheet: Path) -> None:
     second.write_text(first.read_text())
     twice = run(*words, "--answers", second)
     assert twice.exit_code == 2
-    assert "two subjects have one code" in twice.stderr
+    assert "two subjects have the same code" in twice.stderr
     assert not (folder / "round").exists()
 
 

@@ -77,7 +77,7 @@ def test_a_folder_holds_the_chosen_and_the_others(files: tuple[str, str], tmp_pa
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--size", "40"], "40 problems are asked for; the constraints let through"),
+        (["--size", "40"], "can't choose 40 problems: the constraints allow"),
         (["--balance", "answer"], "Invalid value for '--balance': use NAME=NUMBER"),
         (["--balance", "mood=0.1"], "it must be a table of numbers from 0 to 1 for"),
     ],

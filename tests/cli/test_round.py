@@ -58,10 +58,10 @@ def test_a_round_tells_what_changed_and_where_the_report_is(pool, first, cli):
     """The figures stand beside those of the last round, and the roots are counted."""
     assert "chance: accuracy on this round's dev and test" in first
     assert "3 roots for the next round" in first
-    assert "A linear model is measured across halves that were filtered apart." in first
+    assert "The linear model is trained and tested on halves" in first
     assert "1/report.html" in first
     (pool / "round.toml").write_text(RECIPE.replace("mine", "next"), "utf-8")
-    assert "This round and the last" in cli("round round.toml --out 2 --last 1")
+    assert "This round and the previous one" in cli("round round.toml --out 2 --last 1")
 
 
 def test_json_is_the_record_of_the_round(pool, first, cli):

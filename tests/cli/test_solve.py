@@ -190,7 +190,7 @@ def test_a_chat_model_may_be_asked_less(endpoint: Endpoint, cli: Cli) -> None:
     assert (told["problems"], told["replies"], told["unclear"]) == (24, 24, 0)
     assert len(endpoint.asked) == 24
     assert len(endpoint.asked[0]) == 1
-    assert "the budget of 3 tokens has no room" in cli.refused(
+    assert "the budget of 3 tokens does not allow" in cli.refused(
         *command, "--force", "--max-spent", "3"
     )
     assert len(endpoint.asked) == 24
@@ -225,7 +225,7 @@ def test_thirds_add_up_to_a_count(cli: Cli) -> None:
         ("--solver majority", "the solver 'majority' needs --train"),
         ("--solver random --train train.jsonl", "--train is not for the solver 'random'; it takes"),
         ("--solver causal", "the solver 'causal' needs --model"),
-        ("--solver chat --model m", "no chat server is named; give a base URL"),
+        ("--solver chat --model m", "the chat server is missing; give a base URL"),
         ("--solver chat --model a --model b", "asks one model"),
         (
             "--solver chat --model a --base-url http://127.0.0.1:9/v1 --scoring x",
@@ -243,7 +243,7 @@ def test_thirds_add_up_to_a_count(cli: Cli) -> None:
         ("--solver random --out dev.jsonl/p.jsonl", "a file has the name of its folder"),
         (
             "--solver random --out dev.jsonl",
-            "was not written by winosmith solve; name another file",
+            "was not written by winosmith solve; choose another file",
         ),
     ],
 )
@@ -267,7 +267,7 @@ def test_other_parameters_are_refused(cli: Cli) -> None:
     cli(*command)
     first = Path("p.jsonl").read_bytes()
     cli(*command)
-    assert "(seed is 0 there, 8 here); name another file, or add --force" in cli.refused(
+    assert "(seed is 0 there, 8 here); choose another file, or add --force" in cli.refused(
         *command, "--seed", "8"
     )
     assert Path("p.jsonl").read_bytes() == first

@@ -247,15 +247,15 @@ def test_all_of_table_5_is_solved(data_dir: Path, tmp_path: Path) -> None:
         "140 of 273",  # as the same seed gives elsewhere
         "of 80",
         "of 1,267",
-        "impossible: Humans (WinoGrande's crowd): 96.5 is no share of 273",
-        "always saying false gives 63.5",
-        "there is no gender gap: the gender of the pronoun can't be",
+        "Humans (WinoGrande's crowd): 96.5 is impossible for 273 questions",
+        "always answering false gives 63.5 %",
+        "the gender gap can't be measured: the gender of the pronoun can't be",
     ):
         assert text in " ".join(shown.stdout.split())
     tables = [line for line in shown.stdout.splitlines() if re.match(r"( {4}|→|─)", line)]
     assert max(map(len, tables)) <= 80
     page = (tmp_path / "t" / "report.html").read_text("utf-8")
-    assert "83.1 is no share of 273; 227 is 83.15" in page
+    assert "83.1 is impossible for 273 questions; 227 are 83.15" in page
     assert page.count("<h2") == 9
     results = json.loads((tmp_path / "t" / "results.json").read_text("utf-8"))
     found = {row["data"]: row for row in results["systems"]["random"]}
@@ -352,10 +352,10 @@ def test_an_encoder_is_tuned_on_claims(
 @pytest.mark.parametrize(
     ("files", "options", "message"),
     [
-        (["a.jsonl"], [], "is winosmith, which is the format of no data set of table 5"),
+        (["a.jsonl"], [], "no data set of table 5 has the format winosmith"),
         (["a.jsonl"], ["--tune", "a.jsonl"], "--tune trains an encoder"),
         (["wsc=a.jsonl", "wsc=b.jsonl"], [], "are both wsc; name one"),
-        (["empty"], [], "no data set of table 5 is there"),
+        (["empty"], [], "contains no data set of table 5"),
     ],
 )
 def test_what_can_not_be_solved_is_named(
@@ -398,7 +398,7 @@ def test_an_encoder_is_trained_to_see_pronouns(
     assert solver.parameters["sees"] == "pronoun"
     with pytest.raises(DataError, match=r"the pronoun of 150 of 150 problems is unknown"):
         _run("train", folder / "train.jsonl", "--dev", "10", "--out", tmp_path / "n", *options)
-    with pytest.raises(InputError, match="fills nothing in, so omit it"):
+    with pytest.raises(InputError, match="applies only to filled-in sentences"):
         _run(
             "train", tmp_path / "few.jsonl", "--dev", "10", "--out", tmp_path / "n", *options,
             "--split-point", "after_option",
@@ -424,7 +424,7 @@ def test_winogender_is_solved_with_its_pronouns(
     ]  # fmt: skip
     shown = _run("transfer", *options, "--out", tmp_path / "t")
     assert "Accuracy on Winogender by gender, and the gaps" in shown.stdout
-    assert "the pronoun was seen, and whom it refers to was asked" in shown.stdout
+    assert "the solver saw the pronoun and chose its referent" in shown.stdout
     for name, seen in (("wsc", "blank"), ("winogender", "pronoun")):
         found = answers.read_predictions(tmp_path / f"t/predictions/{name}.jsonl")
         assert found.parameters["sees"] == seen
@@ -435,4 +435,4 @@ def test_winogender_is_solved_with_its_pronouns(
     hidden = _run("transfer", *options, "--out", tmp_path / "u", "--sees", "blank", "--json")
     (system,) = json.loads(hidden.stdout)["systems"].values()
     assert system[1]["gap"] is None
-    assert "there is no gender gap" in system[1]["notes"][0]
+    assert "the gender gap can't be measured" in system[1]["notes"][0]

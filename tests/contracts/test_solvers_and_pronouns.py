@@ -203,7 +203,7 @@ def test_an_encoder_sees_what_it_was_trained_to(tiny_encoder: Path, tmp_path: Pa
     for sees, other in (("blank", "pronoun"), ("pronoun", "blank")):
         trained = _encoder(tiny_encoder, tmp_path, sees)
         asked = replace(trained, sees=other)
-        with pytest.raises(InputError, match=f"trained to see the {sees}.*--sees {other}"):
+        with pytest.raises(InputError, match=f"was trained with the {sees}.*--sees {other}"):
             asked.score(SHE.blind())
         assert list(replace(trained, sees=sees).score(SHE[:2])) == list(trained.score(SHE[:2]))
 

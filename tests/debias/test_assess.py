@@ -218,7 +218,7 @@ def test_one_fit_serves_all_subsets_or_each_has_its_own() -> None:
     [
         ({"X": np.ones((4, 0))}, "X must have rows and columns"),
         ({"X": np.ones((3, 2))}, "X has 3 rows, but y has 4 entries"),
-        ({"X": np.array([[0, 1], [0, np.nan], [0, 1], [0, 1]])}, "row 1 of X holds NaN"),
+        ({"X": np.array([[0, 1], [0, np.nan], [0, 1], [0, 1]])}, "row 1 of X contains NaN"),
         ({"y": [1, 1, 1, 1], "turns": False}, "both 0 and 1 must occur"),
         ({"y": [0, 1, 2, 1]}, "labels are 0 or 1"),
         ({"subsets": {"a": [0, 4]}}, "the subset 'a' must list each row at most once, from 0 to 3"),

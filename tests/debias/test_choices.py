@@ -252,7 +252,7 @@ def test_a_copy_in_another_order_leaves_the_key_where_it_is() -> None:
         ({"options": [4] * 40}, "problem 0 has 4 options; X has 2 to 3"),
         ({"y": [3] * 40}, r"key\[0\] is 3; the problem has 3 options"),
         ({"y": [0] * 39}, "there are 40 problems in X, 39 keys"),
-        ({"X": np.full((40, 3, 2), np.nan)}, "row 0 of X holds NaN or infinity"),
+        ({"X": np.full((40, 3, 2), np.nan)}, "row 0 of X contains NaN or infinity"),
     ],
 )
 def test_options_that_can_not_be_used_are_refused(change: dict[str, Any], told: str) -> None:

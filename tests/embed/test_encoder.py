@@ -150,7 +150,7 @@ def test_what_can_not_be_embedded_is_refused(tiny_encoder: Path) -> None:
     three = [*PROBLEMS, Problem("p3", "A _ b.", ("x", "y", "z"))]
     with pytest.raises(DataError, match=r"1 of 25 problems don't have two options \('p3'\)"):
         embedder.embed(three)
-    with pytest.raises(DataError, match="there is no problem to embed"):
+    with pytest.raises(DataError, match="there are no problems to embed"):
         embedder.embed([])
 
 

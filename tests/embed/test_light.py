@@ -209,9 +209,9 @@ def test_what_can_not_be_embedded_is_refused() -> None:
     three = Problem("p3", "A _ b.", ("x", "y", "z"))
     with pytest.raises(DataError, match=r"1 of 1 problems don't have two options \('p3'\)"):
         LightEmbedder().embed([three])
-    with pytest.raises(DataError, match="there is no problem to embed"):
+    with pytest.raises(DataError, match="there are no problems to embed"):
         LightEmbedder().embed([])
-    with pytest.raises(DataError, match="there is no problem to learn words from"):
+    with pytest.raises(DataError, match="there are no problems to learn words from"):
         LightEmbedder(corpus=()).embed(made_twins(1))
     with pytest.raises(InputError, match="dimensions is 1; it must be a whole number, 2 or more"):
         LightEmbedder(dimensions=1).embed(made_twins(1))

@@ -157,7 +157,7 @@ def test_lasting_trouble_loses_nothing(tmp_path: Path, status: int, words: str) 
         perturber = ChatPerturber(_client(url, patience=0.0), wanted=25, folder=tmp_path)
         with pytest.raises(ChatError, match=words) as told:
             list(perturber.perturb(ROOT, 0))
-        assert "20 of 25 children of 'r1' are kept in " in str(told.value)
+        assert "20 of 25 children of 'r1' are saved in " in str(told.value)
         server.trouble.clear()
         children = list(perturber.perturb(ROOT, 0))
         undisturbed = _perturb(_client(url))
@@ -169,7 +169,7 @@ def test_what_came_before_trouble_is_yielded() -> None:
     with chat_server(Server({1: 403})) as url:
         perturbing = ChatPerturber(_client(url), wanted=25).perturb(ROOT, 0)
         assert len(list(itertools.islice(perturbing, 10))) == 10
-        with pytest.raises(ChatError, match="10 of 25 children of 'r1' were accepted before"):
+        with pytest.raises(ChatError, match="10 of 25 children of 'r1' had been accepted"):
             next(perturbing)
 
 
@@ -190,7 +190,7 @@ def test_the_budget_ends_it_cleanly(tmp_path: Path) -> None:
     with chat_server(Server()) as url:
         client = _client(url, budget=Budget(tokens=5000))
         with pytest.warns(
-            UserWarning, match=r"r1: 10 of 25 are accepted; the budget has no .* spent\); raise"
+            UserWarning, match=r"r1: 10 of 25 are accepted; the budget does not .* spent\); raise"
         ):
             children = _perturb(client, folder=tmp_path)
         assert len(children) == 10
@@ -199,10 +199,12 @@ def test_the_budget_ends_it_cleanly(tmp_path: Path) -> None:
 
 def test_a_model_in_vain_is_told(tmp_path: Path) -> None:
     """A model that never gives a row yields nothing, and a warning says where to look."""
-    with pytest.warns(UserWarning, match="nothing acceptable came in 3 turns .*transcript") as told:
+    with pytest.warns(
+        UserWarning, match="the last 3 turns had no acceptable row .*transcript"
+    ) as told:
         assert _perturb(lambda _: Reply("I like cups."), folder=tmp_path) == []
     assert str(tmp_path) in str(told[0].message)
-    with pytest.warns(UserWarning, match="nothing acceptable"):
+    with pytest.warns(UserWarning, match="the last 3 turns had no acceptable row"):
         assert _perturb(lambda _: pytest.fail("asked again"), folder=tmp_path) == []
 
 
@@ -261,13 +263,13 @@ def test_a_damaged_record_is_named(tmp_path: Path) -> None:
     lines = path.read_text("utf-8").split("\n")
     for broken in ("{", '{"said": 1}', "[]", '{"said": "a", "reply": {"words": "b"}}'):
         path.write_text("\n".join([lines[0], broken, *lines[2:]]), "utf-8")
-        with pytest.raises(OutputError, match=r"transcript.jsonl:2: this is not a turn"):
+        with pytest.raises(OutputError, match=r"transcript.jsonl:2: this line is not a turn"):
             _perturb(writes, folder=tmp_path)
     path.write_text('{"problem": 1}\n', "utf-8")
-    with pytest.raises(OutputError, match="another dialogue is here"):
+    with pytest.raises(OutputError, match="belongs to another dialogue"):
         _perturb(writes, folder=tmp_path)
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="the dialogue can't be kept"):
+    with pytest.raises(OutputError, match="the dialogue can't be saved"):
         _perturb(writes, folder=tmp_path / "file")
 
 

@@ -193,8 +193,8 @@ def test_nothing_acceptable_ends() -> None:
         dialogue.take(Reply(text))
     assert dialogue.ended == (
         "fruitless",
-        "nothing acceptable came in 3 turns (0 of 100 accepted); most faults: ellipsis 1. Take a "
-        "stronger model, or read its replies in the transcript",
+        "the last 3 turns had no acceptable row (0 of 100 accepted); most faults: ellipsis 1. Use "
+        "a stronger model, or read its replies in the transcript",
     )
     mute = Dialogue(SUE, fruitless=1)
     mute.take(Reply("Hm."))
@@ -208,7 +208,7 @@ def test_turns_are_bounded() -> None:
     while not dialogue.ended:
         dialogue.take(_reply(rows, 1))
     assert dialogue.ended == (
-        "rounds", "4 of 100 are accepted after 4 turns; allow more turns, or take a stronger model",
+        "rounds", "4 of 100 are accepted after 4 turns; allow more turns, or use a stronger model",
     )  # fmt: skip
 
 

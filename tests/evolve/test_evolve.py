@@ -87,7 +87,7 @@ def test_whoever_says_the_same_again_is_set_aside(words: list[str]) -> None:
     assert len(found.children) == 2 * len(distinct)
     assert len(found.children) + len(found.repeated) == 2 * len(words)
     assert [d.reason for d in found.repeated] == [
-        reason for d in found.repeated for reason in [d.reason] if "says the same as" in reason
+        reason for d in found.repeated for reason in [d.reason] if "it repeats" in reason
     ]
     assert found.barren == (() if words else parents.ids)
 
@@ -98,7 +98,7 @@ def test_a_child_that_is_another_problem_is_no_child() -> None:
     other = perturbed(root, f"Now {root.sentence}", root.options, 1, source="x")
     held = Problem("held", f"now {root.sentence}", root.options[::-1], 0)
     found = drop_repeats(Dataset([root, held]), [[other], []])
-    assert [d.reason for d in found.repeated] == ["it says the same as 'held'"]
+    assert [d.reason for d in found.repeated] == ["it repeats 'held'"]
 
 
 def test_an_interrupt_costs_a_chunk_at_most(tmp_path: Path) -> None:
@@ -161,7 +161,9 @@ def test_roots_are_right_one_of_a_twin_and_everything_is_accounted_for(
         halves = Counter(dataset[dataset.row(problem_id)].twin_id for problem_id in drawn)
         assert max(halves.values(), default=1) == 1
     reasons = {left.problem.id: left.reason for left in roots.left_out[0].dropped}
-    assert all(reasons[problem_id] == "not every solver gets it right" for problem_id in wrong)
+    assert all(
+        reasons[problem_id] == "not every solver answers it correctly" for problem_id in wrong
+    )
 
 
 def test_each_root_says_where_it_comes_from() -> None:
@@ -206,7 +208,7 @@ def test_what_can_be_no_root_is_not_drawn() -> None:
         "it is under embargo",
         "its answer is withheld",
         "it has 3 options",
-        "it is perturbed itself",
+        "it is a perturbation",
     ]
 
 
@@ -214,13 +216,13 @@ def test_a_root_may_have_more_options() -> None:
     """With no number of options told, problems with three are drawn like others."""
     three = Dataset((replace(p, options=(*p.options, "the third thing")) for p in TWO), "three")
     assert len(draw_roots([three], [12]).dataset) == 12
-    with pytest.raises(DataError, match="with an answer, 2 options, no embargo"):
+    with pytest.raises(DataError, match="every solver gives, 2 options, no embargo"):
         draw_roots([three], [12], options=2)
 
 
 def test_too_many_roots_and_equal_names_are_refused() -> None:
     """How many are fit is told, and which data set lacks them."""
-    with pytest.raises(DataError, match=r"30 roots are to be drawn from 'two'; 20 of its 40"):
+    with pytest.raises(DataError, match=r"can't draw 30 roots from 'two': only 20 of its 40"):
         draw_roots([TWO], [30])
     with pytest.raises(DataError, match="the same name"):
         draw_roots([TWO, TWO], [1, 1])
@@ -322,7 +324,7 @@ def test_children_that_look_like_another_part_leave_the_earlier_one() -> None:
     sets = assemble(ROOTS, data, data, parts)
     assert stray.id not in {p.id for part in sets.medium.values() for p in part}
     assert {left.problem.id for left in sets.dropped} == {train.id, stray.id}
-    assert {left.reason for left in sets.dropped} == {"it goes together with problems of test"}
+    assert {left.reason for left in sets.dropped} == {"it is related to problems of test"}
     assert test in sets.medium["test"]
 
 

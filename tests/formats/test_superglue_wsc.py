@@ -61,7 +61,7 @@ def test_problems_are_put_together_again(
     assert {left.reason for left in recast.leftovers} <= {
         "it is the only claim of its problem",
         "it repeats an earlier claim",
-        "no claims of its problem hold; 1 is needed",
+        "no claims of its problem are true, not 1",
     }
 
 

@@ -103,18 +103,18 @@ def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
         ("subject,number,answer\nS1,one,A\n", 2, "'one' is not the number of a question"),
         ("subject,number,answer,seconds\nS1,1,A,-2\n", 2, "'-2' is not a number of seconds"),
         ("subject,number,answer,seconds\nS1,1,A,inf\n", 2, "'inf' is not a number of seconds"),
-        ("subject,number,answer\n,1,A\n", 2, "names no subject"),
+        ("subject,number,answer\n,1,A\n", 2, "has no subject"),
         ("subject,number,answer\nS1,1\n", 2, "2 cells; the header has 3"),
         ("subject,sheet,number,answer\nS1,b-9-QQQQ,1,A\n", 2, "'b-9-QQQQ' is unknown; the sheets"),
         ("subject,1,2\nS1,A,B\n\nS1,B,B\n", 4, r"already has the sheet .*csv:2\); it was typed"),
         ("subject,1,5\nS1,A,B\n", 2, "questions 1 to 4, not 5"),
         ("subject,1,1\nS1,A,B\n", 1, "the column '1' occurs twice"),
-        ("subject,1,age\nS1,A,30\n", 1, "the column 'age' is unknown"),
+        ("subject,1,age\nS1,A,30\n", 1, "unknown column 'age'"),
         ("subject,sheet\nS1,CODE\n", 1, "no column of answers"),
         ("number,answer\n1,A\n", 1, "needs a column 'subject'"),
         ('""subject,number,answer\nS1,1,A\n', 1, "needs a column 'subject'"),
-        ('{"subject": "S1", "1": "A"}\n{"1": "A"}\n', 2, "the row names no subject"),
-        ('{"subject": "S1", "1": "A"}\n{"subject": "S2", "age": 3}\n', 2, "'age' is unknown"),
+        ('{"subject": "S1", "1": "A"}\n{"1": "A"}\n', 2, "the row has no subject"),
+        ('{"subject": "S1", "1": "A"}\n{"subject": "S2", "age": 3}\n', 2, "unknown column 'age'"),
         (
             '{"subject": "S1", "number": 1, "answer": "A"}\n{"subject": "S2", "answer": "A"}\n',
             2,
@@ -163,9 +163,9 @@ def test_the_time_of_all_sheets_is_told_where_each_has_one(
     ("change", "reason"),
     [
         ({"winosmith": "sheet"}, "not a file of answers from a form"),
-        ({"version": 9}, "the answers have version 9"),
+        ({"version": 9}, "unknown version 9"),
         ({"sheet": "a-1-ZZZZ"}, "the sheet 'a-1-ZZZZ' is unknown"),
-        ({"subject": " "}, "the answers name no subject"),
+        ({"subject": " "}, "the answers have no subject"),
         ({"answers": {"1": {"letter": "E"}}}, "question 1 has no answer 'E'"),
         ({"answers": {"7": {"letter": "A"}}}, "questions 1 to 4, not 7"),
         ({"answers": {"one": {"letter": "A"}}}, "'one' is not the number"),
@@ -254,7 +254,7 @@ def test_a_test_that_ends_before_it_starts_is_refused(tmp_path: Path) -> None:
     """Times in the wrong order are told with their line."""
     path = tmp_path / "subjects.csv"
     path.write_text("subject,started,ended\nS1,2026-11-21T11:00,2026-11-21T10:00\n", "utf-8")
-    with pytest.raises(FormatError, match=r"csv:2: it ended at .* before it started"):
+    with pytest.raises(FormatError, match=r"csv:2: the end .* is before the start"):
         read_subjects(path)
 
 
@@ -301,7 +301,7 @@ def test_the_entry_of_another_subject_or_sheet_is_not_gone_on_with(tmp_path: Pat
     with pytest.raises(FormatError, match="is unknown"):
         Entry.resume(path, sheet("b"), "S1")
     path.write_text("[]")
-    with pytest.raises(FormatError, match="this is no entry"):
+    with pytest.raises(FormatError, match="this is not a saved entry"):
         Entry.resume(path, A, "S1")
 
 

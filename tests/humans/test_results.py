@@ -239,7 +239,7 @@ def test_groups_are_compared_as_scipy_does_and_small_ones_get_a_caution() -> Non
     assert found.permutation == pytest.approx(2 / 20)
     assert "3 native speakers and 3 others" in found.caution
     assert compare_groups([0.5] * 10 + [0.6], [0.5] * 12).caution == ""
-    assert "3 native speakers and 1 other only" in compare_groups(native, [0.7]).caution
+    assert "3 native speakers and 1 other, only" in compare_groups(native, [0.7]).caution
     assert compare_groups([], others) is None
     same = compare_groups([0.5] * 3, others)
     assert same is not None
@@ -277,7 +277,10 @@ def test_counts_tell_what_counts_can() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "right", "message"),
-    [([0, 0], [0, 0], "no problem has an answer"), ([3, 3], [3, 4], "'p1': 4 of 3 people can't")],
+    [
+        ([0, 0], [0, 0], "no problem has an answer"),
+        ([3, 3], [3, 4], "'p1' has 4 intended answers of only 3"),
+    ],
 )
 def test_counts_that_cannot_be_are_refused(
     asked: list[int], right: list[int], message: str

@@ -250,16 +250,16 @@ def test_each_reason_names_what_stands_in_the_way() -> None:
     counts = Tally(choices.sum(axis=1), right, choices)
     found = select(data, counts, Rules(per_text=2))
     reasons = {left.problem.id: left.reason for left in found.filtered.dropped}
-    assert reasons.pop("few") == "2 people answered it; 3 are needed"
+    assert reasons.pop("few") == "2 people answered it; 3 are required"
     assert reasons.pop("low") == (
-        "4 of 9 gave the intended answer (44 %), and more chose 'jug'; 80 % are needed"
+        "4 of 9 gave the intended answer (44 %), and more chose 'jug'; 80 % are required"
     )
     assert reasons.pop("half-b") == "the other half of 't' is chosen"
     assert reasons.pop("bad-half").startswith("3 of 9 gave")
     assert reasons.pop("good-half").startswith("its other half, 'bad-half', is removed: 3 of 9")
     assert reasons.pop("lonely").startswith("its other half is not in the data")
     assert reasons.pop("withheld") == "its answer is withheld"
-    assert list(reasons.values()) == ["2 questions on its text are chosen"]
+    assert list(reasons.values()) == ["2 questions on the same text are chosen"]
     full = select(data, counts, Rules(size=1)).filtered.dropped
     assert sum("the set of 1 is full" in left.reason for left in full) == 4
 
@@ -298,7 +298,7 @@ def test_nobody_guesses_an_option_that_is_not_there() -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"size": 5}, "the constraints let through 4 of 4 sound ones: ask for 4"),
+        ({"size": 5}, "the constraints allow 4 of 4 suitable ones; choose 4"),
         ({"balance": {"colour": 0.1}}, 'it must be a table of numbers from 0 to 1 for "answer"'),
         (
             {"balance": {"answer": 2.0}},
@@ -307,8 +307,8 @@ def test_nobody_guesses_an_option_that_is_not_there() -> None:
         ({"size": 0}, "size is 0; it must be a whole number, 1 or more"),
         ({"floor": 1.5}, "floor is 1.5; it must be a number from 0 to 1"),
         ({"per_text": 0}, "per_text is 0; it must be a whole number, 1 or more"),
-        ({"size": 2, "floor": 1.0}, "none is sound"),
-        ({"size": 3, "balance": {"answer": 0.0}}, "the constraints let through 0 of 4"),
+        ({"size": 2, "floor": 1.0}, "none is suitable"),
+        ({"size": 3, "balance": {"answer": 0.0}}, "the constraints allow 0 of 4"),
     ],
 )
 def test_rules_that_can_not_be_kept_are_refused(rules: dict[str, object], message: str) -> None:
@@ -430,7 +430,7 @@ def test_progress_is_told() -> None:
 def test_too_few_people_and_folds_are_refused() -> None:
     """With three people nobody can be spared, and one fold leaves nobody to choose."""
     data, said, _ = simulated(2, items=5, people=3)
-    with pytest.raises(DataError, match=r"3 people answered; .* takes 4 or more"):
+    with pytest.raises(DataError, match=r"3 people answered; .* needs at least 4"):
         cross_fit(data, said)
     data, said, _ = simulated(2, items=5, people=5)
     with pytest.raises(InputError, match="folds is 1; it must be a whole number, 2 or more"):

@@ -156,8 +156,8 @@ def test_a_schema_with_more_versions_than_tests_says_so() -> None:
     )
     made = make_sheets(three)
     assert [left.reason for left in made.left_out] == [
-        "of 3 texts that are halves or look alike, a person sees one: `versions=` with 3 names "
-        "asks all, and there are 2 (a, b)"
+        "each person sees only one of 3 related texts, and there are only 2 versions (a, b); give "
+        "3 to use all texts"
     ]
     assert make_sheets(three, versions=("a", "b", "c")).left_out == ()
 

@@ -81,7 +81,7 @@ def test_an_unfinished_folder_is_not_taken(folder: Path, tmp_path: Path) -> None
     if folder.suffix == ".zip":
         pytest.skip("WordNet is a zip on this machine")
     shutil.copy(folder / "index.noun", tmp_path)
-    with pytest.raises(InputError, match="does not hold"):
+    with pytest.raises(InputError, match="does not contain"):
         WordNet(tmp_path).knows("car", "n")
 
 

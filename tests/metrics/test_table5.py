@@ -118,4 +118,4 @@ def test_a_row_says_why_it_is_not_reproduced() -> None:
 
     said = str(ROWS["KnowRef"][0])
     assert "It prints 1,269 problems, 19.3 tokens, vocabulary 5,310" in said
-    assert said.endswith("vocabulary 5,307: two records of the file are no problems.")
+    assert said.endswith("vocabulary 5,307: two records of the file are not problems.")

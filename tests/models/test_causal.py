@@ -358,7 +358,7 @@ def test_no_token_to_begin_with_is_told(gpt2: CausalModel) -> None:
     kept = gpt2.tokeniser.bos_token, gpt2.tokeniser.eos_token
     gpt2.tokeniser.bos_token = gpt2.tokeniser.eos_token = None
     try:
-        with pytest.raises(InputError, match="the tokeniser has no token that starts texts"):
+        with pytest.raises(InputError, match="the tokeniser has no start token"):
             _passages(gpt2, "They say the _ stood there.", bos=True)
     finally:
         gpt2.tokeniser.bos_token, gpt2.tokeniser.eos_token = kept

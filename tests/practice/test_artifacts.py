@@ -159,5 +159,5 @@ def test_a_share_of_nothing_has_no_value():
 
 def test_a_dropped_problem_that_did_not_go_in_is_refused():
     """Ids that do not match are an error, not a silent zero."""
-    with pytest.raises(DataError, match="'z' was dropped but did not go in"):
+    with pytest.raises(DataError, match="'z' was dropped, but is not in the input"):
         measure_recall({}, ["a"], ["z"])

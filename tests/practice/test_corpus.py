@@ -171,7 +171,7 @@ def test_the_planting_is_not_in_the_problems():
             {"artifacts": ["colour"]},
             "artifacts is .*colour.*; it must be a list of .association., ",
         ),
-        ({"artifacts": []}, "a strength above 0 needs an artifact to plant"),
+        ({"artifacts": []}, "a strength above 0 needs an artifact"),
     ],
 )
 def test_what_cannot_be_made_is_refused(arguments, said):
@@ -183,7 +183,7 @@ def test_what_cannot_be_made_is_refused(arguments, said):
 def test_running_out_of_sentences_is_said(monkeypatch: pytest.MonkeyPatch):
     """When the frames give no new sentence any more, the error says so."""
     monkeypatch.setattr(_corpus, "read_frames", lambda: read_frames()[-1:])
-    with pytest.raises(DataError, match="ask for fewer twins or for more kinds of artifact"):
+    with pytest.raises(DataError, match="use fewer twins or more kinds of artifacts"):
         corpus(5_000, strength=1, artifacts=["association"], social=0)
 
 

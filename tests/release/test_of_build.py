@@ -78,10 +78,10 @@ def test_a_build_that_was_changed_is_refused(built: Path, tmp_path: Path) -> Non
     """A build without its last file, or with a file that changed, is not released."""
     copy = Path(shutil.copytree(built, tmp_path / "copy"))
     (copy / "dev.jsonl").write_text((copy / "dev.jsonl").read_text("utf-8") + "\n", "utf-8")
-    with pytest.raises(InputError, match=r"dev\.jsonl is not as the build wrote it"):
+    with pytest.raises(InputError, match=r"dev\.jsonl was changed after the build"):
         release(copy, about(), tmp_path / "out")
     (copy / "checksums.sha256").unlink()
-    with pytest.raises(InputError, match="is not finished; run winosmith build again"):
+    with pytest.raises(InputError, match="an unfinished build; run winosmith build again"):
         release(copy, about(), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -239,7 +239,7 @@ def test_the_report_opens_without_loading_anything(two):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "needs a \\[\\[solvers\\]\\]"),
+        ("", "needs at least one \\[\\[solvers\\]\\]"),
         ('[[solvers]]\nname = "a"\n', "needs name"),
         ('[[solvers]]\nname = "a"\nsolver = "oracle"\n', "solver is 'oracle'"),
         ('[[solvers]]\nname = "a"\nsolver = "random"\nlearn = true\n', "learn is for"),
@@ -265,9 +265,9 @@ def test_recipes_that_cannot_be_run_are_told(pools, tmp_path, text, told):
 def test_a_folder_without_a_round_is_told(pools, tmp_path):
     """As the last round, and as the one to take vectors from."""
     recipe = rounds.read_round(pools / "round-1.toml")
-    with pytest.raises(InputError, match="holds no finished round"):
+    with pytest.raises(InputError, match="has no finished round"):
         rounds.run_round(recipe, tmp_path / "out", last=tmp_path)
-    with pytest.raises(InputError, match="holds no finished round"):
+    with pytest.raises(InputError, match="has no finished round"):
         rounds.run_round(recipe, tmp_path / "out", stored=tmp_path)
 
 
@@ -426,7 +426,7 @@ def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str)
 
 def test_what_a_rule_says_wrongly_of_training_is_refused(tmp_path: Path) -> None:
     """A file that is not there, an unknown set and a text in place of a list are told."""
-    for named, said in (("gone.jsonl", "there is no file"), ("nothing", "not known")):
+    for named, said in (("gone.jsonl", "is not a file"), ("nothing", "not known")):
         rule = SolverRule("mine", "random", {"trained_on": [named]})
         with pytest.raises(InputError, match=f"the solver mine: trained_on: .*{said}"):
             find_training_data(rule, tmp_path)

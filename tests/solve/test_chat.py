@@ -234,7 +234,7 @@ def test_first_tokens_are_shares(first: list[tuple[str, float]], scores: list[fl
 
 def test_log_probabilities_need_a_client() -> None:
     """Another model can't be asked for them."""
-    with pytest.raises(DataError, match=r"only a chat\.Client can ask"):
+    with pytest.raises(DataError, match=r"needs a chat\.Client"):
         ChatSolver(Model(lambda _: "1"), scoring="logprobs")
 
 

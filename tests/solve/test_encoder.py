@@ -132,7 +132,7 @@ def test_a_damaged_note_is_named(trained: Path, tmp_path: Path) -> None:
     """A note on how to read that can't be understood is an error, not a guess."""
     shutil.copytree(trained / "model", tmp_path / "m")
     (tmp_path / "m" / "winosmith_choice.json").write_text('{"split": 1}')
-    with pytest.raises(InputError, match=r"winosmith_choice.json: it can't be read"):
+    with pytest.raises(InputError, match=r"winosmith_choice.json can't be read"):
         solve.EncoderSolver(tmp_path / "m").score(made_twins(1))
 
 

@@ -239,7 +239,7 @@ def test_what_is_no_score_is_refused(make_language_model: MakeModel) -> None:
         solve.Masked(folder, "full").score(PROBLEMS)
     with pytest.raises(InputError, match="unknown combination 'max'; use 'product' or 'vote'"):
         solve.Ensemble((solve.Random(),), "max").score(PROBLEMS)
-    with pytest.raises(InputError, match="an ensemble needs one solver or more"):
+    with pytest.raises(InputError, match="an ensemble needs at least one solver"):
         solve.Ensemble(()).score(PROBLEMS)
 
 

@@ -95,7 +95,9 @@ def test_other_predictions_are_not_overwritten(tmp_path: Path) -> None:
     """Another seed or another data set is refused with what differs; force replaces the file."""
     out = tmp_path / "p.jsonl"
     solve.predict_to_file(solve.Random(4), PROBLEMS, out)
-    with pytest.raises(OutputError, match=r"holds other predictions \(seed is 4 there, 5 here\)"):
+    with pytest.raises(
+        OutputError, match=r"contains other predictions \(seed is 4 there, 5 here\)"
+    ):
         solve.predict_to_file(solve.Random(5), PROBLEMS, out)
     with pytest.raises(OutputError, match=r"the data's digest is '.{12}' there, '.{12}' here;"):
         solve.predict_to_file(solve.Random(4), PROBLEMS[:10], out)
@@ -121,10 +123,10 @@ def test_what_we_did_not_write_is_left_alone(tmp_path: Path) -> None:
     out = tmp_path / "p.jsonl"
     for content in (b"precious", b"\xff\xfe", b"[]", b'{"a": 1}', b""):
         out.write_bytes(content)
-        with pytest.raises(OutputError, match="was not written by winosmith solve; name another"):
+        with pytest.raises(OutputError, match="written by winosmith solve; choose another file"):
             solve.predict_to_file(solve.Random(), PROBLEMS, out)
         assert out.read_bytes() == content
-    with pytest.raises(OutputError, match="is not a file; name one"):
+    with pytest.raises(OutputError, match="is not a file; choose another path"):
         solve.predict_to_file(solve.Random(), PROBLEMS, tmp_path)
     with pytest.raises(OutputError, match="a file has the name of its folder"):
         solve.predict_to_file(solve.Random(), PROBLEMS, out / "p.jsonl")

@@ -90,4 +90,4 @@ def test_the_usual_answer_is_named_for_what_it_is() -> None:
         Claim(f"{i}", f"a{i} _ b.", "x", holds=holds) for i, holds in enumerate((True, True, False))
     )
     notes = solve_target(Target("superglue-wsc", claims, "val.jsonl"), Longest(), ".").notes
-    assert notes[0] == "always saying true gives 66.7"
+    assert notes[0] == "always answering true gives 66.7 %"

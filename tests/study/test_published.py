@@ -54,15 +54,15 @@ def test_the_impossible_ones_are_found() -> None:
     """Four rows on WSC273 and one on DPR are no k/n; on the PDPs each is one of 60 or of 80."""
     impossible = {(row.data, row.printed): row.counts for row in PUBLISHED if row.impossible}
     assert impossible == {
-        ("wsc", "52.8"): "52.8 is no share of 273; 144 is 52.75",
-        ("wsc", "63.8"): "63.8 is no share of 273; 174 is 63.74",
-        ("wsc", "83.1"): "83.1 is no share of 273; 227 is 83.15",
-        ("wsc", "96.5"): "96.5 is no share of 273",
-        ("dpr", "92.5"): "92.5 is no share of 564; 522 is 92.55",
+        ("wsc", "52.8"): "52.8 is impossible for 273 questions; 144 are 52.75",
+        ("wsc", "63.8"): "63.8 is impossible for 273 questions; 174 are 63.74",
+        ("wsc", "83.1"): "83.1 is impossible for 273 questions; 227 are 83.15",
+        ("wsc", "96.5"): "96.5 is impossible for 273 questions",
+        ("dpr", "92.5"): "92.5 is impossible for 564 questions; 522 are 92.55",
     }
     pdp = {row.printed: row.counts for row in get_published(6, "pdp") if row.counts}
-    assert pdp["61.7"] == "61.7 is no share of 80; of 60 it is 37"
-    assert pdp["87.5"] == "87.5 is no share of 60; of 80 it is 70"
+    assert pdp["61.7"] == "61.7 is impossible for 80 questions; 37 of 60 is possible"
+    assert pdp["87.5"] == "87.5 is impossible for 60 questions; 70 of 80 is possible"
 
 
 @pytest.mark.parametrize(

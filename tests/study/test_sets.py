@@ -35,7 +35,7 @@ def test_claims_on_one_text_stay_together() -> None:
     rest, part = hold_out(claims, 6)
     assert len(rest) + len(part) == len(claims)
     assert not {claim.sentence for claim in rest} & {claim.sentence for claim in part}
-    with pytest.raises(DataError, match="nothing would be left"):
+    with pytest.raises(DataError, match="none would remain"):
         hold_out(claims, len(claims))
 
 

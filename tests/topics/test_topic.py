@@ -176,5 +176,5 @@ def test_a_source_is_opened_by_where_it_is(tmp_path: Path) -> None:
     assert isinstance(open_topics("texts", tmp_path), FolderTopics)
     assert isinstance(open_topics(str(tmp_path / "t.jsonl")), JsonlTopics)
     assert open_topics(None) is built_in()
-    with pytest.raises(InputError, match=r"no folder of texts, no \.jsonl file and no https"):
+    with pytest.raises(InputError, match=r"neither a folder of texts, a \.jsonl file nor an https"):
         open_topics("elsewhere", tmp_path)

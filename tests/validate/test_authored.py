@@ -73,7 +73,7 @@ def test_the_rules_can_be_named(rules: validate.RuleSet) -> None:
     assert set(found.checked) >= {"lineage"}
     assert ("length" in found.checked) == (rules == "winogrande")
     assert bool(found.findings) == (rules == "winogrande")
-    assert str(found.applied).endswith("as asked for")
+    assert str(found.applied).endswith("as set")
     assert f"|rules:{rules}|" in str(validate.check(data, None, StructureRules(rules)).signature)
 
 
@@ -95,7 +95,7 @@ def test_japanese_is_not_checked_for_its_words() -> None:
     }
     checked = validate.check(Dataset(anchored), agreed(Dataset(anchored)))
     assert len(checked.kept) == 2
-    assert checked.applied.lines[1].startswith("2 without spaces between words: rules that count")
+    assert checked.applied.lines[1].startswith("2 without spaces between words: rules about words")
 
 
 def test_the_same_japanese_sentence_twice_is_no_twin() -> None:
@@ -109,7 +109,7 @@ def test_russian_words_are_counted_and_its_function_words_unknown() -> None:
     """Words between spaces have a length and an overlap; an anchor is compared in English alone."""
     anchored = [replace(half, origin=Origin(anchor="и чашки")) for half in RUSSIAN]
     found = validate.examine_structure(Dataset(anchored))
-    assert [f.detail for f in found.findings] == ["7 words; 15 to 30 are asked for"] * 2
+    assert [f.detail for f in found.findings] == ["7 words; 15 to 30 are required"] * 2
     assert (found.checked["overlap"], found.checked["edit distance"]) == (2, 2)
     assert (found.checked["anchor"], found.checked["function word"]) == (0, 0)
     assert found.applied is not None

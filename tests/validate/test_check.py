@@ -126,12 +126,12 @@ def test_the_paper_funnel_can_be_told() -> None:
 
 
 def test_stages_must_follow_each_other() -> None:
-    """A filter that was not fed with what the one before it kept is no step of the funnel."""
+    """A filter that is not the output the one before it kept is no step of the funnel."""
     data = made_twins(2)
     first = data.drop({0: "length: 9 words"}, "structure")
-    with pytest.raises(DataError, match="the stage 'votes' was not fed with what"):
+    with pytest.raises(DataError, match="the input of stage 'votes' is not the output"):
         validate.make_funnel({"structure": first, "votes": data.drop({}, "votes")})
-    with pytest.raises(DataError, match="needs the result of one filter or more"):
+    with pytest.raises(DataError, match="needs the result of at least one filter"):
         validate.make_funnel({})
 
 

@@ -60,7 +60,7 @@ def test_only_the_half_that_is_too_short_is_dropped() -> None:
     short = replace(FIRST, sentence="The trophy leaves the suitcase: the _ is large.")
     result = validate.structure(Dataset([short, SECOND]), StructureRules(overlap=None, edit=None))
     assert (result.kept.ids, result.kept.singles) == (("b",), (0,))
-    assert result.dropped[0].reason == "length: 9 words; 15 to 30 are asked for"
+    assert result.dropped[0].reason == "length: 9 words; 15 to 30 are required"
 
 
 def test_the_halves_share_70_percent_of_their_words() -> None:
@@ -124,7 +124,7 @@ def test_a_domain_is_one_of_the_papers_two(domain: str | None, fault: bool | Non
     assert found.checked["domain"] == (0 if fault is None else 2)
     assert found.failed("domain") == ((0, 1) if fault else ())
     if fault:
-        assert found.findings[0].detail == f"{domain!r}; social or physical is asked for"
+        assert found.findings[0].detail == f"{domain!r}; social or physical is required"
 
 
 PEOPLE = "{} lent {} the heavy umbrella at the station on Monday because _ was far too {} for it."

@@ -197,7 +197,6 @@ def _open(
     last: str | Path | None,
     skip_bad: str | Path | None,
 ) -> _Job:
-    """Read the files of the recipe, and open the folder."""
     if last is not None and Path(last).resolve() == Path(out).resolve():
         raise InputError(f"{out} is both the output and the last build; choose a new output folder")
     refuse_symmetric_vectors(recipe.embed, recipe.filter)

@@ -157,7 +157,7 @@ def reads_letters(run: FilterRun) -> bool:
 
 
 NOT_ASKED = "not measured: measure.splits is 0 in the recipe"
-"""The text that is reported instead of a measurement that was turned off."""
+"""The text that replaces a measurement that was turned off."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -327,10 +327,10 @@ class Filtering:
             advance(gone, f"phase {phase + 1}, draw {done} of its null")
 
         def on_run(done: int, runs: int) -> None:
-            turned = "" if runs == 1 else f", {runs - 1} of them with turned keys"
+            permuted = "" if runs == 1 else f", {runs - 1} of them with permuted keys"
             repeats = self.filter.repeats
-            deals = "" if repeats == 1 else f", {repeats} deals each"
-            advance(problems * done // runs, f"run {done} of {runs}{turned}{deals}")
+            partitions = "" if repeats == 1 else f", {repeats} partitions into folds each"
+            advance(problems * done // runs, f"run {done} of {runs}{permuted}{partitions}")
 
         calls = {"on_phase": on_phase, "on_draw": on_draw, "on_run": on_run}
         return {"seed": self.seed, **self.how, **calls}

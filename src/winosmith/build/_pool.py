@@ -87,7 +87,6 @@ def read_pool(recipe: Recipe) -> Dataset:
 def _read_files(
     recipe: Recipe, skip_bad: str | Path | None = None
 ) -> tuple[Dataset, tuple[str, ...]]:
-    """Return the problems of a recipe, and the reader's notes."""
     held: dict[str, tuple[Problem, str]] = {}
     names: list[str] = []
     notes: list[str] = []
@@ -209,7 +208,7 @@ class Stages:
         )
         reasons = ", ".join(f"{count:,} by {what}" for what, count in dropped.most_common())
         raise DataError(
-            f"no problem is left to filter: of {len(self.collected):,} collected, dropped are "
+            f"no problem is left to filter; dropped of {len(self.collected):,} collected: "
             f"{reasons or 'none'}; winosmith check shows each"
         )
 

@@ -251,12 +251,12 @@ def rebuild_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
     if "last" in shown:
         again = "winosmith build recipe.toml --out again --last LAST"
         last = (
-            "# LAST is the folder of the build before, whose checksums.sha256 has the SHA-256\n"
+            "# LAST is the folder of the previous build, whose checksums.sha256 has the SHA-256\n"
             f"# {shown['last']}.\n"
         )
     return (
         f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"
-        f"# To build it again, put beside this file: {one_line(', '.join(names))}\n"
+        f"# To build it again, put these next to this file: {one_line(', '.join(names))}\n"
         f"# (the SHA-256 of the problems, without answers, is {shown['problems']}), then run\n"
         f"#     {again}\n{last}\n{recipe_toml(recipe)}"
     )

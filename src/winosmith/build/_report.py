@@ -77,7 +77,7 @@ def _funnel_lead(built: Built) -> str:
     if built.funnel.share is None:
         return rules.strip()
     share = report.format_value(built.funnel.share, ".0%")
-    return f"{share} of what was collected is left; nothing was dropped without a reason.{rules}"
+    return f"{share} of the collected problems are left; every other one has a reason.{rules}"
 
 
 def _funnel(built: Built) -> list[report.Block]:
@@ -110,7 +110,7 @@ def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
         )
     ]
     if rows:
-        caption = "Why problems were dropped; one that breaks several rules counts under the first"
+        caption = "Reasons for dropping problems; a problem counts under the first rule it breaks"
         blocks.append(report.Table(caption, ["stage", "reason", "problems"], rows))
     return blocks
 
@@ -147,8 +147,8 @@ def _sets(counts: Mapping[str, int]) -> report.Table:
         "The sets",
         ["set", "problems", "finds", "what it holds"],
         rows,
-        "Finds: the least difference between the accuracies of two models that four of five sets "
-        f"as large find, where the models differ on {report.percent(DIFFER, 0)} of the problems.",
+        "Finds: the smallest difference between two models' accuracies that four of five sets of "
+        f"this size detect, if the models differ on {report.percent(DIFFER, 0)} of the problems.",
     )
 
 
@@ -170,14 +170,14 @@ def small_sentences(record: Mapping[str, Any]) -> list[str]:
     >>> shares = {"split": {"dev": 0.1, "test": 0.1}}
     >>> for line in small_sentences({"counts": {"dev": 3, "test": 40}, "recipe": shares}):
     ...     print(line)
-    dev has 3 problems; where two models differ on 30 % of them, it finds no difference
-    test has 40 problems; where two models differ on 30 % of them, it finds 24.2 points or more
+    dev has 3 problems; if two models differ on 30 % of them, it detects no difference
+    test has 40 problems; if two models differ on 30 % of them, it detects 24.2 points or more
     Collect more twins, or raise dev and test under [split] in the recipe
     """
     counts, wanted = record["counts"], record["recipe"]["split"]
     lines = [
-        f"{name} has {count_noun(counts[name], 'problem')}; where two models differ on "
-        f"{report.percent(DIFFER, 0)} of them, it finds "
+        f"{name} has {count_noun(counts[name], 'problem')}; if two models differ on "
+        f"{report.percent(DIFFER, 0)} of them, it detects "
         + (
             f"{_finds_sentence(counts[name])} or more"
             if _detectable(counts[name])
@@ -239,7 +239,7 @@ def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
 
 
 def sides_blocks(record: Mapping[str, Any] | None) -> list[report.Block]:
-    """Return the same sentences as blocks of a report."""
+    """Return the sentences of `sides_sentences` as blocks of a report."""
     first, *joints = sides_sentences(record) or [""]
     why = (
         "A block with several former splits goes to train if possible, or else to dev: problems "

@@ -230,7 +230,6 @@ def filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
 
 
 def _again_section(run: FilterRun) -> report.Section:
-    """Return the section on repeated runs."""
     table = report.Table(
         "Problems removed by this run and by another run",
         [
@@ -299,7 +298,6 @@ def filter_sections(
 
 
 def _phases_section(result: debias.AfliteResult, measures: Measures) -> report.Section:
-    """Return the section on AFLite's phases."""
     phases, parameters = result.phases, result.parameters
     removed = len(result.scores) - len(result.kept)
     sizes, *of_scores = result.charts()
@@ -350,7 +348,7 @@ MANY_UNITS = (
     "predictions is correct, so each incorrect one stands for 1 / (K − 1) lucky ones. A twin is "
     "one unit."
 )
-"""The same, if each option has a vector."""
+"""The idea of the mirror filter, if each option has a vector."""
 
 KNOWN = {
     "options": "The models read only the options, not the question. They predict answers from the "
@@ -365,7 +363,6 @@ KNOWN = {
 def _mirror_section(
     found: debias.MirrorResult, run: FilterRun, measures: Measures
 ) -> report.Section:
-    """Return the section on the mirror filter: margins next to their mirror image."""
     many = run.options is not None
     agree, differ = int((found.margins > 0).sum()), int((found.margins < 0).sum())
     share = "" if found.false_share is None else (
@@ -418,7 +415,6 @@ def _mirror_section(
 
 
 def _chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
-    """Return the chart and the note on AFLite's candidates by phase, next to chance."""
     known = [(phase, phase.chance) for phase in result.phases if phase.chance is not None]
     rows: list[list[report.Value]] = [
         [phase.number + 1, phase.candidates, null.mean,
@@ -463,7 +459,6 @@ def _chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
 
 
 def _accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
-    """Return the section on the accuracy of each model before and after the filter."""
     title, found = "What models can still predict", measures.verified
     if isinstance(found, str):
         told = f"After the filter: {found}.{_singles_sentence(run)}"
@@ -501,7 +496,6 @@ def _accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
 
 
 def _singles_sentence(run: FilterRun) -> str:
-    """Return a sentence on the problems that PMI can't score."""
     if run.method != "pmi" or not run.pool.singles:
         return ""
     return (
@@ -574,7 +568,6 @@ def _examples_section(
 
 
 def _whole_number(count: float) -> str:
-    """Return a mean count as a whole number."""
     return report.fixed(count, ",.0f")
 
 

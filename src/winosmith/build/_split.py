@@ -152,11 +152,11 @@ def _refuse_empty(
     if disjoint == "twin":
         raise DataError(
             f"nothing is left for {empty}: there are too few twins and families; collect more, or "
-            "ask for less"
+            "reduce split.dev or split.test"
         )
     raise DataError(
-        f"every {disjoint} has more problems than the {wanted[empty]:,} that {empty} is "
-        f"to have; collect from more of them, or leave split.disjoint at twin"
+        f"every {disjoint} has more problems than the {wanted[empty]:,} of {empty}; collect "
+        f"from more of them, or set split.disjoint to twin"
     )
 
 

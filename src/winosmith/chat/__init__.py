@@ -1,4 +1,4 @@
-"""Chat models behind any OpenAI-compatible endpoint; only this uses `openai` and `tenacity`.
+"""Chat models behind any OpenAI-compatible endpoint.
 
 A chat model takes messages and returns a `Reply`. `Client` asks a server (vLLM, Ollama, llama.cpp,
 `transformers serve`, or a hosted service), retries if that can help, stays within a `Budget`, and

@@ -75,15 +75,15 @@ class Cache:
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             with closing(sqlite3.connect(self.path, timeout=_WAIT)) as db, db:
                 db.execute("PRAGMA synchronous = FULL")  # each reply may have cost money
-                # A writer from the first statement on, in the file's own mode: SQLite waits for
-                # others here, but neither for a change to WAL nor for a reader to become a writer.
+                # IMMEDIATE and no WAL: SQLite waits for other processes only at the start of a
+                # transaction, not for a change of mode or a later lock.
                 db.execute("BEGIN IMMEDIATE")
                 db.execute(_TABLE)
                 yield db
         except (sqlite3.Error, OSError, ValueError, TypeError) as error:
             raise ChatError(
-                f"{self.path}: the kept replies can't be used ({error}); make room, change its "
-                "rights, or name another folder"
+                f"{self.path}: the cache of replies can't be used ({error}); free disk space, "
+                "change the permissions, or choose another folder"
             ) from error
 
 
@@ -205,7 +205,7 @@ class Budget:
         if self.money is not None:
             spent += f" ({self.spent_money:.4g} in money)"
         return (
-            f"the budget of {' and '.join(limits)} has no room for the next request, which may "
+            f"the budget of {' and '.join(limits)} does not allow the next request, which may "
             f"take {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out; {spent} were spent. "
             "Raise the budget to continue"
         )
@@ -309,7 +309,6 @@ class Run:
         return key, reply
 
     def _attempt(self, messages: Messages) -> Reply:
-        """Ask once, and record the cost."""
         self._sleep(self._not_before - time.monotonic())
         most = Cost.at_most(messages, self.client.most_out or 0)
         self.budget.hold(most)
@@ -326,7 +325,6 @@ class Run:
             self.budget.settle(most, taken)
 
     def _sleep(self, seconds: float) -> None:
-        """Wait until the time is over or the run is stopped."""
         if self._stop.wait(max(0.0, seconds)):
             raise CancelledError
 
@@ -355,8 +353,8 @@ class Run:
         patience = self.client.patience
         if error.after is not None and error.after >= patience:
             return ChatError(
-                f"{error.reason}; the server asks for a wait of {error.after:,.0f} s, which is "
-                f"beyond the patience of {patience:g} s"
+                f"{error.reason}; the server requests a wait of {error.after:,.0f} s, which is "
+                f"more than the patience of {patience:g} s"
             )
         return ChatError(f"after {count_noun(attempts, 'attempt')}, {error.reason}")
 
@@ -367,7 +365,7 @@ class Run:
             return f"{message}. Without a cache, replies are lost"
         done = self.before + self._received
         return (
-            f"{message}. {done:,} of {self.before + self._total:,} replies are kept in "
+            f"{message}. {done:,} of {self.before + self._total:,} replies are saved in "
             f"{self.cache.path}; run the same command again to resume"
         )
 
@@ -421,7 +419,7 @@ class Client:
         check_url(self.base_url, insecure=self.insecure)
         for name in self.extra:
             if name in _OURS or _SECRET.search(name):
-                raise InputError(f"extra can't set {name!r}; it has a place of its own")
+                raise InputError(f"extra can't set {name!r}; use the client's own attribute for it")
         if self.budget is not None and self.most_out is None:
             raise InputError("a budget needs max_tokens, the maximum length of a reply")
 
@@ -440,11 +438,11 @@ class Client:
         model = model or os.environ.get("OPENAI_MODEL", "").strip()
         if not base_url:
             raise InputError(
-                "no chat server is named; give a base URL, such as http://localhost:8000/v1, or "
+                "the chat server is missing; give a base URL, such as http://localhost:8000/v1, or "
                 "set OPENAI_BASE_URL"
             )
         if not model:
-            raise InputError("no chat model is named; name one, or set OPENAI_MODEL")
+            raise InputError("the chat model is missing; give its name, or set OPENAI_MODEL")
         return cls(model, base_url, **settings)
 
     @property

@@ -119,7 +119,7 @@ def read_reply(body: bytes) -> Reply:
     except ValueError:
         raise _invalid_reply("no JSON", body) from None
     if isinstance(record, dict) and record.get("error"):
-        raise ChatError(f"it answers with an error: {server_words(record)}")
+        raise ChatError(f"the server answers with an error: {server_words(record)}")
     try:
         choice = record["choices"][0]
         text = choice["message"].get("content") or ""
@@ -286,9 +286,7 @@ class Connection:
             raise self._connection_error(error) from None
         except openai.APIStatusError as error:
             self.reached = True
-            raise self._refusal_error(
-                error
-            ) from None  # the chain might hold what must not be shown
+            raise self._refusal_error(error) from None  # the chain might contain secrets
         except _TooMuchError:
             raise ChatError(f"its reply is larger than {MOST_BYTES:,} bytes") from None
 
@@ -319,7 +317,6 @@ class Connection:
         return ChatError(self._explain(status, words, refusal))
 
     def _explain(self, status: int, words: str, refusal: str) -> str:
-        """Return an explanation of a refusal, with advice."""
         if status in (401, 403) and self._key:
             variable = self.key_variable or KEY_VARIABLE
             return f"the server rejects the key in {variable} ({refusal}); check the key"
@@ -396,7 +393,7 @@ def _limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
                     body += chunk
                     if len(body) > MOST_BYTES:
                         raise _TooMuchError
-                    if time.monotonic() > until:  # its own timeout is for one piece, not for all
+                    if time.monotonic() > until:  # httpx's timeout is per chunk
                         raise openai.APITimeoutError(request=request)
             finally:
                 response.close()
@@ -441,15 +438,15 @@ def check_url(url: str, *, insecure: bool) -> None:
         raise ChatError("the base URL can't be read; it should look like https://host/v1") from None
     if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
         raise ChatError(
-            "the base URL holds more than an address (a user, a password, a query); it should "
-            f"read https://host/v1, and a key belongs in an environment variable ({KEY_VARIABLE})"
+            "the base URL contains a user, a password or a query; it should look like "
+            f"https://host/v1, and a key belongs in an environment variable ({KEY_VARIABLE})"
         )
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
         raise ChatError(f"the base URL {url!r} is invalid; it should look like https://host/v1")
     if parts.scheme == "http" and not insecure and not is_loopback(url):
         raise ChatError(
-            f"{url} is not encrypted, so the problems and the key could be read on the way; use "
-            "https, a tunnel to this machine, or allow it expressly (insecure)"
+            f"{url} is not encrypted, so others could read the problems and the key; use https, a "
+            "tunnel to this machine, or allow it explicitly (insecure)"
         )
 
 
@@ -467,7 +464,9 @@ def find_key(url: str, variable: str | None) -> str | None:
     name = variable or KEY_VARIABLE
     key = os.environ.get(name, "").strip()
     if variable is not None and not key:
-        raise ChatError(f"the environment variable {name} is empty; set it, or name another")
+        raise ChatError(f"the environment variable {name} is empty; set it, or choose another")
     if not (key.isascii() and key.isprintable()):
-        raise ChatError(f"the environment variable {name} contains characters that no key has")
+        raise ChatError(
+            f"the environment variable {name} contains characters that a key can't have"
+        )
     return key or None

@@ -102,7 +102,7 @@ def _responses(paths: Sequence[str]) -> tuple[Response, ...]:
             if who in first:
                 raise FormatError(
                     f"{who[0]!r} already answered {who[1]!r} ({first[who]}); the sheet was "
-                    "entered twice, or two subjects have one code",
+                    "entered twice, or two subjects have the same code",
                     path,
                     line,
                 )

@@ -353,7 +353,7 @@ def _sets(
 
 
 def _kind(reason: str) -> str:
-    return "it says the same as another" if reason.startswith("it says the same") else reason
+    return "it repeats another problem" if reason.startswith("it repeats") else reason
 
 
 TWO = 2

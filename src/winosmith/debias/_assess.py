@@ -226,7 +226,7 @@ def check_embeddings(
     finite = np.isfinite(X).all(axis=1)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise DataError(f"row {row} of X holds NaN or infinity; embed the problem again")
+        raise DataError(f"row {row} of X contains NaN or infinity; embed the problem again")
     if X.shape[1] == 1:
         X = np.hstack([X, np.zeros_like(X)])
     return X, labels

@@ -459,8 +459,8 @@ def assessment_blocks(
         ),
         report.Drawing(
             "The answer axis: the direction along which the answers lie furthest apart, fitted on "
-            "one half of the twins of a subset and read on the other, and the other way around. "
-            "Where the two histograms cover each other, a linear model learns nothing.",
+            "one half of the twins of a subset and measured on the other, and vice versa. If the "
+            "two histograms are the same, a linear model can't predict the answers.",
             axis,
             signature=signature,
         ),
@@ -470,16 +470,16 @@ def assessment_blocks(
 
 
 def _note_flat_axis(subsets: Sequence[Subset]) -> list[report.Block]:
-    """Say so where d1 shows nothing in the first subset, which is what the filter began with."""
+    """Return a note if d1 shows nothing in the first subset, which is the filter's input."""
     null = subsets[0].d1.null if subsets else None
     if null is None or null.p <= 0.05:
         return []
     return [
         report.Text(
             [
-                f"Along d₁ the answers are no further apart in “{subsets[0].name}” than noise puts "
-                "them, so d₁ can't show the effect of the filter: these embeddings vary most "
-                "along another direction. See the answer axis instead."
+                f"Along d₁ the answers are no further apart in “{subsets[0].name}” than by chance, "
+                "so d₁ can't show the effect of the filter: these embeddings vary most along "
+                "another direction. See the answer axis instead."
             ],
             kind="note",
         )

@@ -383,7 +383,6 @@ class _TwoOptionProblems:
         return 0.5 if self.turning else max(ones, 1 - ones)
 
     def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
-        """Return the weights of logistic regressions."""
         assert self.turned is not None  # noqa: S101 - `at` turned them
         return Logit(self.turned, C=C).fit(weights)
 

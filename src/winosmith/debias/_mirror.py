@@ -438,7 +438,6 @@ class _Scorer:
 
     @classmethod
     def of(cls, units: _Units, folds: int, repeats: int, C: float, seed: int) -> _Scorer:
-        """Return the scorer for several assignments of blocks to folds."""
         blocks = int(units.blocks.max()) + 1
         deals = (
             np.random.default_rng([seed, 1, number]).permutation(blocks) % folds

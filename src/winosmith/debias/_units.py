@@ -82,7 +82,7 @@ class Choices:
             raise DataError(f"key[{row}] is {keys[row]}; the problem has {sizes[row]} options")
         if not np.isfinite(X).all():
             row = int(np.flatnonzero(~np.isfinite(X).all(axis=(1, 2)))[0])
-            raise DataError(f"row {row} of X holds NaN or infinity; embed the problem again")
+            raise DataError(f"row {row} of X contains NaN or infinity; embed the problem again")
         place = np.tile(np.arange(X.shape[1]), (len(X), 1))
         for row, size in enumerate(sizes.tolist()):
             digests = [_digest_vectors(X[row, option]) for option in range(size)]

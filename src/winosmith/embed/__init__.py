@@ -1,6 +1,6 @@
-"""Turn problems into vectors: by the light embedder, any Hugging Face encoder, or from an array.
+"""Embedders turn problems into vectors: the light embedder, Hugging Face encoders, or an array.
 
-Every embedder has `embed(problems) -> (n, d) float32` and never looks at an answer.
+Every embedder has `embed(problems) -> (n, d) float32` and never uses an answer.
 
 >>> from winosmith import Problem, embed
 >>> halves = [

@@ -1,6 +1,6 @@
-"""Vectors that were computed elsewhere, from a .npy or .npz file.
+"""Vectors from a .npy or .npz file.
 
-The rows of a large .npy file stay there and are mapped; those of a .npz file are read.
+A large .npy file is memory-mapped; a .npz file is read into memory.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from winosmith.text import first_three
 
 @dataclass(frozen=True)
 class ArrayEmbedder:
-    """Any array, one row a problem, as an embedder.
+    """Uses an array with a row for each problem as an embedder.
 
     Attributes:
-        X: (n, d), finite numbers; taken as float32. If it is a `numpy.memmap` of more
-            than 64 MiB, it and the vectors stay in their file.
-        ids: the id of each row. Problems are then found by their ids, in any order and number.
-            By default rows are matched by their order, and there must be as many as problems.
-        name: its name in messages.
+        X: (n, d) finite numbers, converted to float32. If it is a `numpy.memmap` of more than
+            64 MiB, it and the vectors stay in files.
+        ids: the id of each row, to find any problems in any order. By default rows correspond to
+            problems by their order and number.
+        name: name for messages.
 
     Raises:
-        DataError: not two dimensions, not real numbers, NaN or infinity (the row is named), or
-            ids that are not one a row and distinct.
+        DataError: the array is not two-dimensional, not real or not finite (the message names the
+            row), or the ids are not distinct with one per row.
 
     >>> known = ArrayEmbedder(np.eye(2), ids=("a", "b"))
     >>> known.embed([Problem("b", "A _ b.", ("x", "y"))]).tolist()
@@ -53,13 +53,13 @@ class ArrayEmbedder:
     def __post_init__(self) -> None:
         rows = np.asanyarray(self.X)
         if rows.ndim != 2 or 0 in rows.shape:
-            raise DataError(f"{self.name} has the shape {rows.shape}; (problems, width) is needed")
+            raise DataError(f"{self.name} has the shape {rows.shape}, not (problems, width)")
         if rows.dtype.kind not in "iuf":
-            raise DataError(f"{self.name} holds {rows.dtype}; real numbers are needed")
+            raise DataError(f"{self.name} has the type {rows.dtype}; it must have real numbers")
         if self.ids is not None and len(self.ids) != len(rows):
             raise DataError(f"{self.name} has {len(rows):,} rows and {len(self.ids):,} ids")
         if self.ids is not None and len(set(self.ids)) < len(self.ids):
-            raise DataError(f"{self.name} has an id twice; ids must be distinct")
+            raise DataError(f"{self.name} has a repeated id; ids must be distinct")
         with np.errstate(over="ignore"):
             if not is_large(rows):
                 rows = np.asarray(rows).astype(np.float32)
@@ -70,8 +70,8 @@ class ArrayEmbedder:
             row = int(np.argmin(finite))
             label = f" ({self.ids[row]!r})" if self.ids is not None else ""
             raise DataError(
-                f"{self.name} holds NaN or infinity in {int((~finite).sum()):,} rows, first in "
-                f"row {row}{label}; leave those problems out or embed them again"
+                f"{self.name} contains NaN or infinity in {int((~finite).sum()):,} rows, first in "
+                f"row {row}{label}; omit these problems or embed them again"
             )
         object.__setattr__(self, "X", rows)
 
@@ -83,13 +83,14 @@ class ArrayEmbedder:
         """Return the row of each problem, (n, d) float32.
 
         Raises:
-            DataError: problems without a row, the first three named; or another number of them.
+            DataError: problems have no row (names three), or the numbers of problems and rows
+                differ.
         """
         if self.ids is None:
             if len(problems) != len(self.X):
                 raise DataError(
                     f"{self.name} has {len(self.X):,} rows for {len(problems):,} problems; without "
-                    "ids there must be one for each, in their order"
+                    "ids it must have one row per problem, in order"
                 )
             return self._taken(np.arange(len(self.X)))
         absent = [problem.id for problem in problems if problem.id not in self._rows]
@@ -112,16 +113,16 @@ class ArrayEmbedder:
 def save_array(
     path: str | Path, X: Vectors, ids: Sequence[str], **notes: Sequence[str] | str
 ) -> None:
-    """Write vectors with their ids as a .npz file that `load_array` reads, whole or not at all.
+    """Write vectors with their ids atomically as a .npz file for `load_array`.
 
     Args:
-        path: the file.
-        X: (n, d).
+        path: path of the file.
+        X: (n, d) vectors.
         ids: the id of each row.
-        notes: further texts or lists of texts, each an array of its own.
+        notes: further texts or lists of texts, each stored as an array.
 
     Raises:
-        OutputError: it can't be written.
+        OutputError: the file can't be written.
     """
     arrays = {"X": X, "ids": np.array(ids, str)}
     arrays |= {name: np.array(note, str) for name, note in notes.items()}
@@ -130,17 +131,17 @@ def save_array(
 
 
 def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbedder:
-    """Read vectors from a .npy file, or from a .npz file that holds `X` and, if need be, `ids`.
+    """Read vectors from a .npy file, or from a .npz file with `X` and optionally `ids`.
 
-    Nothing in the file is ever run: pickled objects are refused. A .npy file above 64 MiB is
-    mapped, not read.
+    Pickled objects are refused, so that no code in the file runs. A .npy file above 64 MiB is
+    memory-mapped.
 
     Args:
-        path: the file; `winosmith embed` writes such .npz files.
+        path: path of the file; `winosmith embed` writes such .npz files.
         ids: the id of each row, for a file without ids.
 
     Raises:
-        FormatError: the file can't be read, is pickled, or holds no `X`.
+        FormatError: the file can't be read, is pickled, or has no `X`.
         DataError: see `ArrayEmbedder`.
     """
     path = Path(path)
@@ -149,7 +150,7 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
     except FormatError:
         raise
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        what = getattr(error, "strerror", None) or "it is not a whole, unpickled .npy or .npz file"
+        what = getattr(error, "strerror", None) or "not a complete .npy or .npz file, or pickled"
         raise FormatError(what, path) from error
     return ArrayEmbedder(rows, ids if own is None else own, path.name)
 
@@ -158,30 +159,30 @@ def _read_file(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
     """Return the rows of a file, mapped if it is .npy, and its ids."""
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
-            np.lib.format.read_magic(file)  # else numpy would look for a pickle
+            np.lib.format.read_magic(file)  # otherwise numpy would look for a pickle
         return np.load(path, mmap_mode="r", allow_pickle=False), None
     with np.load(path, allow_pickle=False) as held:
         if "X" not in held:
             names = ", ".join(held.files) or "nothing"
-            raise FormatError(f"a .npz file needs an array X; this holds {names}", path)
+            raise FormatError(f"a .npz file needs an array X; this one has {names}", path)
         ids = [str(name) for name in held["ids"].tolist()] if "ids" in held else None
         return held["X"], ids
 
 
 LARGE = 1 << 26
-"""Bytes from which on mapped rows stay in their file."""
+"""Size in bytes from which memory-mapped rows stay in their file."""
 
 PART = 2048
-"""Rows that are read at a time."""
+"""Number of rows to read at a time."""
 
 
 def is_large(X: npt.NDArray[Any]) -> bool:
-    """Return whether rows are in a file that is too large to be read into memory."""
+    """Return whether rows are memory-mapped and too large to be read into memory."""
     return isinstance(X, np.memmap) and X.nbytes > LARGE
 
 
 def iterate_parts(count: int) -> Iterator[slice]:
-    """Yield the slices of a number of rows, some thousands at a time."""
+    """Yield slices of at most `PART` rows."""
     for first in range(0, count, PART):
         yield slice(first, min(first + PART, count))
 

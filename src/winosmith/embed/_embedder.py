@@ -1,4 +1,4 @@
-"""`Embedder` turns problems into vectors; `OptionsEmbedder` reads only the options."""
+"""The protocol `Embedder`, and `OptionsEmbedder`, which reads only the options."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from winosmith.text import kind_of_script, units
 Vectors = npt.NDArray[np.float32]
 
 Combine = Literal["difference", "concat"]
-"""How the vectors v of the two filled-in sentences become the one of the problem:
+"""How the vectors v of the two filled-in sentences are combined into the problem's vector:
 
-- `difference`: v(option 1 filled in) − v(option 2 filled in), of v's width. Common parts
-  cancel out, and swapping the options turns the vector around.
-- `concat`: v(option 1 filled in) followed by v(option 2 filled in), twice v's width.
+- `difference`: v(option 1 filled in) − v(option 2 filled in). Common parts cancel, and swapping the
+  options changes the sign.
+- `concat`: v(option 1 filled in) followed by v(option 2 filled in), with twice the width.
 """
 
 
 class Embedder(Protocol):
-    """Turns problems into vectors, without their answers.
+    """Turns problems into vectors, without using their answers.
 
-    Answers kept, flipped or absent give equal vectors; the same problems give the same bytes.
+    Vectors don't depend on the answers; the same problems give the same bytes.
     """
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return one finite vector a problem, (n, d) float32, in the order of the problems."""
+        """Return one finite vector per problem, (n, d) float32, in the order of the problems."""
         ...
 
 
@@ -46,12 +46,12 @@ class TextEmbedder(Protocol):
         ...
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return one finite vector a text, (n, d) float32, in the order of the texts."""
+        """Return one finite vector per text, (n, d) float32, in the order of the texts."""
         ...
 
 
 def combine_options(options: Vectors, combine: Combine) -> Vectors:
-    """Return the problems' vectors, (n, d) or (n, 2 d), from those of their options, (n, 2, d).
+    """Return the vectors of problems, (n, d) or (n, 2 d), from those of their options, (n, 2, d).
 
     >>> combine_options(np.array([[[1, 2], [3, 5]]], np.float32), "difference").tolist()
     [[-2.0, -3.0]]
@@ -64,35 +64,34 @@ def combine_options(options: Vectors, combine: Combine) -> Vectors:
 
 
 def check_two_options(problems: Sequence[Problem]) -> None:
-    """Refuse problems with more than two options, with a DataError that names the first three."""
-    advice = "a vector is of two options, so recast them as two-way comparisons or remove them"
+    """Raise DataError if problems have more than two options; names the first three."""
+    advice = "a vector combines two options, so recast them as two-way comparisons or remove them"
     seen.check_two_options(problems, advice)
 
 
 LETTERS = (3, 4)
-"""How many letters in a row are a feature."""
+"""Lengths of the sequences of letters that are features."""
 
 
 @checked_class
 @dataclass(frozen=True)
 class OptionsEmbedder:
-    """Turns the options of problems into vectors, without the sentence and each other.
+    """Turns each option into a vector, without the sentence and the other options.
 
-    A model can guess from them only answers that the wording of the options gives away, or that
-    are known without the question ("the sun is cold" is never correct). An option's
-    words and pairs of neighbouring words (without spaces between words: letters and pairs of
-    letters), or its letters, are hashed into signed columns (the
-    hashing trick, Weinberger et al. 2009) and scaled to length 1. Two more columns mark whether it
-    is the longest of its problem, and whether it is the shortest, in characters; of several as
-    long none is.
+    From these vectors a model can predict only answers that the wording of the options reveals, or
+    that are known without the question ("the sun is cold" is never correct). The features of an
+    option are its words and pairs of adjacent words (letters and pairs of letters in text without
+    spaces between words), or sequences of letters. They are hashed into signed columns (the hashing
+    trick, Weinberger et al. 2009) and scaled to length 1. Two further columns mark the longest and
+    the shortest option of a problem, in characters, unless there are ties.
 
     Attributes:
-        dimensions: columns that are hashed into, 2 or more.
-        combine: how two options become one vector; see `Combine`.
-        features: "words", or "letters", three and four in a row.
+        dimensions: number of hashed columns, 2 or more.
+        combine: how the vectors of two options are combined; see `Combine`.
+        features: "words", or "letters" for sequences of three and four letters.
 
     Raises:
-        RecipeError: a value out of range.
+        RecipeError: a value is out of range.
 
     >>> ann = Problem("1", "They praised Ann, as _ was early.", ("Ann", "Beth", "both of them"))
     >>> OptionsEmbedder(64).embed_options([ann]).shape
@@ -114,10 +113,10 @@ class OptionsEmbedder:
         }
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return one vector a problem of two options, (n, d) float32; see `combine`.
+        """Return one vector per problem, (n, d) float32, for problems with two options.
 
         Raises:
-            DataError: no problem, or one with more than two options.
+            DataError: there are no problems, or one has more than two options.
         """
         check_two_options(problems)
         return combine_options(self.embed_options(problems), self.combine)
@@ -125,20 +124,20 @@ class OptionsEmbedder:
     def embed_options(self, problems: Sequence[Problem]) -> Vectors:
         """Return the vectors of all options, (n, K, d) float32.
 
-        K is the largest number of options; beyond a problem's own there are zeros.
+        K is the largest number of options; missing options have zeros.
 
         Raises:
-            DataError: no problem.
+            DataError: there are no problems.
         """
         if not len(problems):
-            raise DataError("there is no problem to embed")
+            raise DataError("there are no problems to embed")
         hashed = self.embed_texts([option for problem in problems for option in problem.options])
         marks = np.concatenate([_mark_options(problem.options) for problem in problems])
         rows = np.hstack([hashed, marks])
         return pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return the vector of each text, (n, dimensions) float32, without the marks of length."""
+        """Return the vector of each text, (n, dimensions) float32, without the length columns."""
         rows = hash_features(map(self._features, texts), self.dimensions)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         found: Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
@@ -149,7 +148,7 @@ class OptionsEmbedder:
         if self.features == "words":
             yield from words
             if kind_of_script(option) == "unspaced":
-                return  # pairs of neighbours are among the units
+                return  # the units already include pairs
             yield from (f"{a} {b}" for a, b in zip(["", *words], [*words, ""], strict=True))
             return
         text = f" {' '.join(words)} "
@@ -158,7 +157,7 @@ class OptionsEmbedder:
 
 
 def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
-    """Return the number of times each text has each feature, in signed columns, (n, columns).
+    """Return the counts of each text's features, hashed into signed columns, (n, columns).
 
     The hashing trick (Weinberger et al. 2009), with the hash and the signs of scikit-learn's
     `FeatureHasher`.
@@ -177,7 +176,7 @@ def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
 
 
 def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
-    """Return the options of problems, one after the other, as (n, K, d), zeros beyond the last.
+    """Return consecutive rows of options as (n, K, d), with zeros for missing options.
 
     >>> pad_options(np.ones((3, 1), np.float32), [1, 2])[:, :, 0].tolist()
     [[1.0, 0.0], [1.0, 1.0]]
@@ -188,7 +187,7 @@ def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
 
 
 def _mark_options(options: Sequence[str]) -> Vectors:
-    """Return which option is the longest and which the shortest, (K, 2)."""
+    """Return the (K, 2) marks of the longest and of the shortest option."""
     sizes = np.array([len(option.strip()) for option in options])
     ends = [sizes == sizes.max(), sizes == sizes.min()]
     return np.stack([end if end.sum() == 1 else 0 * end for end in ends], 1).astype(np.float32)

@@ -1,6 +1,6 @@
-"""Any Hugging Face encoder as an embedder with a cache, fine-tuned on a part or not.
+"""Hugging Face encoders as embedders with a cache, optionally fine-tuned on part of the data.
 
-The problems that fine-tune an encoder are not embedded by it (WinoGrande, section 3).
+An encoder does not embed the problems that it was fine-tuned on (WinoGrande, section 3).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from winosmith.problem import Problem
 Read = TypeVar("Read", Problem, str)
 
 CHUNK = 2048
-"""Problems that are embedded and cached at a time: enough to batch well by length, and little to
-lose when the work is stopped."""
+"""Number of problems to embed and cache at a time: enough for batches of similar length, and little
+to lose in an interruption."""
 
 
 @checked_class
@@ -42,30 +42,30 @@ lose when the work is stopped."""
 class EncoderEmbedder:
     """Turns problems into vectors by any Hugging Face encoder, fine-tuned or not.
 
-    Each option is filled in, each filled-in sentence becomes the vector v of its pooled last
-    layer, and `combine` makes one vector of the two. Texts are batched by length. The
-    constructor loads and downloads nothing; the first `embed` does.
+    Each option is filled in; the vector v of a filled-in sentence is its pooled last layer, and
+    `combine` combines the two vectors. Texts are batched by length. The model is loaded, or
+    downloaded, by the first call of `embed`.
 
     Attributes:
         model: a folder with a saved model, or a hub id.
-        pooling: "mean" over all tokens of the text, [CLS] and [SEP] included and padding left
-            out; or "cls", the first token. Vectors are not normalised.
+        pooling: "mean" over all tokens of the text, including [CLS] and [SEP]; or "cls", the first
+            token. Vectors are not normalised.
         combine: "difference" or "concat"; see `Combine`.
-        reads: "sentence" fills options in; "options" reads them alone, and knows nothing of what is
-            asked.
-        split_point: None reads the filled-in sentence as one segment; the others cut it in two
-            as in fine-tuning. An encoder that was fine-tuned should read as it was trained.
-        device: as torch names it ("cpu", "cuda:0"); by default the GPU if there is one.
+        reads: "sentence" fills in the options; "options" reads only the options.
+        split_point: None reads the filled-in sentence as one segment; other values split it in two.
+            Use the value that a fine-tuned encoder was trained with.
+        device: a torch device ("cpu", "cuda:0"); by default the GPU if there is one.
         max_length: the longest text in tokens; longer ones are cut at their start, with a
             warning. By default the model's own limit.
-        tokens_per_batch: number of tokens in a batch, with padding; by default as suits the device.
+        tokens_per_batch: number of tokens in a batch, including padding; the default depends on the
+            device.
         cache: True for the user's cache folder (`cache_folder`), False for none, or a folder.
-            Cached vectors are found by the texts, the digest of the weights, and the
-            parameters that matter; stopped work resumes.
-        executor: encodes chunks of 2,048 problems; by default this process does. The executor's
-            workers need the model's folder, and load it once each; vectors are the same on machines
-            of one kind.
-        on_progress: called with the problems done and those in all.
+            The cache key has the texts, the digest of the weights, and the relevant parameters;
+            interrupted work resumes.
+        executor: encodes chunks of 2,048 problems; by default this process does. The workers need
+            access to the model's folder, and load it once each; machines of the same kind give the
+            same vectors.
+        on_progress: called with the number of finished problems and of all problems.
 
     >>> EncoderEmbedder("sentence-transformers/all-MiniLM-L6-v2").pooling
     'mean'
@@ -107,11 +107,11 @@ class EncoderEmbedder:
         return {name: value for name, value in parameters.items() if value is not None}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return one vector a problem, (n, d) float32; d is the encoder's width, or twice that.
+        """Return one vector per problem, (n, d) float32; d is the encoder's width, or twice that.
 
         Raises:
-            DataError: a problem with more than two options, or values that are not finite.
-            InputError: a model that can't be loaded.
+            DataError: a problem has more than two options, or values are not finite.
+            InputError: the model can't be loaded.
             Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
         _embedder.check_two_options(problems)
@@ -124,22 +124,22 @@ class EncoderEmbedder:
     def embed_options(self, problems: Sequence[Problem]) -> Vectors:
         """Return the vectors of all options, (n, K, d) float32.
 
-        K is the largest number of options; beyond a problem's own there are zeros.
+        K is the largest number of options; missing options have zeros.
 
         Raises:
-            DataError: values that are not finite.
-            InputError: a model that can't be loaded.
+            DataError: values are not finite.
+            InputError: the model can't be loaded.
             Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
         rows = np.concatenate([vectors for _, vectors in self._chunks(problems)])
         return _embedder.pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return the vector of each text, (n, d) float32, read by itself.
+        """Return the vector of each text, (n, d) float32.
 
         Raises:
-            DataError: no text, or values that are not finite.
-            InputError: a model that can't be loaded.
+            DataError: there are no texts, or values are not finite.
+            InputError: the model can't be loaded.
             Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
         read: Callable[[Sequence[str]], list[Text]] = list
@@ -164,13 +164,13 @@ class EncoderEmbedder:
         """Yield problems or texts in chunks, with the vectors of their texts.
 
         Args:
-            read: problems, or texts.
-            what: they are called.
-            texts: texts of a chunk.
-            owners: owners of a chunk: whom a message names for each text.
+            read: the problems or texts.
+            what: "problems" or "texts", for messages.
+            texts: function from a chunk to its texts.
+            owners: function from a chunk to a name for each of its texts, for messages.
         """
         if not len(read):
-            raise DataError(f"there is no {what[:-1]} to embed")
+            raise DataError(f"there are no {what} to embed")
         encoded = self._encoded(read, texts)
         for start in range(0, len(read), CHUNK):
             chunk = read[start : start + CHUNK]
@@ -180,8 +180,8 @@ class EncoderEmbedder:
                 if self._cache is None:
                     raise
                 raise Interrupted(
-                    f"the vectors of {start:,} of {len(read):,} {what} are kept; run the "
-                    "same again to continue from there"
+                    f"the vectors of {start:,} of {len(read):,} {what} are cached; repeat the call "
+                    "to resume"
                 ) from None
             finite = np.isfinite(vectors).all(axis=1)
             if not finite.all():
@@ -253,16 +253,16 @@ class EncoderEmbedder:
         return (cache_folder() if self.cache is True else Path(self.cache)) / "embeddings"
 
     def _key(self, texts: list[Text]) -> str:
-        """Return the name of the cached vectors of these texts.
+        """Return the cache key of these texts.
 
-        `combine` is omitted, as both ways use the same vectors; so are answers and ids.
+        It does not depend on `combine`, which uses the same vectors, or on answers and ids.
         """
         determined = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
         return hashlib.sha256(json.dumps(determined, sort_keys=True).encode()).hexdigest()
 
 
 _load_once = lru_cache(maxsize=1)(models.load_encoder)
-"""A worker keeps the encoder that it used last."""
+"""Keeps the last encoder of a worker in memory."""
 
 
 def _encode(
@@ -272,19 +272,18 @@ def _encode(
 
 
 def cache_folder() -> Path:
-    """Return the user's cache folder: `$XDG_CACHE_HOME/winosmith`, else `~/.cache/winosmith`.
+    """Return the user's cache folder: `$XDG_CACHE_HOME/winosmith` or `~/.cache/winosmith`.
 
-    It can be removed at any time; missing files are computed again.
+    It can be deleted at any time; missing files are computed again.
     """
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "winosmith"
 
 
 def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
-    """Return the array of a file if it is complete, finite and of that shape, or None.
+    """Return the array in a file, or None unless it is complete, finite and has this shape.
 
-    The file is a zip with checksums, so a damaged one is noticed, and computed again. -1 in
-    `shape` fits any length.
+    The file is a zip with checksums, so damage is detected. -1 in `shape` allows any length.
     """
     try:
         with path.open("rb") as file:
@@ -305,7 +304,7 @@ def store_vectors(path: Path, vectors: Vectors) -> None:
 
 
 N_TRAIN, N_DEV = 5_000, 1_000
-"""What WinoGrande trained and validated its encoder on, and then discarded (section 3)."""
+"""Numbers of problems that WinoGrande used for training and validating its encoder (section 3)."""
 
 
 def split_for_finetuning(
@@ -314,11 +313,11 @@ def split_for_finetuning(
     """Draw the problems that fine-tune an encoder, in whole blocks, as `winosmith build` does.
 
     Returns train, dev, and the rest, each in the order of the data set. A block is a twin with
-    all that looks like it (`winosmith.blocks`); the last one drawn may exceed a size. What is
-    drawn depends on the sentences, the options and the seed, not on ids, order or answers.
+    its look-alikes (`winosmith.blocks`); the last block may exceed the size. The draw depends on
+    the sentences, the options and the seed, not on ids, order or answers.
 
     Raises:
-        DataError: there are not enough problems, or nothing would be left to embed.
+        DataError: there are too few problems for three non-empty parts.
 
     >>> from winosmith.testing import made_twins
     >>> [len(part) for part in split_for_finetuning(made_twins(20), 9, 6, seed=1)]
@@ -331,8 +330,8 @@ def split_for_finetuning(
     taken = set.union(*parts)
     if not all(parts) or len(taken) == len(dataset):
         raise DataError(
-            f"{n_train:,} problems to train on and {n_dev:,} to choose by can't be drawn from "
-            f"{len(dataset):,} in whole blocks so that each part and the rest hold some"
+            f"{len(dataset):,} problems can't be split in whole blocks into {n_train:,} for "
+            f"training, {n_dev:,} for dev, and a rest to embed; use smaller sizes"
         )
     train, dev = (dataset.select(sorted(rows)) for rows in parts)
     return train, dev, dataset.select(row for row in range(len(dataset)) if row not in taken)
@@ -351,26 +350,25 @@ def finetune_embedder(
     cache: bool | str | Path = True,
     on_step: Callable[[int, int, str], None] | None = None,
 ) -> tuple[EncoderEmbedder, FineTuned]:
-    """Fine-tune an encoder as a multiple-choice model, and return its embedder.
+    """Fine-tune an encoder as a multiple-choice model; return its embedder and the run.
 
-    The embedder reads problems as the model was trained: cut at the same split point, and by
-    default pooled from the first token, which the model's head reads. Check the second
-    result: with `at_chance` the run is not shown to have learned anything.
+    The embedder uses the split point of the training, and by default the vector of the first token,
+    which the model's head uses. Check the run: with `at_chance` it is not shown to have learned
+    anything.
 
-    The problems of `train` and `dev` should not be embedded: remove them, as
-    `split_for_finetuning` does.
+    Don't embed the problems of `train` and `dev`; `split_for_finetuning` separates them.
 
     Args:
-        train: what to train on.
-        dev: what to choose the best epoch by.
-        model: a folder or hub id.
-        out: the folder of the run; see `train_multiple_choice`, also for what is raised.
-        settings: by default those of `TrainingSettings`.
+        train: training problems.
+        dev: problems to select the best epoch.
+        model: a folder with a saved model, or a hub id.
+        out: folder of the run; see `train_multiple_choice`, also for errors.
+        settings: the settings; by default those of `TrainingSettings`.
         pooling: "cls" or "mean".
         combine: "difference" or "concat".
-        device: as torch names it; by default the GPU if there is one.
+        device: a torch device; by default the GPU if there is one.
         cache: see `EncoderEmbedder`.
-        on_step: called with the steps done, the steps in all, and a note.
+        on_step: called with the number of finished steps and of all steps, and a note.
     """
     tuned = models.train_multiple_choice(
         train, dev, model=model, out=out, settings=settings, device=device, on_step=on_step

@@ -1,10 +1,10 @@
-"""The light embedder: no download, seconds for the whole of WinoGrande, and it sees artifacts.
+"""The light embedder detects artifacts without a download, in seconds for all of WinoGrande.
 
-Bags of words are placed in a space of few dimensions, whose axes are learnt from contrasts: the
-leading right singular vectors of a sparse matrix. The result must not depend on the library: the
-vectors are found to the rounding error, no part of a tie is kept, and the sign of each is fixed.
+Bags of words are projected to a few dimensions: the leading right singular vectors of a sparse
+matrix of contrasts. To be independent of the library, the vectors are exact to the rounding error,
+ties are never split, and signs are fixed.
 
-Also the hashed embedder, which learns nothing from the problems: words after the blank, hashed.
+The hashed embedder hashes the words after the blank, and learns nothing from the problems.
 """
 
 from __future__ import annotations
@@ -34,30 +34,29 @@ Matrix = Any
 """A scipy.sparse matrix."""
 
 NEAR_TIE = 1e-3
-"""Two neighbouring singular values are tied when the lower one is less than this share below the
-higher one. Rounding, about 1e-16, moves a subspace by its ratio to this gap, so that the result
-agrees far within 1e-4 between machines. Of 32 values of real twins one or two are so near to the
-next."""
+"""Relative difference below which two consecutive singular values are tied. Rounding, about 1e-16,
+rotates a subspace by its ratio to this gap, so that results agree far within 1e-4 between machines.
+Of 32 values for real twins, one or two are tied with the next."""
 
 NOTHING = 1e-5
-"""Singular values below this fraction of the largest are zero: their vectors would be rounding."""
+"""Singular values below this fraction of the largest count as zero: their vectors are rounding."""
 
 SMALL = 800
-"""Up to this number of words or contrasts all singular vectors are found (LAPACK), above it only
-the leading ones."""
+"""Number of words or contrasts up to which all singular vectors are computed (LAPACK); above it,
+only the leading ones."""
 
 ROUNDING = 1e-9
-"""By less than this share equal eigenvalues differ."""
+"""Relative difference below which eigenvalues are equal."""
 
 
 @dataclass(frozen=True)
 class Space:
-    """The words of a space with their weights and positions.
+    """A projection of weighted words to a few dimensions.
 
     Attributes:
-        columns: the column of each known word.
-        weights: one a word, (words,).
-        axes: the place of each word, (words, dimensions).
+        columns: known word → its column.
+        weights: (words,) the weight of each word.
+        axes: (words, dimensions) the position of each word.
     """
 
     columns: Mapping[str, int]
@@ -70,10 +69,7 @@ class Space:
         return placed
 
     def lengths(self, bags: Sequence[Bag]) -> Floats:
-        """Return the length that each bag has before it is placed, (bags, 1).
-
-        Its length afterwards is at most this: the rest is in dimensions that were not kept.
-        """
+        """Return the (bags, 1) length of each bag before the projection, which can reduce it."""
         counted = _count_words(bags, self.columns, self.weights)
         lengths: Floats = np.sqrt((counted * counted).sum(axis=1)).reshape(-1, 1)
         return lengths
@@ -87,13 +83,12 @@ def learn_space(
 ) -> Space:
     """Learn the axes along which the first bags differ most from the second ones.
 
-    They are the right singular vectors of (first − second), uncentred, so turning a contrast
-    around, or the order of the contrasts, changes nothing but the last bits.
+    They are the right singular vectors of (first − second), uncentred, so that the sign and the
+    order of contrasts don't matter, except for rounding.
 
-    There are at most `dimensions` axes. Where the last of them would be tied with the next (see
-    `NEAR_TIE`), which of the two is kept would be an accident: the cut is made above the tie, at
-    the nearest place where values lie apart. When there is none (all directions are equally
-    good, as when no two contrasts share a word), nothing is kept and every bag is placed at 0.
+    There are at most `dimensions` axes, and fewer if the last one would be tied with the next (see
+    `NEAR_TIE`), because ties are not split. If all values are tied (no two contrasts share a word),
+    no axis is kept, and all bags are projected to 0.
     """
     columns = {word: column for column, word in enumerate(sorted(words))}
     weighed = np.array([weights[word] if weights else 1.0 for word in columns])
@@ -108,7 +103,7 @@ def learn_space(
 
 
 def _count_kept(values: Floats, wanted: int) -> int:
-    """Return how many of the descending values to keep: at most `wanted`, without splitting a tie.
+    """Return the number of descending values to keep: at most `wanted`, without splitting a tie.
 
     >>> values = np.array([3.0, 2.0, 2.0, 1.0])
     >>> _count_kept(values, 3), _count_kept(values, 2)
@@ -126,7 +121,7 @@ def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]
 
     Args:
         contrast: (contrasts, words).
-        count: the most that are returned.
+        count: largest number of values.
     """
     rows, words = contrast.shape
     if not min(rows, words) or not np.any(contrast.data):
@@ -141,7 +136,7 @@ def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]
     values = np.sqrt(np.maximum(squares, 0))
     known = values > NOTHING * values[0]
     values, vectors = values[known], vectors[:, known]
-    if not tall:  # these are the left ones
+    if not tall:  # the vectors are the left ones
         vectors = np.linalg.qr(contrast.T @ vectors)[0] if len(values) else np.zeros((words, 0))
     return values, vectors
 
@@ -149,16 +144,16 @@ def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]
 def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
     """Return the largest eigenvalues of matrixᵀ·matrix, ascending, and their vectors.
 
-    A Lanczos method (ARPACK) builds on one vector and may miss copies of an equal value. So what
-    is left next to the vectors found is asked for its largest value, until that is among the
-    smaller ones. The start is random; where it converges to does not depend on it.
+    The Lanczos method (ARPACK) starts from one vector and may miss copies of an equal value. So the
+    largest value of the orthogonal complement is computed, and added, until it is not among the
+    largest. The result does not depend on the random start.
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     turned, wide = matrix.T.tocsr(), matrix.shape[1]
     start = np.random.default_rng(0).standard_normal(wide)
     lift = ROUNDING * float((matrix.data**2).sum())
-    """Added to all eigenvalues: ARPACK loses its way where they are zero."""
+    """Added to all eigenvalues, because ARPACK does not converge if they are zero."""
 
     def beside(vectors: Floats) -> Any:
         def rest(vector: Floats) -> Floats:
@@ -185,7 +180,7 @@ def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
 
 
 def _fix_signs(axes: Floats) -> Floats:
-    """Return the axes with signs at which the first largest number of each is above 0.
+    """Return the axes with signs that make the first largest number of each positive.
 
     >>> _fix_signs(np.array([[-0.8], [0.6]])).ravel().tolist()
     [0.8, -0.6]
@@ -207,28 +202,27 @@ def _count_words(bags: Sequence[Bag], columns: Mapping[str, int], weights: Float
 
 
 BEFORE, AFTER = 4, 2
-"""The tokens before and after an option's mention whose content words are its attributes; not
-beyond the mention of the other one. Words about a thing are mostly before it ("praised the
-captain"). Windows of 3–8 before and 0–4 after gave linear models the same on WinoGrande's train_xl,
-within half a point."""
+"""Numbers of tokens before and after an option's mention whose content words are its attributes, up
+to the mention of the other option. Words about a thing are mostly before it ("praised the
+captain"). Windows of 3–8 tokens before and 0–4 after gave linear models the same accuracy on
+WinoGrande's train_xl, within half a point."""
 
 REACH = 8
-"""The tokens after the blank that are cues: the trigger is among them in most twins."""
+"""Number of tokens after the blank that are cues; in most twins they include the trigger."""
 
 UNSPACED = 4
-"""Units of a text without spaces for each token: a word has about two letters, and each letter
-comes with the pair that it begins."""
+"""Number of units per token in a text without spaces: a word has about two letters, each with the
+pair that it begins."""
 
 FIRST, LONGER = "<first>", "<longer>"
 """Attributes of the option that is mentioned first, and of the one with more letters."""
 
-
 PRIOR = 0.2
-"""The weight of a cue that no twin holds: about the fraction of all cues that are in a trigger."""
+"""Weight of a cue that no twin has: about the fraction of all cues that are in a trigger."""
 
 FAINT = 1e-2
-"""Cues of which the space holds much less than this fraction are placed near 0, not at length 1:
-their rest is mostly chance, and in the end rounding."""
+"""Cues of which the projection keeps much less than this fraction are placed near 0 instead of
+being scaled to length 1: the rest is mostly noise."""
 
 
 @checked_class
@@ -236,43 +230,39 @@ their rest is mostly chance, and in the end rounding."""
 class LightEmbedder:
     """Turns problems into vectors, by the words near each option and after the blank.
 
-    It reads any script: of a text without spaces between its words, letters and pairs of letters
-    are in the place of words (`text.units`).
+    It supports any script: in text without spaces between words, letters and pairs of letters
+    replace words (`text.units`).
 
-    In the difference of two bags of words everything that the filled-in sentences share cancels
-    out, and with it the context; a linear model could see only which words the options are. What
-    gives an answer away is an *agreement* between an attribute of an option and a cue at the
-    blank ("praised Ann …, because _ was diligent"), so the vector of an option is the outer
-    product of the two:
+    In the difference of two bags of words, the context that both filled-in sentences share cancels,
+    so that a linear model could use only the options' words. But an answer is revealed by an
+    *agreement* between an attribute of an option and a cue at the blank ("praised Ann …, because _
+    was diligent"). So the vector of an option is the outer product of the two:
 
-    1. Attributes of an option: the content words near its mention, its own last word, being
-       mentioned first, being longer. Counts, reduced by SVD of the *contrast* (option 1 − option
-       2) to a few dimensions, and scaled so that the problem's contrast has length 1.
-    2. Cues: the words after the blank, weighted by how often twins have them in their trigger,
-       (times in a trigger + 0.2) / (times in a twin + 1), which does for twins what IDF does for
-       documents. Reduced by SVD of the contrast of the two halves of each twin to a few
-       dimensions, in which words that contrast with the same words are close ("large" and "big",
-       in contrast to "small"), and scaled to length 1, or less if these dimensions hold less than
-       about a hundredth of them.
+    1. Attributes of an option: the content words near its mention, its last word, being mentioned
+       first, being longer. Counts are reduced by SVD of the *contrast* (option 1 − option 2) to a
+       few dimensions, and scaled so that the problem's contrast has length 1.
+    2. Cues: the words after the blank, weighted by how often they are in the trigger of a twin,
+       (times in a trigger + 0.2) / (times in a twin + 1), like IDF for documents. They are reduced
+       by SVD of the contrast of the halves of each twin to a few dimensions, in which words that
+       contrast with the same words are close ("large" and "big", in contrast to "small"), and
+       scaled to length 1, or less if these dimensions keep less than about 1 %.
 
-    So a linear model over the difference is a bilinear form over attributes and cues. No answer
-    is used anywhere. It learns its words from `corpus`, or from the problems themselves. Without
-    twins there is no contrast of halves; cues are weighted by IDF then, and much less is seen.
+    A linear model on the difference is then a bilinear form of attributes and cues. Answers are not
+    used. The words are learned from `corpus`, or from the problems themselves. Without twins there
+    is no contrast of halves; cues are then weighted by IDF, and far fewer artifacts are visible.
 
-    The inner products of the vectors (the Gram matrix) depend on the texts alone: the same within
-    1e-4 whatever the order of problems and options, the number of threads, the machine, and the
-    versions of the libraries. So no dimension is kept of a tie that would be cut; see
-    `learn_space`.
+    The inner products of the vectors (the Gram matrix) depend only on the texts: they agree within
+    1e-4 for any order of problems and options, number of threads, machine, and versions of
+    libraries. For this reason `learn_space` does not split ties.
 
     Attributes:
-        dimensions: the largest width of an option's vector, 2 or more; twice as many dimensions
-            go to the cues as to the attributes (512 = 16 × 32). Few problems, and ties, give
-            fewer.
+        dimensions: the largest width of an option's vector, 2 or more; cues have twice as many
+            dimensions as attributes (512 = 16 × 32). Few problems, and ties, give fewer.
         combine: "difference" or "concat"; see `Combine`.
-        corpus: problems to learn the words from; by default those that are embedded.
+        corpus: problems to learn the words from; by default the embedded problems.
 
     Raises:
-        RecipeError: a value out of range.
+        RecipeError: a value is out of range.
 
     >>> ann = Problem("1", "They praised Ann and blamed Beth, as _ was late.", ("Ann", "Beth"))
     >>> LightEmbedder().embed([ann]).shape
@@ -296,21 +286,20 @@ class LightEmbedder:
         return parameters
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return one vector a problem, (n, d) float32; d is at most `dimensions`, or twice that.
+        """Return one vector per problem, (n, d) float32; d is at most `dimensions`, or twice that.
 
         The difference of a problem whose options share all attributes is zero.
 
         Raises:
-            DataError: no problem, or one with more than two options.
+            DataError: there are no problems, or one has more than two options.
         """
         if not len(problems):
-            raise DataError("there is no problem to embed")
+            raise DataError("there are no problems to embed")
         check_two_options(problems)
         with one_thread():
             return _embedder.combine_options(self._options(problems), self.combine)
 
     def _options(self, problems: Sequence[Problem]) -> Vectors:
-        """Return the vectors of the options, (n, 2, d)."""
         read = [read_sides(problem) for problem in problems]
         attributes, cues = self._spaces if self.corpus is not None else self._learn(problems, read)
         placed = [attributes.place([side.attributes[option] for side in read]) for option in (0, 1)]
@@ -326,14 +315,13 @@ class LightEmbedder:
         corpus = self.corpus or ()
         check_two_options(corpus)
         if not len(corpus):
-            raise DataError("there is no problem to learn words from")
+            raise DataError("there are no problems to learn words from")
         return self._learn(corpus, [read_sides(problem) for problem in corpus])
 
     def _learn(self, corpus: Sequence[Problem], read: Sequence[Sides]) -> tuple[Space, Space]:
         """Return the spaces of attributes and cues.
 
-        Everything is put in an order that depends on the texts alone, so that neither the order
-        of the problems nor that of their options changes a byte.
+        Everything is sorted by text first, so that the order of problems and options has no effect.
         """
         rows = corpus if isinstance(corpus, Dataset) else Dataset(corpus)
         twins = sorted(sorted((read[a], read[b])) for a, b in rows.twins)
@@ -358,10 +346,10 @@ class LightEmbedder:
 def _estimate_trigger_rates(
     twins: Sequence[Sequence[Sides]], words: Iterable[str]
 ) -> dict[str, float]:
-    """Return how often each word is in a trigger of the twins that hold it, smoothed; 0–1.
+    """Return the smoothed fraction of its twins in whose trigger each word is, 0–1.
 
-    Here the trigger is what a half has more often than the other one. (By a shortest edit script,
-    as `text.trigger` has it, it would be ambiguous in one twin of 60.)
+    Here the trigger is the words that a half has more often than the other half. (The shortest edit
+    script of `text.trigger` would be ambiguous in one of 60 twins.)
     """
     held: Counter[str] = Counter()
     in_trigger: Counter[str] = Counter()
@@ -380,14 +368,12 @@ def _compute_lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Sides:
-    """A problem as the light embedder reads it, independent of its answer.
-
-    They can be sorted, so that the result depends on no other order.
+    """The words of a problem that the light embedder uses; sortable.
 
     Attributes:
-        sentence: all the words, to be compared with those of the other half.
-        cues: the words after the blank, or of the question, without repetition.
-        attributes: those of each option, without repetition.
+        sentence: all words, for the comparison with the other half.
+        cues: the distinct words after the blank, or of the question.
+        attributes: the distinct attributes of each option.
     """
 
     sentence: tuple[str, ...]
@@ -437,9 +423,9 @@ def read_sides(problem: Problem) -> Sides:
 def _find_mention(
     words: Sequence[str], option: Sequence[str], blank: int | None, script: Writing
 ) -> tuple[int, int]:
-    """Return the span of an option's first mention, by its last word if need be.
+    """Return the span of an option's first mention, or else of its last word.
 
-    In scripts other than Latin that word may have another ending, as in Russian and Korean. An
+    In scripts other than Latin, the last word may have another ending, as in Russian and Korean. An
     option that is not mentioned has an empty span at the end.
     """
     for sought in (list(option), [option[-1]]):
@@ -462,15 +448,14 @@ def _is_word(token: str) -> bool:
 @checked_class
 @dataclass(frozen=True)
 class HashedEmbedder:
-    """Turns problems into vectors without learning: a check on the remaining problems.
+    """Turns problems into vectors without learning, to check the problems that a filter kept.
 
-    An option is mentioned first or not, and has more letters or not. Its features are these two
-    marks, and each of them with each word after the blank ("the option mentioned first, because
-    _ was *late*"). They are hashed into signed columns (the hashing trick, Weinberger et al.
-    2009); the vector of a problem is option 1's minus option 2's, scaled to length 1. So it
-    depends on that problem alone, and turns around when its options are swapped. It knows nothing
-    of the options' own words, which the light embedder reads, but keeps words apart that lie
-    together there.
+    The features of an option are whether it is mentioned first, whether it has more letters, and
+    each of these with each word after the blank ("the option mentioned first, because _ was
+    *late*"). They are hashed into signed columns (the hashing trick, Weinberger et al. 2009); the
+    vector of a problem is option 1's minus option 2's, scaled to length 1. So it depends only on
+    the problem, and swapping options changes its sign. Unlike the light embedder, it does not use
+    the options' words, and distinguishes all words.
 
     Attributes:
         dimensions: the width of an option's vector, 2 or more.
@@ -490,10 +475,10 @@ class HashedEmbedder:
         return {"embedder": "hashed", "dimensions": self.dimensions, "combine": self.combine}
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
-        """Return one vector a problem, (n, d) float32; d is `dimensions`, or twice that.
+        """Return one vector per problem, (n, d) float32; d is `dimensions`, or twice that.
 
         Raises:
-            DataError: a problem with more than two options.
+            DataError: a problem has more than two options.
         """
         check_two_options(problems)
         read = [read_sides(problem) for problem in problems]

@@ -1,4 +1,4 @@
-"""Perturbation: from problems, families of problems that differ a little, with their lineage.
+"""Perturbation: make families of slightly changed problems, and record their lineage.
 
 >>> from winosmith import evolve
 >>> evolve.WordNetPerturber(count=3).count

@@ -1,6 +1,6 @@
-"""`ChatPerturber`: a chat model writes perturbations, and a machine checks each one.
+"""`ChatPerturber`: a chat model writes perturbations, and each is checked automatically.
 
-The dialogues are recorded on disk: nothing that was paid for is lost, or paid for twice.
+The dialogues are saved on disk, so that no reply is lost or paid for twice.
 """
 
 from __future__ import annotations
@@ -28,32 +28,32 @@ _TURNS, _ACCEPTED, _READABLE = "transcript.jsonl", "accepted.jsonl", "transcript
 
 
 REPLY_TOKENS = 4096
-"""Tokens that a reply should be allowed: 30 rows of 20 words take some 1,500, thinking more."""
+"""Recommended token limit of a reply: 30 rows of 20 words take about 1,500; reasoning adds more."""
 
 
 class ChatPerturber:
     """Asks a chat model for perturbations of a problem, turn by turn (EvoGrad 2024, A.1).
 
-    Each row of a reply is checked (`winosmith evolve --with chat --help`, and the guide to chat
-    models name the faults); each turn reports the faults of the last one. A child's declared
+    Each row of a reply is checked (`winosmith evolve --with chat --help` and the guide to chat
+    models list the faults); each turn reports the faults of the previous reply. A child's declared
     depth is its true token edit distance to a root. Its answer is the model's, so the
-    child is marked as not validated until people have judged it.
+    child is marked as unvalidated until people have judged it.
 
     Args:
-        model: a `chat.Client`, or anything that takes messages and returns a `chat.Reply`. Allow
-            replies of `REPLY_TOKENS`: shorter ones are cut off, and make more turns.
-        taken: problems whose sentences must not come again, such as all the roots: else a child of
-            one half of a twin may be the other half.
-        folder: where dialogues are kept, a folder each (`transcript.jsonl`, `transcript.md`,
-            `accepted.jsonl`); the same call continues from there. None keeps nothing.
-        on_progress: called with the children accepted, how many are wanted, and a note.
-        rules: see `DialogueRules`.
+        model: a `chat.Client`, or a callable that takes messages and returns a `chat.Reply`. Its
+            token limit should be at least `REPLY_TOKENS`: cut replies need more turns.
+        taken: problems whose sentences must not be repeated, such as all roots: otherwise a child
+            of one twin may equal the other twin.
+        folder: folder for the saved dialogues, with a subfolder for each (`transcript.jsonl`,
+            `transcript.md`, `accepted.jsonl`); the same call resumes them. None saves nothing.
+        on_progress: called with the number of accepted children, the number wanted and a note.
+        rules: fields of `DialogueRules`.
 
     Raises:
         RecipeError: a rule is out of its range.
 
     Warns:
-        UserWarning: fewer children than wanted came about, with the reason and what to do.
+        UserWarning: fewer children than wanted were accepted; states the reason and a remedy.
     """
 
     def __init__(
@@ -74,15 +74,15 @@ class ChatPerturber:
     def perturb(self, problem: Problem, seed: int) -> Iterator[Problem]:
         """Yield children of a problem as they are accepted.
 
-        If the budget is used up, it ends with the accepted children.
+        It stops when the budget is spent.
 
         Args:
-            problem: with two options and an answer.
-            seed: asks a `chat.Client` for a draw of its own; see there.
+            problem: has two options and an answer.
+            seed: the `draw` of `chat.Client.ask`; other models ignore it.
 
         Raises:
-            ProblemError: the problem has not two options, or no answer.
-            ChatError: the model can't be asked; accepted children have been yielded, and are saved.
+            ProblemError: the problem has more than two options, or no answer.
+            ChatError: the model can't be reached; the children accepted so far have been yielded.
             OutputError: the folder can't be used.
         """
         dialogue = Dialogue(problem, taken=self.taken, **asdict(self.rules))
@@ -105,9 +105,9 @@ class ChatPerturber:
                 break
             except ChatError as error:
                 have = f"{len(dialogue.accepted)} of {self.rules.wanted} children of {problem.id!r}"
-                state = "were accepted before"
+                state = "had been accepted"
                 if transcript:
-                    state = f"are kept in {transcript.folder}; the same call continues there"
+                    state = f"are saved in {transcript.folder}; the same call resumes there"
                 raise type(error)(f"{error}. {have} {state}") from error
             if transcript:
                 transcript.add(dialogue.messages[-1], reply)
@@ -127,15 +127,15 @@ class ChatPerturber:
             if transcript:
                 transcript.write_readable(dialogue)
             if dialogue.ended.reason != "done":
-                where = f". All turns are kept in {transcript.folder}" if transcript else ""
+                where = f". All turns are saved in {transcript.folder}" if transcript else ""
                 warnings.warn(f"{problem.id}: {dialogue.ended.message}{where}", stacklevel=2)
 
     def _spent(self) -> str:
-        reason = "the budget has no room for another turn"
+        reason = "the budget does not allow another turn"
         if isinstance(self.model, Client) and self.model.budget is not None:
             spent = self.model.budget.spent
             reason += f" ({spent.tokens_in:,} tokens in and {spent.tokens_out:,} out were spent)"
-        return f"{reason}; raise it, and the same call continues"
+        return f"{reason}; raise it, and repeat the call to resume"
 
     def _report(self, dialogue: Dialogue, note: str) -> None:
         if self.on_progress:
@@ -148,14 +148,14 @@ _KEPT = ("text", "tokens_in", "tokens_out", "finish")
 class Transcript:
     """The folder of one dialogue.
 
-    - `transcript.jsonl`: the problem and the settings, then each turn; written before a reply is
-      used. A turn that was half-written when the power failed is dropped.
-    - `accepted.jsonl`: the problems so far, a line each, in winosmith's own format.
+    - `transcript.jsonl`: the problem and the settings, then each turn, written before its reply is
+      used. An incomplete last line is dropped.
+    - `accepted.jsonl`: the accepted problems, one per line, in winosmith's own format.
     - `transcript.md`: the dialogue for readers, with the faults of each row.
 
     Args:
-        folder: where the folders of dialogues are.
-        parent: the problem.
+        folder: parent folder of all dialogues.
+        parent: the perturbed problem.
         seed: random seed of this dialogue.
         model: the parameters that determine the model's replies.
     """
@@ -167,7 +167,7 @@ class Transcript:
         self.folder = folder / f"{name}-{digest[:8]}".lstrip("-")
 
     def resume(self, dialogue: Dialogue) -> None:
-        """Give a new dialogue the turns that there were, and write again what follows from them.
+        """Replay the saved turns in a new dialogue, and rewrite the other two files.
 
         Raises:
             OutputError: the folder can't be used, or is damaged.
@@ -183,16 +183,16 @@ class Transcript:
             self.write_readable(dialogue)
 
     def add(self, said: Message, reply: Reply) -> None:
-        """Save a turn; it is on the disk when this returns."""
+        """Append a turn and flush it to the disk."""
         kept = {key: value for key, value in asdict(reply).items() if key in _KEPT}
         self._append(_TURNS, [{"said": said.content, "reply": kept}])
 
     def add_accepted(self, problems: Iterable[Problem]) -> None:
-        """Save problems; they are on the disk when this returns."""
+        """Append problems and flush them to the disk."""
         self._append(_ACCEPTED, map(problem_record, problems))
 
     def write_readable(self, dialogue: Dialogue) -> None:
-        """Write the dialogue again, to read."""
+        """Rewrite `transcript.md`."""
         with self._explained(), atomic_write(self.folder / _READABLE) as file:
             file.writelines(_format_dialogue(dialogue))
 
@@ -213,13 +213,13 @@ class Transcript:
                 turn = (str(record["said"]), Reply(**record["reply"])) if number > 1 else None
             except (ValueError, KeyError, TypeError):
                 raise OutputError(
-                    f"{path}:{number}: this is not a turn of a dialogue; move the folder away to "
-                    "start again"
+                    f"{path}:{number}: this line is not a turn of a dialogue; move the folder away "
+                    "to start again"
                 ) from None
             if turn:
                 yield turn
             elif record != json.loads(canonical(self.about)):
-                raise OutputError(f"{path}: another dialogue is here; choose another folder")
+                raise OutputError(f"{path} belongs to another dialogue; choose another folder")
 
     def _append(self, name: str, records: Iterable[Mapping[str, Any]]) -> None:
         lines = "".join(map(_format_line, records))
@@ -234,8 +234,8 @@ class Transcript:
             yield
         except OSError as error:
             raise OutputError(
-                f"{self.folder}: the dialogue can't be kept ({error.strerror or error}); make "
-                "room, change its rights, or name another folder"
+                f"{self.folder}: the dialogue can't be saved ({error.strerror or error}); free "
+                "disk space, change the permissions, or choose another folder"
             ) from error
 
 

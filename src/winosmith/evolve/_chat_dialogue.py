@@ -29,31 +29,31 @@ from winosmith.text import count_noun, tokens
 
 @declaration
 class DialogueRules:
-    """The limits of a dialogue, and the checks of its rows."""
+    """Limits of a dialogue and of the checks of its rows."""
 
     wanted: Count = 100
     """Number of children of each problem."""
     batches: Annotated[tuple[Count, ...], Field(strict=False, min_length=1)] = (10, 10, 30, 30, 20)
-    """Number of rows in each turn; the last is for all further turns. The default has the accepted
-    batches of EvoGrad (2024, A.1)."""
+    """Number of rows to request in each turn; the last number applies to all further turns. The
+    default has the sizes of EvoGrad's accepted batches (2024, A.1)."""
     distances: Literal["correct", "refuse"] = "correct"
-    """Whether a row with an incorrect distance is kept with the correct one ("correct") or refused
-    ("refuse"). The model is informed in both cases."""
+    """Whether to correct ("correct") or refuse ("refuse") a row with an incorrect distance. The
+    model is informed in both cases."""
     changed: Annotated[float, Field(gt=0, le=1)] = 0.6
-    """Largest number of changed tokens, as a fraction of the problem's."""
+    """Largest number of changed tokens, as a fraction of the problem's tokens."""
     most_rounds: Count = 30
-    """Largest number of turns about a problem."""
+    """Largest number of turns for a problem."""
     fruitless: Count = 3
-    """Number of turns in a row without an accepted row after which a problem is given up."""
+    """Number of consecutive turns without an accepted row after which a problem is given up."""
     memory: OrFalse[Count] = None
     """Number of earlier turns that the model sees after the first message; by default all."""
 
 
 _TRIAL = 10
-"""Rows asked for after a bad batch, "to see if it's okay" (EvoGrad 2024, A.1)."""
+"""Number of rows to request after a bad batch, "to see if it's okay" (EvoGrad 2024, A.1)."""
 
 _FEWEST = 3
-"""Smallest number of rows to ask for."""
+"""Smallest number of rows to request after a reply was cut off."""
 
 _SHOWN = 3
 """Largest number of kinds of faults in a message."""
@@ -63,8 +63,8 @@ class Ending(NamedTuple):
     """The reason for the end of a dialogue.
 
     Attributes:
-        reason: "done"; "rounds" or "fruitless" if there are too few children; "budget".
-        message: for the user, with advice.
+        reason: "done"; or, with too few children, "rounds", "fruitless" or "budget".
+        message: explanation and advice for the user.
     """
 
     reason: Literal["done", "rounds", "fruitless", "budget"]
@@ -72,24 +72,24 @@ class Ending(NamedTuple):
 
 
 class Dialogue:
-    """Asks for rows, checks them, reports the faults, and asks again (EvoGrad 2024, A.1).
+    """Requests rows, checks them, reports the faults, and requests more (EvoGrad 2024, A.1).
 
-    As there, the model may ask questions before the first rows; the rules answer them.
+    As in the paper, the model may ask questions before the first rows; it gets the rules in reply.
 
-    It does not ask the model itself: send `messages`, give the reply to `take`, and repeat until it
-    has `ended`. The same replies give the same problems.
+    The dialogue does not call the model: send `messages`, pass the reply to `take`, and repeat
+    until `ended` is set. The same replies give the same problems.
 
     Attributes:
         parent: the problem to perturb, with two options and an answer.
-        rules: its limits.
+        rules: the limits.
         rounds: the turns so far.
-        accepted: the children so far.
-        ended: the reason for its end; None before.
+        accepted: the accepted children so far.
 
     Args:
-        taken: problems whose sentences must not come again: the other half of a twin, other
+        parent: the problem to perturb.
+        taken: problems whose sentences must not be repeated, such as the other twin or other
             families.
-        rules: see `DialogueRules`.
+        rules: fields of `DialogueRules`.
 
     Raises:
         RecipeError: a rule is out of its range.
@@ -122,14 +122,14 @@ class Dialogue:
 
     @property
     def messages(self) -> Messages:
-        """The next messages to send: the first one, and the turns that the model is shown."""
+        """The next messages to send: the first one, and as many turns as `memory` allows."""
         later = self._said[1:]
         shown = later if self.rules.memory is None else later[-2 * self.rules.memory :]
         return (self._said[0], *shown)
 
     @property
     def size(self) -> int:
-        """Number of rows to ask for in the next turn."""
+        """Number of rows to request in the next turn."""
         size = self.rules.batches[min(len(self.rounds), len(self.rules.batches) - 1)]
         if self.rounds:
             last = self.rounds[-1]
@@ -142,15 +142,15 @@ class Dialogue:
 
     @property
     def said(self) -> list[str]:
-        """Our messages to the model, turn by turn; the last is not sent yet."""
+        """The messages to the model, turn by turn; the last is not sent yet."""
         return [message.content for message in self._said if message.role == "user"]
 
     def take(self, reply: Reply, said: str | None = None) -> tuple[Problem, ...]:
-        """Take the model's reply; return the children accepted from it.
+        """Process the model's reply, and return the children accepted from it.
 
         Args:
-            reply: to the last of the messages.
-            said: that message, if it differed: in a dialogue that continues with other settings.
+            reply: the reply to the last message.
+            said: that message, if it differed because the dialogue had other settings then.
         """
         if said is not None:
             self._said[-1] = Message("user", said)
@@ -174,14 +174,14 @@ class Dialogue:
         return tuple(kept)
 
     def stop(self, reason: Literal["budget"], message: str) -> None:
-        """End it for an external reason."""
+        """End the dialogue for an external reason."""
         self._stopped = Ending(
             reason, f"{len(self.accepted)} of {self.rules.wanted} are accepted; {message}"
         )
 
     @property
     def ended(self) -> Ending | None:
-        """The reason for its end; None before."""
+        """The reason why the dialogue ended; None while it continues."""
         have = len(self.accepted)
         if have >= self.rules.wanted:
             return Ending("done", f"all {self.rules.wanted} wanted are accepted")
@@ -194,7 +194,7 @@ class Dialogue:
             return Ending(
                 "rounds",
                 f"{have} of {self.rules.wanted} are accepted after {self.rules.most_rounds} turns; "
-                "allow more turns, or take a stronger model",
+                "allow more turns, or use a stronger model",
             )
         return None
 
@@ -204,22 +204,22 @@ class Dialogue:
         return Counter(dict(found.most_common()))
 
     def _in_vain(self, recent: Sequence[Round]) -> str:
-        what = "nothing more that is acceptable" if self.accepted else "nothing acceptable"
         found = sum((done.faults() for done in recent), Counter[str]())
         faults = ", ".join(f"{kind} {count}" for kind, count in found.most_common(_SHOWN))
         has_rows = any(done.rows for done in recent)
         why = f"most faults: {faults}" if has_rows else "no reply had a row of the table"
         return (
-            f"{what} came in {len(recent)} turns ({len(self.accepted)} of {self.rules.wanted} "
-            f"accepted); {why}. Take a stronger model, or read its replies in the transcript"
+            f"the last {len(recent)} turns had no acceptable row ({len(self.accepted)} of "
+            f"{self.rules.wanted} accepted); {why}. Use a stronger model, or read its replies in "
+            "the transcript"
         )
 
 
 _LONG = 4.0
-"""Largest mean distance without a request for smaller ones, as EvoGrad's author made."""
+"""Mean distance above which smaller ones are requested, as EvoGrad's author did."""
 
 _UNEVEN = 0.1
-"""Largest imbalance of the answers without a request for the rarer one."""
+"""Imbalance of the answers (fraction of the children) above which the rarer one is requested."""
 
 _ADVICE = {
     "columns": "has not the six columns; a sentence with commas needs double quotes around it",
@@ -242,10 +242,10 @@ class Round:
     """One turn.
 
     Attributes:
-        asked: number of rows that were asked for.
+        asked: number of requested rows.
         reply: the model's reply.
-        rows: its rows, in order.
-        kept: the accepted problems; fewer than the rows without a fault if no more were wanted.
+        rows: the rows of the reply, in order.
+        kept: the accepted problems; correct rows beyond the wanted number are not accepted.
     """
 
     asked: int
@@ -272,10 +272,10 @@ class Round:
 
 
 def write_correction(parent: Problem, done: Round, accepted: Sequence[Problem]) -> str:
-    """Return our message about a turn: faults and wishes, or praise.
+    """Return the message about a turn's rows: faults and wishes, or praise.
 
-    Each kind of fault is reported with its number and one row that has it, and a wrong distance is
-    counted out token by token, as EvoGrad's author did (2024, A.1).
+    Each kind of fault is reported with its count and an example row. One incorrect distance is
+    explained token by token, as EvoGrad's author did (2024, A.1).
     """
     said = [_correct_rows(done), *_correct_distances(parent, done)]
     for kind, count in done.faults().items():
@@ -399,11 +399,11 @@ Thank you for asking. These rules decide:
 - Options may be changed if both stand in the sentence, as in their columns.
 - One blank, _, in each sentence, and one answer that every careful reader gives.
 Where they leave something open, decide as an expert would, and say nothing of it."""
-"""The reply to the model's questions, which nobody reads."""
+"""The fixed reply to any questions of the model."""
 
 
 def write_opening(parent: Problem, size: int) -> str:
-    """Return the first message: EvoGrad's "expert human annotator" (2024, A.1), in our words."""
+    """Return the first message; its role is EvoGrad's "expert human annotator" (2024, A.1)."""
     cut = tokens(parent.sentence)
     return _OPENING.format(
         columns=",".join(COLUMNS),
@@ -416,7 +416,7 @@ def write_opening(parent: Problem, size: int) -> str:
 
 
 def write_request(size: int, first: int) -> str:
-    """Return the request for rows."""
+    """Return the request for `size` rows, the first of which has the number `first`."""
     rows = "1 row" if size == 1 else f"{size} rows"
     return (
         f"Please write {rows}, numbered from {first}. Reply with the rows of CSV alone: no "
@@ -439,7 +439,7 @@ def format_row(
 
 
 def spell_out_change(before: str, after: str) -> str:
-    """Return the edits between two sentences, counted one by one.
+    """Return the numbered token edits between two sentences.
 
     >>> spell_out_change("Sue ran far.", "Sue ran very long.")
     'very added (1), far → long (2)'

@@ -14,7 +14,7 @@ from winosmith.problem import BLANK, Problem
 from winosmith.text import edit_distance, tokens
 
 COLUMNS = ("index", "sentence", "option1", "option2", "answer", "distance")
-"""The table of EvoGrad (2024, appendix A.1)."""
+"""The columns of EvoGrad's table (2024, appendix A.1)."""
 
 _THOUGHT = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 _RULE = re.compile(r"[\s|:+=-]*-{2,}[\s|:+=-]*")
@@ -32,17 +32,17 @@ _CURLY = str.maketrans("“”", '""')
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line that is a row, or was meant to be one, and the results of its check.
+    """A line of a reply that is, or tries to be, a row of the table, and the results of its check.
 
     Attributes:
         text: the line.
         cells: the six values, in the order of `COLUMNS`; empty if they can't be separated.
-        faults: before the check "columns", "ellipsis" or "truncated", which leave no cells, or
-            "quotes" if a sentence has commas and no quotes, but the values can be separated
-            anyway; after it all that is wrong, see `Checker`.
+        faults: before the check: "columns", "ellipsis" or "truncated" if there are no cells, or
+            "quotes" if the sentence has commas and no quotes, but the values can be separated
+            anyway; after the check: all faults, see `Checker`.
         problem: the child; None if the row is refused.
-        sentence: with its blank corrected; empty if the row can't be read.
-        claimed: the distance that the row states; None if that is not a number.
+        sentence: the sentence with spaces around its blank; empty if the row can't be read.
+        claimed: the distance that the row states; None if it is not a number.
         distance: the token edit distance to the parent's sentence.
     """
 
@@ -58,10 +58,10 @@ class Row:
 def read_rows(reply: Reply) -> list[Row]:
     r"""Return the rows of a reply, in their order.
 
-    Rows may be separated by commas, tabs, semicolons or bars, and are in code fences or in a
-    Markdown table. Headings, rules, prose and the model's thoughts are ignored. The last
-    line of a reply that was cut off is "truncated", even if it looks whole: "1" may have been
-    going to be "12".
+    Values may be separated by commas, tabs, semicolons or bars, and rows may be in code fences or
+    a Markdown table. Headings, rules, prose and the model's thoughts are ignored. The last
+    line of a reply that was cut off is "truncated", even if it looks complete: "1" may be the
+    beginning of "12".
 
     >>> [row.cells[1] for row in read_rows(Reply('Sure!\n1,"Ann, not Sue, _ ran.",Ann,Sue,1,2'))]
     ['Ann, not Sue, _ ran.']
@@ -125,9 +125,9 @@ def _split_cells(line: str) -> list[str]:
 
 
 def _split_quoted(line: str) -> list[str]:
-    """Cut a line whose sentence is not quoted: all between the index and the last four values.
+    """Split a line with an unquoted sentence: all text between the index and the last four values.
 
-    A line with whole pairs of quotes is not cut, as something else must be wrong with it.
+    A line with balanced quotes is not split, because its fault must be another one.
     """
     if line.count('"') % 2 == 0 and '"' in line:
         return []
@@ -140,10 +140,10 @@ def _clean_cells(cells: list[str]) -> list[str]:
 
 
 REPAIRED = frozenset({"quotes", "glued"})
-"""Faults that are corrected without a message."""
+"""Faults that are corrected without a message to the model."""
 
 CLAIMED = "chat.claimed"
-"""The extra key of an incorrect distance that the model claimed."""
+"""The key in `Problem.extra` for an incorrect distance that the model claimed."""
 
 _BLANKS = re.compile(r"_+")
 _GLUED = re.compile(r"__|[^\s\"'“‘(]_|_\w")
@@ -154,20 +154,20 @@ _ARTICLES = {"a", "an", "the"}
 
 @dataclass(frozen=True, slots=True)
 class Checker:
-    """Checks rows against the problem that they were made from.
+    """Checks rows against their parent problem.
 
     It refuses rows that can't be read ("columns", "ellipsis", "truncated"), and those with a fault:
     "blank" (none, or several), "options" (empty, equal, or with a blank), "absent" (an
     option is not in the sentence), "renamed" (an option has a new name, and the sentence still
     has the old one), "answer" (neither 1 nor 2), "far" (too many tokens are changed), "original"
-    and "duplicate" (nothing new but capitals, spaces or punctuation). A wrong "distance" is put
-    right, or refused; "quotes" and "glued" are fixed: commas without quotes, and a blank
-    that touches a word, as in the rows that EvoGrad prints ("because _had").
+    and "duplicate" (only capitals, spaces or punctuation differ). An incorrect "distance" is
+    corrected or refused. "quotes" (commas without quotes) and "glued" (a blank that touches a word,
+    as in EvoGrad's printed rows: "because _had") are corrected.
 
     Attributes:
         parent: the problem, with two options and an answer.
-        changed: the most tokens that may change, as a fraction of the parent's.
-        distances: whether a wrong distance is fixed ("correct") or refused ("refuse").
+        changed: the largest number of changed tokens, as a fraction of the parent's tokens.
+        distances: whether an incorrect distance is corrected ("correct") or refused ("refuse").
     """
 
     parent: Problem
@@ -178,8 +178,8 @@ class Checker:
         """Return a row with the results of its check.
 
         Args:
-            row: to check.
-            taken: the earlier sentences, as keys of `normalize_sentence`.
+            row: the row to check.
+            taken: the earlier sentences, normalized by `normalize_sentence`.
         """
         if not row.cells:
             return row
@@ -206,7 +206,7 @@ class Checker:
                 options,
                 int(answer) - 1,
                 source="chat",
-                # to the parent, so it is not a depth if the parent has a root of its own
+                # the distance is to the parent, so it is a depth only if the parent is a root
                 declared=None if self.parent.lineage else distance,
                 extra={} if claimed in (None, distance) else {CLAIMED: claimed},
             )
@@ -220,10 +220,10 @@ class Checker:
         )
 
     def _with_blank(self, sentence: str) -> tuple[str, bool]:
-        """Return a sentence with spaces around its blank, and whether it had to be fixed.
+        """Return the sentence with spaces around its blank, and whether any were missing.
 
-        If the parent's own blank touches a word, the children's may, too: otherwise the space would
-        count as an edit.
+        If the parent's blank touches a word, the child's is left as it is: otherwise the space
+        would count as an edit.
         """
         if _GLUED.search(self.parent.sentence) or not _GLUED.search(sentence):
             return sentence, False
@@ -268,7 +268,7 @@ class Checker:
 
 
 def normalize_sentence(sentence: str) -> str:
-    """Return a key that is equal for sentences that differ only in capitals, spaces or punctuation.
+    """Return the sentence's words in lower case, without punctuation or extra spaces.
 
     >>> normalize_sentence("The cup, said Ann,  broke the _.") == normalize_sentence("the cup said Ann broke the _")
     True

@@ -1,7 +1,7 @@
 """Roots, children and sets, as in EvoGrad (2024).
 
-`evolve` returns the children of every problem; `resume_children` also writes them to a file, so
-that an interrupt costs little. Roots of families are problems that every solver answers correctly
+`evolve` returns the children of every problem; `resume_children` also saves them, so that an
+interrupted run can resume. Roots of families are problems that every solver answers correctly
 (section 3.1). The sets are small, medium and large, split by root (section 3.4).
 """
 
@@ -35,9 +35,9 @@ from winosmith.text import tokens
 class Perturber(Protocol):
     """Makes children of a problem.
 
-    Each child is a problem by itself with its lineage (`winosmith.lineage.perturbed`), marked as
-    not yet judged by people. The same problem and seed give the same children, in the same order,
-    whatever else was perturbed before; no two children are equal, and none is the parent.
+    Each child is a problem with a lineage (`winosmith.lineage.perturbed`) and is marked as
+    unvalidated. The children and their order depend only on the problem and the seed; they differ
+    from each other and from the parent.
     """
 
     def perturb(self, problem: Problem, seed: int) -> Iterable[Problem]:
@@ -46,10 +46,10 @@ class Perturber(Protocol):
 
 
 _CHUNK = 64
-"""Problems in a chunk; an interrupt loses one at most."""
+"""Number of problems in a chunk; an interruption loses the work of one chunk per worker."""
 
 _PER_WORKER = 4
-"""Chunks in flight for each worker, so that none waits for the slowest."""
+"""Chunks in progress for each worker, so that none waits for the slowest."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,8 @@ class Evolved(Result):
     Attributes:
         dataset: the given problems, then the children.
         children: only the children, in the order of their parents.
-        repeated: children that repeat another problem of the set, with the reason.
-        barren: the ids of the problems without a child.
+        repeated: the removed children, which repeat an earlier problem, with the reason.
+        barren: ids of the problems without a child.
     """
 
     dataset: Dataset
@@ -79,14 +79,14 @@ def evolve(
 ) -> Evolved:
     """Perturb every problem of a data set once.
 
-    The result does not depend on the executor: a child depends on its parent and the seed alone.
+    The result does not depend on the executor: a child depends only on its parent and the seed.
 
     Args:
         dataset: the problems to perturb.
-        perturber: makes children; picklable if the workers are processes.
+        perturber: makes the children; must be picklable if the executor uses processes.
         seed: random seed of the perturber.
-        executor: does the work; by default this process.
-        on_progress: called with the number of problems done.
+        executor: runs the work; by default this process does.
+        on_progress: called with the number of finished problems.
 
     >>> from winosmith.testing import made_twins
     >>> class Shout:
@@ -98,8 +98,8 @@ def evolve(
     Evolved(dataset=<8 values>, children=<4 values>)
     """
     made: list[list[Problem]] = []
-    for of_chunk in make_children(dataset.problems, perturber, seed, executor):
-        made += of_chunk
+    for chunk in make_children(dataset.problems, perturber, seed, executor):
+        made += chunk
         if on_progress is not None:
             on_progress(len(made))
     return drop_repeats(dataset, made)
@@ -111,7 +111,7 @@ def make_children(
     """Yield the children of each problem, chunk by chunk, in order.
 
     Raises:
-        DataError: a problem is a question, or holds another `_` than its blank.
+        DataError: a problem is a question, or contains another `_` than its blank.
     """
     check_blanks(problems, "a perturbation", plain=True)
     chunks = [problems[at : at + _CHUNK] for at in range(0, len(problems), _CHUNK)]
@@ -131,13 +131,14 @@ def _perturb_chunk(
 
 
 def drop_repeats(dataset: Dataset, made: Sequence[Sequence[Problem]]) -> Evolved:
-    """Join problems and their children, without those that repeat an earlier one.
+    """Join problems and their children, without children that repeat an earlier problem.
 
-    Problems are equal if their tokens and options are, in any case.
+    Two problems are equal if their tokens and options are, regardless of case and of the options'
+    order.
 
     Args:
         dataset: the parents.
-        made: for each of them, its children.
+        made: the children of each parent.
     """
     said = {_make_content_key(problem): problem.id for problem in dataset}
     ids = set(dataset.ids)
@@ -152,7 +153,7 @@ def drop_repeats(dataset: Dataset, made: Sequence[Sequence[Problem]]) -> Evolved
                 ids.add(child.id)
                 kept.append(child)
             else:
-                repeated.append(Dropped(child, "evolve", f"it says the same as {earlier!r}", row))
+                repeated.append(Dropped(child, "evolve", f"it repeats {earlier!r}", row))
             row += 1
     barren = tuple(problem.id for problem, family in zip(dataset, made, strict=True) if not family)
     return Evolved(
@@ -177,18 +178,17 @@ def resume_children(
     executor: Executor | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[list[Problem]]:
-    """Return the children of each problem, and write them to a file; an interrupt costs little.
+    """Return the children of each problem, saving them so that the same call resumes the work.
 
-    The file has a line for each parent. The same call continues from it; a line that a crash cut
-    off is written again.
+    The file has a line for each parent; an incomplete last line is ignored.
 
     Args:
-        problems: to be perturbed.
-        perturber: makes children; picklable if the workers are processes.
+        problems: the problems to perturb.
+        perturber: makes the children; must be picklable if the executor uses processes.
         seed: random seed of the perturber.
-        path: path of the work that is not finished; the caller removes it.
-        executor: does the work; by default this process.
-        on_progress: called with how many problems are done, and how many children there are.
+        path: path of the file with the finished work; the caller removes it at the end.
+        executor: runs the work; by default this process does.
+        on_progress: called with the numbers of finished problems and of their children.
     """
     done = dict(_read_families(path)) if path.exists() else {}
     left = [problem for problem in problems if problem.id not in done]
@@ -198,14 +198,14 @@ def resume_children(
             finished = sum(problem.id in done for problem in problems)
             on_progress(finished, sum(map(len, done.values())))
 
-    with atomic_write(path) as file:  # without the line that was cut off
+    with atomic_write(path) as file:  # drops an incomplete last line
         for parent, family in done.items():
             _write_family(file, parent, family)
     with path.open("a", encoding="utf-8") as file:
         report()
         waiting = iter(left)
-        for of_chunk in make_children(left, perturber, seed, executor):
-            for family in of_chunk:
+        for chunk in make_children(left, perturber, seed, executor):
+            for family in chunk:
                 parent = next(waiting).id
                 done[parent] = family
                 _write_family(file, parent, family)
@@ -220,7 +220,7 @@ def _write_family(file: IO[str], parent: str, family: Sequence[Problem]) -> None
 
 
 def _read_families(path: Path) -> Iterator[tuple[str, list[Problem]]]:
-    text = path.read_text("utf-8", errors="replace")  # a line may be cut off inside a character
+    text = path.read_text("utf-8", errors="replace")  # the end may be cut inside a character
     for line in text.split("\n")[:-1]:
         if line:
             record = parse_json(line)
@@ -229,13 +229,13 @@ def _read_families(path: Path) -> Iterator[tuple[str, list[Problem]]]:
 
 @dataclass(frozen=True)
 class Roots(Result):
-    """The roots of a set, and their data sets.
+    """The roots drawn from data sets.
 
     Attributes:
-        dataset: the roots, with ids that are distinct over all data sets, no twins, and the name of
-            their data set as `origin.source`.
-        sources: the name of each data set → the ids that its roots have there.
-        left_out: for each data set, its problems that were not drawn, each with the reason.
+        dataset: the roots, with distinct ids, no twins, and the name of their data set as
+            `origin.source`.
+        sources: the name of each data set → the original ids of its roots.
+        left_out: for each data set, the problems that were not drawn, each with the reason.
     """
 
     dataset: Dataset
@@ -244,14 +244,13 @@ class Roots(Result):
 
 
 def find_unsolved_ids(dataset: Dataset, solvers: Sequence[Sequence[Prediction]]) -> frozenset[str]:
-    """Return the ids of the problems that a solver answers incorrectly, or none correctly.
+    """Return the ids of the problems that any solver answers incorrectly, or that none decides.
 
-    A tie is neither correct nor incorrect. If the option that is written first counted as its
-    choice, roots would depend on the order of options. An invalid
-    answer is incorrect.
+    A tie is neither correct nor incorrect: if its first option counted as the choice, the roots
+    would depend on the order of options. An invalid answer is incorrect.
 
     Args:
-        dataset: with answers.
+        dataset: problems with answers.
         solvers: for each solver its predictions, in the order of the data set.
 
     >>> data = Dataset([Problem(str(n), "The _ fell.", ("cup", "jug"), 0) for n in range(4)])
@@ -283,30 +282,30 @@ def draw_roots(
 ) -> Roots:
     """Draw roots at random among the problems that every solver answers correctly.
 
-    The paper drew 7 of WSC273 and 7 of WinoGrande's dev set. At most one problem of a block (a
-    twin, a family, look-alikes) is drawn, and none under embargo, without an answer, or itself
-    perturbed.
+    The paper drew 7 roots from WSC273 and 7 from WinoGrande's dev set. At most one problem of a
+    block (twins, a family, look-alikes) is drawn, and none that is under embargo, without an
+    answer, or already perturbed.
 
-    A model that is trained on the children of a root has seen the root's data set, and should not
-    be measured on it afterwards. `Roots.sources` has the data sets.
+    A model trained on the children of a root has seen the root's data set (`Roots.sources`), and
+    should not be evaluated on it afterwards.
 
     Args:
-        datasets: with distinct names.
-        wanted: how many roots from each.
+        datasets: data sets with distinct names.
+        wanted: number of roots from each data set.
         wrong: for each data set, the ids of problems that can't be roots (`find_unsolved_ids`).
         seed: random seed of the draw.
-        fewer: if a data set has too few problems, draw those.
+        fewer: draw fewer roots from a data set that has too few suitable problems.
         options: draw only problems with this number of options; by default any.
 
     Raises:
-        InputError: not one number for each data set, or a number below 0.
-        DataError: a data set has too few problems to draw from, or two have one name.
+        InputError: the number of counts differs from the number of data sets, or one is below 0.
+        DataError: a data set has too few suitable problems, or two have the same name.
     """
     wrong = wrong or [frozenset()] * len(datasets)
     if not len(datasets) == len(wanted) == len(wrong) or min(wanted, default=0) < 0:
         raise InputError(
-            f"there are {len(datasets)} data sets and {len(wanted)} numbers of roots; give each "
-            "data set its own, 0 or more"
+            f"there are {len(datasets)} data sets and {len(wanted)} numbers of roots; give one "
+            "number, 0 or more, for each data set"
         )
     names = [dataset.name for dataset in datasets]
     if len(set(names)) < len(names):
@@ -351,16 +350,16 @@ def _draw(
         if fit and len(chosen) < wanted:
             row = fit[int(luck.integers(len(fit)))]
             chosen.append(row)
-            others = f"it goes together with the root {dataset[row].id!r}"
+            others = f"it is related to the root {dataset[row].id!r}"
             reasons |= {other: others for other in fit if other != row}
         else:
-            reasons |= dict.fromkeys(fit, "there are roots enough")
+            reasons |= dict.fromkeys(fit, "enough roots were drawn")
     if len(chosen) < wanted and not fewer:
         raise DataError(
-            f"{wanted} roots are to be drawn from {dataset.name!r}; {free} of its "
-            f"{len(dataset)} problems, one of those that go together, are fit: right by every "
-            f"solver, with an answer, {f'{options} options, ' * (options is not None)}no embargo "
-            "and no parent"
+            f"can't draw {wanted} roots from {dataset.name!r}: only {free} of its {len(dataset)} "
+            "problems are suitable, counting related problems once. A root has an answer that "
+            f"every solver gives, {f'{options} options, ' * (options is not None)}no embargo and "
+            "no parent; ask for fewer roots"
         )
     return sorted(chosen), reasons
 
@@ -369,14 +368,14 @@ def _explain_unfit(problem: Problem, wrong: frozenset[str], options: int | None)
     if problem.embargo:
         return "it is under embargo"
     if not problem.blank_is_plain:
-        return "it is a question" if problem.blank is None else "it holds '_' beside its blank"
+        return "it is a question" if problem.blank is None else "it has another '_' than its blank"
     if problem.answer is None:
         return "its answer is withheld"
     if options is not None and len(problem.options) != options:
         return f"it has {len(problem.options)} options"
     if problem.lineage is not None:
-        return "it is perturbed itself"
-    return "not every solver gets it right" if problem.id in wrong else None
+        return "it is a perturbation"
+    return "not every solver answers it correctly" if problem.id in wrong else None
 
 
 PARTS = ("train", "dev", "test")
@@ -385,18 +384,18 @@ SHARES = (10, 2, 2)
 """Roots 1–10, 11–12 and 13–14 of EvoGrad's table 1."""
 
 LETTERS = ascii_uppercase[:MAX_OPTIONS]
-"""The names of the options in a report, in their order."""
+"""The letters of the options in a report."""
 
 
 @dataclass(frozen=True)
 class Sets(Result):
-    """The three sets.
+    """EvoGrad's small, medium and large set (section 3.4).
 
     Attributes:
-        small: the roots and their children by people.
-        medium: the roots and their many children, by part.
-        large: train and dev of medium with their children by synonyms, and the test of medium.
-        dropped: problems that look like one of another part, with the reason.
+        small: the roots and the children that people wrote.
+        medium: the roots and their children before the replacement by synonyms, by part.
+        large: train and dev of `medium` with children by synonyms, and the test of `medium`.
+        dropped: problems that resemble one of another part, with the reason.
     """
 
     small: Dataset
@@ -406,19 +405,19 @@ class Sets(Result):
 
 
 def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -> dict[str, str]:
-    """Assign the roots to train, dev and test at random, by shares; each part gets one or more.
+    """Assign roots to train, dev and test at random; each part gets at least one.
 
     Args:
         roots: roots of the families.
-        shares: shares of train, dev and test, whole numbers of 1 or more.
+        shares: relative sizes of train, dev and test: three whole numbers of 1 or more.
         seed: random seed of the draw.
 
     Returns:
         The part of each root, by its id.
 
     Raises:
-        InputError: not three fractions of 1 or more.
-        DataError: fewer than three roots.
+        InputError: `shares` are not three numbers of 1 or more.
+        DataError: there are fewer than three roots.
 
     >>> from winosmith.testing import made_twins
     >>> from collections import Counter
@@ -427,7 +426,7 @@ def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -
     [('dev', 2), ('test', 2), ('train', 10)]
     """
     if len(shares) != len(PARTS) or min(shares) < 1:
-        raise InputError("the shares of train, dev and test are three whole numbers of 1 or more")
+        raise InputError("the shares of train, dev and test must be three whole numbers from 1 up")
     if len(roots) < len(PARTS):
         raise DataError(f"{len(roots)} roots can't be split into train, dev and test")
     held = [max(1, round(len(roots) * share / sum(shares))) for share in shares[1:]]
@@ -446,25 +445,25 @@ def assemble(
     *,
     test_grows: bool = False,
 ) -> Sets:
-    """Put families into their parts, so that none is in two.
+    """Split three sets into train, dev and test by family.
 
     A family follows its root. If problems of two parts are equal or look-alikes (see
-    `winosmith.blocks`), those of the part that comes first in train, dev, test are dropped.
+    `winosmith.blocks`), those in the earlier of train, dev and test are dropped.
 
     Args:
-        small: roots and their children by people.
-        medium: roots and children.
+        small: the roots and the children that people wrote.
+        medium: the roots and all their children.
         large: `medium` and the children of its problems.
-        parts: of each root, from `split_roots`.
-        test_grows: the test of large has its children by synonyms, too. By the paper's text all
-            1,414 problems were augmented; by its sizes (3,489 of 1,212) the test was not.
+        parts: the part of each root, from `split_roots`.
+        test_grows: whether the test of `large` includes children by synonyms. The paper's text says
+            that all 1,414 problems were augmented; its sizes (3,489 from 1,212) exclude the test.
     """
     everything = Dataset({p.id: p for data in (small, medium, large) for p in data}.values())
     part_of = [parts[problem.root] for problem in everything]
     reasons: dict[int, str] = {}
     for block in blocks(everything):
         stays = max((part_of[row] for row in block), key=PARTS.index)
-        reason = f"it goes together with problems of {stays}"
+        reason = f"it is related to problems of {stays}"
         reasons |= {row: reason for row in block if part_of[row] != stays}
     dropped = tuple(
         Dropped(everything[row], "split", reason, row) for row, reason in sorted(reasons.items())
@@ -489,7 +488,7 @@ def describe_part(dataset: Dataset, families: Dataset) -> dict[str, Any]:
 
     Args:
         dataset: the part.
-        families: a data set with the parents of its problems, to count depths by.
+        families: a data set with the part and all its ancestors, for the depths.
     """
     by_id = dict(zip(families.ids, depths(families), strict=True))
     found = [by_id[problem.id].edit for problem in dataset]

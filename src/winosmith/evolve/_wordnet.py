@@ -1,9 +1,9 @@
 """Perturbation by WordNet: replace one word by a synonym in the same inflection.
 
-By default the synonym has the likely sense of the word, and most words are not replaced. As in
-EvoGrad (`as_published`), any word except stop words and names gets any synonym of any of its
-senses: the set nearly triples, as in the paper, and many children have another meaning. Only people
-can judge which are valid.
+By default a synonym must fit the word's likely sense, so that most words are not replaced. With
+`as_published`, as in EvoGrad, any word except stop words and names gets any synonym of any of its
+senses: the set nearly triples, as in the paper, and many children change their meaning. Only people
+can judge which children are valid.
 """
 
 from __future__ import annotations
@@ -29,24 +29,23 @@ from winosmith.text import FUNCTION_WORDS, content_words, edit_distance, tokens
 class WordNetPerturber:
     """Replaces one random content word by a random synonym (EvoGrad 2024, section 3.3).
 
-    The word is neither a stop word nor part of a name; the synonym has the sense that is meant,
-    takes the original's form, and an option that holds the word changes along, however many
-    options there are. The answer stays. A child's depth is one more than its parent's along the
-    lineage; nothing is declared.
+    The word is neither a stop word nor part of a name. The synonym fits the likely sense and takes
+    the word's inflection; it also replaces the word in the options. The answer does not change. A
+    child's depth is its parent's plus one; none is declared.
 
     Args:
-        count: how many children a problem gets at most; each changes another word while there
-            are words left. The paper "nearly tripled" its set: 2.
+        count: largest number of children of a problem; each changes another word if possible. The
+            paper "nearly tripled" its set: 2.
         wordnet: source of the synonyms; by default found on this machine.
-        wide: take synonyms that are less sure, too: twice as many children, of which more than
-            twice as many are wrong.
-        as_published: do as the paper says and no more: any word that is neither a stop word nor a
-            name, any synonym of any sense. Most problems get all their children, most of them are
-            wrong or odd, and their source says "wordnet-paper".
+        wide: also accept less certain synonyms: gives twice as many children, and more than twice
+            as many incorrect ones.
+        as_published: follow the paper only: any word that is neither a stop word nor a name, any
+            synonym of any sense. Most problems get all their children, most children are incorrect
+            or odd, and their source is "wordnet-paper".
 
     Raises:
         RecipeError: `count` is below 1.
-        InputError: both `wide` and `as_published`.
+        InputError: both `wide` and `as_published` are set.
     """
 
     @checked
@@ -59,7 +58,9 @@ class WordNetPerturber:
         as_published: bool = False,
     ):
         if wide and as_published:
-            raise InputError("'wide' loosens the care that 'as_published' does not take at all")
+            raise InputError(
+                "'wide' has no effect with 'as_published', which accepts every synonym; drop one"
+            )
         self.count = count
         self.wordnet = wordnet or WordNet()
         self.wide = wide
@@ -74,7 +75,7 @@ class WordNetPerturber:
         """Yield up to `count` children of a problem.
 
         Raises:
-            InputError: WordNet is not on this machine.
+            InputError: WordNet is not installed on this machine.
             MissingExtraError: the extra `language` is not installed.
         """
         made = {problem.sentence}
@@ -106,10 +107,10 @@ class WordNetPerturber:
 
 
 COMMON = -13.1
-"""The least usage of a synonym: twice in a million words."""
+"""Lowest frequency of a synonym, as a natural logarithm: twice in a million words."""
 
 USUAL = 0.1
-"""The least use of a synonym of several words, as a share of the word's own: no "oral cavity"."""
+"""Lowest count of a multi-word synonym, as a fraction of the sense's: excludes "oral cavity"."""
 
 _POS = {"NN": "n", "VB": "v", "JJ": "a", "RB": "r"}
 
@@ -117,14 +118,14 @@ _LIGHT = frozenset(
     """be have do get make take go put give keep let come say tell see want need try use ask seem
     like know think feel find leave look turn run set become start begin end help""".split()
 )
-"""Verbs whose use hangs on what follows them more than on their sense."""
+"""Light verbs: their meaning depends on their object."""
 
 _WITH_PREPOSITION = frozenset(
     """refer bask revel consist depend rely belong comply insist object listen look aspire cater
     delve dwell abide allude adhere appeal apologize apologise rejoice partake indulge result
     resort subscribe succumb yearn opt reply""".split()
 )
-"""Verbs that can't take the object of the verb that they replace."""
+"""Verbs that need a preposition before their object."""
 
 _DEGREE = frozenset("really quite very too so more most less least almost even ever never".split())
 
@@ -132,7 +133,7 @@ _VAGUE = frozenset(
     """one ones lot lots thing things something anything everything nothing someone anyone everyone
     nobody somebody everybody""".split()
 )
-"""Nouns in place of others."""
+"""Indefinite pronouns and nouns without a specific meaning."""
 
 _LINKING = frozenset(
     "be seem become look feel get sound taste smell grow stay remain turn make keep find".split()
@@ -142,14 +143,14 @@ _LINKING = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Care:
-    """How sure a synonym must be; the wider, the more children, and the more of them are incorrect.
+    """Thresholds for a synonym; lower ones give more children, and more incorrect ones.
 
     Attributes:
-        certainty: the least probability of the sense that is taken to be meant, 0–1.
-        own: the least fraction of a synonym's own uses in a sense of the word, 0–1: else readers
-            think of another.
-        rarer: how much less usual than the word it may be, as a natural logarithm; 2.8 is a
-            sixteenth. "A potpourri of foods" is no variety of foods to most.
+        certainty: lowest estimated probability of the most likely sense, 0–1.
+        own: lowest fraction of the synonym's uses that are in a sense of the word, 0–1: otherwise
+            readers think of another sense.
+        rarer: how much rarer than the word the synonym may be, as a natural logarithm; 2.8 is a
+            sixteenth as frequent. Most readers don't read "potpourri of foods" as "variety".
     """
 
     certainty: float = 0.6
@@ -162,17 +163,17 @@ WIDE = Care(certainty=0.4, own=0.15, rarer=4.5)
 
 
 Places = Iterator[tuple[int, tuple[str, ...]]]
-"""The number of a token that may be replaced, and its synonyms, the most used first."""
+"""The index of a token that may be replaced, and its synonyms, the most frequent first."""
 
 
 def find_places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places:
     """Yield the content words of a sentence that have a fitting synonym, from left to right.
 
-    A word is taken only when one sense of it is likely to be meant: by how often each sense occurs
-    in WordNet's tagged texts, and by how many words of the sentence its gloss and neighbours hold
-    (Lesk 1986). Its synonyms must themselves be used in that sense, and verbs in the same sentence
-    frames. Names, parts of compounds, verbs with a particle or preposition, antonyms in any sense,
-    and words that would point to an option are omitted.
+    A word is replaced only if one of its senses is clearly the most likely, given the sense's count
+    in WordNet's tagged texts and its overlap with the sentence (Lesk 1986: words of the gloss and
+    of neighbouring senses). Its synonyms must be mostly used in the word's senses, and verbs must
+    share the sentence frames. Names, parts of compounds, verbs with a particle or preposition,
+    antonyms in any sense, and words of the sentence or its options are omitted.
     """
     cut = tokens(problem.sentence)
     tags = language.tag(cut)
@@ -205,8 +206,8 @@ def find_places(problem: Problem, wordnet: WordNet, care: Care = SURE) -> Places
 def find_any_places(problem: Problem, wordnet: WordNet) -> Places:
     """Yield every word that is neither a stop word nor a name, with all synonyms of all its senses.
 
-    EvoGrad (2024, section 3.3) states no more about its choice. The word's part of speech is that
-    of its tag: a synonym takes its form.
+    EvoGrad (2024, section 3.3) specifies nothing else. Only senses with the part of speech of the
+    word's tag count.
     """
     cut = tokens(problem.sentence)
     for at, name in enumerate(language.tag(cut)):
@@ -230,10 +231,10 @@ def find_any_places(problem: Problem, wordnet: WordNet) -> Places:
 
 
 def _find_banned_words(problem: Problem, cut: Sequence[str], tags: Sequence[str]) -> frozenset[str]:
-    """Return the words that no synonym may contain.
+    """Return the words that a synonym must not contain.
 
-    These are the words of the options and of the sentence, and those that the last change removed:
-    they would restore the parent's parent.
+    These are the words of the options and of the sentence, and those that the last edits removed:
+    they would restore the grandparent.
     """
     options = {word.lower() for option in problem.options for word in tokens(option)}
     own = {lemmatize(word, name) for word, name in zip(cut, tags, strict=True)}
@@ -263,7 +264,7 @@ def _is_free(cut: Sequence[str], tags: Sequence[str], at: int, wordnet: WordNet)
     if tags[at].startswith("VB") and after in ("RP", "IN", "TO", "RB") and not passive:
         return False
     if tags[at] == "VBN" and before.startswith("RB"):
-        return False  # "so encouraged" is a state, not what somebody did
+        return False  # "so encouraged" describes a state
     if tags[at].startswith("NN") and (after.startswith("NN") or before.startswith("NN")):
         return False
     if tags[at].startswith("RB") and not word.endswith("ly"):
@@ -313,7 +314,7 @@ def _fits(synonym: Synonym, sense: Sense, own: str, pos: str, rarer: float) -> b
     new = synonym.lemma
     if len(new) < 3 or not new.replace(" ", "").isalpha() or new != new.lower():
         return False
-    stem = min(len(new), len(own)) - 1  # "colour", "tubing" and "min" are spellings or shapes
+    stem = min(len(new), len(own)) - 1  # excludes variants: "colour", "tubing", "min"
     if new[:stem] == own[:stem] or edit_distance(new, own) == 1 or new == "little":
         return False
     theirs, mine = language.estimate_usage(new, pos), language.estimate_usage(own, pos)

@@ -1,4 +1,4 @@
-"""Human tests of Winograd materials: sheets, assignment, answers, results, the reliable subset.
+"""Human tests of Winograd schemas: sheets, assignment, answers, results, the reliable subset.
 
 >>> from winosmith import formats, humans
 >>> humans.Rules(size=60).per_text

@@ -1,7 +1,4 @@
-"""Filled-in sheets: the answers of each subject, from forms, tables and keyboard entry.
-
-Answers on paper are typed with one key each.
-"""
+"""Filled-in sheets: the subjects' answers from forms, tables and keyboard entry."""
 
 from __future__ import annotations
 
@@ -26,8 +23,8 @@ class Answer:
 
     Attributes:
         letter: "A", "B", …; "X" for ambiguous.
-        seconds: the time of the question; None if it was not timed.
-        where: the file and line that it was read from, for errors.
+        seconds: time for the question in seconds; None if it was not timed.
+        where: its file and line, for errors.
     """
 
     letter: str
@@ -37,11 +34,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """A remark of a subject on a question: a recognised text, or a word asked about.
+    """A subject's remark on a question: a recognised text, or an unknown word.
 
     Attributes:
-        number: number of the question; None when none was named.
-        text: what they said.
+        number: number of the question; None if it was not given.
+        text: the remark.
     """
 
     number: int | None
@@ -53,16 +50,17 @@ class Sitting:
     """One subject's filled-in sheet.
 
     Attributes:
-        subject: the code; never a name.
+        subject: code of the subject; never a name.
         sheet: the sheet.
         answers: number of the question → answer; empty questions are omitted.
-        started, ended: ISO 8601, or None.
-        seconds: for the whole sheet; None if it was not measured.
+        started: start time in ISO 8601; None if unknown.
+        ended: end time in ISO 8601; None if unknown.
+        seconds: time for the whole sheet in seconds; None if it was not measured.
         recognised: texts that the subject knew.
         words: words that the subject asked about.
-        native: whether English is their first language; None when not declared.
-        attributes: their other answers about themselves, by name.
-        where: the file it was read from.
+        native: whether English is the subject's first language; None if not declared.
+        attributes: the subject's other answers about themselves, by name.
+        where: its file.
     """
 
     subject: str
@@ -79,12 +77,12 @@ class Sitting:
 
     @property
     def declared(self) -> dict[str, str]:
-        """What the subject declared, as in a file of answers: "native" is "yes" or "no"."""
+        """The subject's answers about themselves; "native" is "yes" or "no"."""
         native = {} if self.native is None else {"native": "yes" if self.native else "no"}
         return {**self.attributes, **native}
 
     def place(self, number: int) -> str:
-        """Return where an answer was read, for messages."""
+        """Return the place of an answer, for messages."""
         return self.answers[number].where or self.where or f"sheet {self.sheet.code}"
 
 
@@ -92,9 +90,9 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
     """Check that every sheet was entered once, and that nobody saw both halves of a schema.
 
     Raises:
-        DataError: a subject has one sheet twice (it was entered twice, or two subjects have one
-            code), one question on two sheets, both halves of a schema, or says two different
-            things about themselves; with the places of both.
+        DataError: a subject has a test twice (it was entered twice, or two subjects have the same
+            code), the same question on two sheets, both halves of a schema, or contradictory
+            answers about themselves; names both places.
     """
     taken: dict[tuple[str, str, str], Sitting] = {}
     schemas: dict[tuple[str, str], tuple[Sitting, int]] = {}
@@ -105,8 +103,8 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
             raise DataError(
                 f"{sitting.where or sheet.code}: {sitting.subject!r} already took test "
                 f"{sheet.test} ({before.where or before.sheet.code}, sheet {before.sheet.code}); "
-                "either it was entered twice, or two subjects have one code: keep one of them, or "
-                "give the other its own code"
+                "it was entered twice, or two subjects have the same code: remove one, or give the "
+                "other its own code"
             )
         for item in sheet.items:
             met = schemas.setdefault((sitting.subject, item.schema), (sitting, item.number))
@@ -126,7 +124,7 @@ def _describe_both_halves(met: tuple[Sitting, int], now: Sitting, number: int) -
     return (
         f"{now.where or now.sheet.code}: {now.subject!r} saw {what} as question {first} of "
         f"{before.sheet.code} ({before.where or 'entered before'}) and question {number} of "
-        f"{now.sheet.code}; what was seen first influences the second, so leave one sheet out"
+        f"{now.sheet.code}; the first influences the second, so remove one sheet"
     )
 
 
@@ -139,14 +137,14 @@ def _check_declared(sittings: Sequence[Sitting]) -> None:
             if before != value:
                 raise DataError(
                     f"{sitting.where}: {sitting.subject!r} has {name} {value!r}, and {before!r} in "
-                    f"{where}; have two subjects one code?"
+                    f"{where}; do two subjects have the same code?"
                 )
 
 
 def make_responses(sittings: Iterable[Sitting]) -> tuple[Response, ...]:
     """Return the answers as responses with the purpose "test", in the order of the sheets.
 
-    X is a response without a choice that is ambiguous; an empty answer is none.
+    X becomes an ambiguous response without a choice; an empty answer has no response.
     """
     return tuple(
         Response(
@@ -168,35 +166,34 @@ ANSWERS_VERSION = 1
 
 
 def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
-    """Read the file that the browser form saved.
+    """Read the answers file of a browser form or of keyboard entry.
 
-    The form, and the entry by keyboard, save `answers-<subject>-<code>.json`, one object:
+    The file `answers-<subject>-<code>.json` has one object:
 
         winosmith   "answers"
-        version     1, of this form
+        version     1
         sheet       the code of the sheet: "a-1-7Q2K"
         subject     the code that the subject typed
-        started     when the first question was shown; ISO 8601 in UTC, or null
-        ended       when the file was saved; ISO 8601 in UTC
-        seconds     in which a question was on the screen, all together
-        answers     an object from the number of a question, as text, to
-                    {"letter": "A", "seconds": 12.3}; letter is null if nothing was chosen;
-                    seconds are those in which the question was on the screen
-        recognised  a list of {"number": 12, "source": "free text"}; number is null if none is
-                    given
-        words       a list of {"number": 12, "word": "free text"}; the same
-        attributes  what the subject declared, an object of texts, empty if nothing was:
-                    "native" is "yes" or "no"; others as the form asked
+        started     time when the first question was shown, ISO 8601 in UTC; or null
+        ended       time when the file was saved, ISO 8601 in UTC
+        seconds     total time with a question on the screen
+        answers     object: number of a question, as text → {"letter": "A", "seconds": 12.3};
+                    letter is null if nothing was chosen; seconds is the time with the question on
+                    the screen
+        recognised  list of {"number": 12, "source": "free text"}; number may be null
+        words       list of {"number": 12, "word": "free text"}; number may be null
+        attributes  object with the subject's answers about themselves, as text: "native" is "yes"
+                    or "no"; others depend on the form
 
-    Problem ids are not in it: the form does not know them; the sheet's JSON file does.
+    The file has no problem ids; these are in the sheet's JSON file.
 
     Args:
-        path: the JSON file.
-        sheets: by their codes.
+        path: path of the file.
+        sheets: code → sheet.
 
     Raises:
-        FormatError: it is no such file, or of an unknown sheet, names no subject, or an answer is
-            none of its question's letters; with the question.
+        FormatError: the file is not an answers file, its sheet is unknown, the subject is missing,
+            or an answer is not one of its question's letters.
     """
     try:
         record = parse_json(Path(path).read_text("utf-8"))
@@ -206,17 +203,19 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
 
 
 def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Sitting:
-    """Return the sitting of such a record; raises as `read_answer_form` does."""
+    """Return the sitting of an answers record; raises as `read_answer_form`."""
     path = Path(path)
     if isinstance(record, dict) and record.get("winosmith") == "entry":
         raise FormatError(
-            f"the entry stopped before question {record.get('next')}; go on with it first", path
+            f"the entry stopped before question {record.get('next')}; complete it first", path
         )
     if not isinstance(record, dict) or record.get("winosmith") != "answers":
         raise FormatError("this is not a file of answers from a form", path)
     if record.get("version") != ANSWERS_VERSION:
         raise FormatError(
-            f"the answers have version {record.get('version')!r}; {ANSWERS_VERSION} is read", path
+            f"unknown version {record.get('version')!r}; the supported version is "
+            f"{ANSWERS_VERSION}",
+            path,
         )
     sheet = sheets.get(str(record.get("sheet")))
     if sheet is None:
@@ -236,11 +235,11 @@ def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) ->
 def _make_sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sitting:
     subject = str(record.get("subject") or "").strip()
     if not subject:
-        raise FormatError("the answers name no subject", path)
+        raise FormatError("the answers have no subject", path)
     attributes = {str(k): str(v) for k, v in (record.get("attributes") or {}).items() if v}
     native = attributes.pop("native", None)
     if native not in (None, "yes", "no"):
-        raise FormatError(f"native is {native!r}; it is yes, no or empty", path)
+        raise FormatError(f"native is {native!r}; it must be yes, no or empty", path)
     answers = {}
     for name, given in (record.get("answers") or {}).items():
         if not name.isascii() or not name.isdigit():
@@ -274,7 +273,7 @@ def _parse_notes(records: Any, name: str) -> tuple[Noted, ...]:
 
 
 def make_answers_record(sitting: Sitting) -> dict[str, Any]:
-    """Return a sitting as the record that the form saves."""
+    """Return the answers record of a sitting; see `read_answer_form`."""
     return {
         "winosmith": "answers",
         "version": ANSWERS_VERSION,
@@ -301,22 +300,21 @@ _MOST_DIGITS = 10
 def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sitting]:
     """Read answers from a table: CSV, a spreadsheet, or any other container of rows.
 
-    The header shows which of two layouts it has:
+    The header determines the layout:
 
         subject,sheet,number,answer[,seconds]      a row for each answer
-        subject,sheet,1,2,3,…                      a row for each subject, a column a question
+        subject,sheet,1,2,3,…                      a row for each subject, a column per question
 
-    The column `sheet` holds the code of the sheet, and may be omitted if there is only one.
-    Answers are letters, small or large, or X; an empty cell is no answer.
+    The column `sheet` has the code of the sheet, and may be omitted if there is only one.
+    Answers are letters in either case, or X; an empty cell means no answer.
 
     Args:
-        path: the table.
-        sheets: by their codes.
+        path: path of the table.
+        sheets: code → sheet.
 
     Raises:
-        FormatError: a column is missing or unknown; an unknown sheet or question; an answer that
-            is none of the letters; one question answered twice by one subject, as if two
-            subjects have one code; with the line.
+        FormatError: a column is missing or unknown; a sheet, question or answer is unknown; or a
+            subject answered a question twice; names the line.
     """
     rows = data.read(path)
     names = [name.lower() for name in rows.names]
@@ -329,17 +327,17 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
         try:
             if row.values is None:
                 raise DataError(str(row.reason))
-            cells = dict.fromkeys(names, "")  # an object of JSON may lack some, or have others
+            cells = dict.fromkeys(names, "")  # a JSON object may lack columns, or have others
             for name, value in row.values.items():
                 cells[name.lower()] = data.cell(value).strip()
             _check_names(cells, is_long)
             if not cells["subject"]:
-                raise DataError("the row names no subject")
+                raise DataError("the row has no subject")
             key = cells["subject"], _find_code(cells, sheets)
             if not is_long and key in first:
                 raise DataError(
                     f"{key[0]!r} already has the sheet {key[1]} ({first[key]}); it was typed "
-                    "twice, or two subjects have one code"
+                    "twice, or two subjects have the same code"
                 )
             first.setdefault(key, where)
             answers = given.setdefault(key, {})
@@ -349,7 +347,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
                     raise DataError(
                         f"{key[0]!r} already answered question {number} of {key[1]} "
                         f"({answers[number].where}); it was typed twice, or two subjects have "
-                        "one code"
+                        "the same code"
                     )
                 if letter:
                     item.option(letter)
@@ -384,8 +382,8 @@ def _check_names(columns: Iterable[str], is_long: bool) -> None:
     for name in columns:
         if name not in known and (is_long or _parse_question(name) is None):
             raise DataError(
-                f"the column {name!r} is unknown; there is a row for each answer (subject, sheet, "
-                "number, answer, seconds) or a column for each question (subject, sheet, 1, 2, …)"
+                f"unknown column {name!r}; use a row for each answer (subject, sheet, number, "
+                "answer, seconds) or a column for each question (subject, sheet, 1, 2, …)"
             )
 
 
@@ -401,7 +399,7 @@ def _find_code(cells: Mapping[str, str], sheets: Mapping[str, Sheet]) -> str:
         return next(iter(sheets))
     if code in sheets:
         return code
-    what = f"the sheet {code!r} is unknown" if code else "the row names no sheet"
+    what = f"the sheet {code!r} is unknown" if code else "the row has no sheet"
     raise DataError(f"{what}; the sheets are {', '.join(sorted(sheets))}")
 
 
@@ -431,16 +429,16 @@ SKIP = " "
 """The key for a question that the subject left empty."""
 
 UNDO = ("\x7f", "\b", "-")
-"""Keys that go back by one answer: backspace as terminals send it, and minus."""
+"""Keys that undo the last answer: the two codes of backspace, and minus."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A sheet that is being entered; each key gives the next state, which can be saved.
+    """The state of entering a sheet by keyboard.
 
     Attributes:
-        sitting: what was typed so far.
-        at: the number of the question that comes next; one more than there are at the end.
+        sitting: the answers so far.
+        at: number of the next question; at the end, one more than the number of questions.
     """
 
     sitting: Sitting
@@ -448,16 +446,16 @@ class Entry:
 
     @property
     def item(self) -> Item | None:
-        """The next question, or None if all are entered."""
+        """The next question; None at the end."""
         sheet = self.sitting.sheet
         return sheet[self.at] if self.at <= len(sheet) else None
 
     def keys(self) -> str:
-        """Return the letters that are answers to the next question."""
+        """Return the valid letters for the next question."""
         return "" if self.item is None else self.item.letters + AMBIGUOUS
 
     def press(self, key: str) -> Entry | None:
-        """Return the state after a key, or None for a key without a meaning here."""
+        """Return the state after a key, or None if the key has no meaning here."""
         if key in UNDO and self.at > 1:
             kept = {n: given for n, given in self.sitting.answers.items() if n < self.at - 1}
             return Entry(replace(self.sitting, answers=kept), self.at - 1)
@@ -470,9 +468,9 @@ class Entry:
         return Entry(replace(self.sitting, answers=answers), self.at + 1)
 
     def save(self, path: Path) -> None:
-        """Write the state atomically so that `resume` finds it.
+        """Save the state atomically, for `resume`.
 
-        Until the last question is typed the file holds `next`, and is not read as answers.
+        An incomplete entry has the key `next`, and is not accepted as answers.
         """
         record = make_answers_record(self.sitting)
         if self.item is not None:
@@ -492,9 +490,9 @@ class Entry:
         try:
             record = parse_json(path.read_text("utf-8"))
         except (OSError, ValueError) as error:
-            raise FormatError(f"this is no entry: {error}", path) from error
+            raise FormatError(f"this is not a saved entry: {error}", path) from error
         if not isinstance(record, dict) or record.get("winosmith") not in ("entry", "answers"):
-            raise FormatError("this is no entry; move the file away", path)
+            raise FormatError("this is not a saved entry; move the file away", path)
         at = record.get("next", len(sheet) + 1)
         sitting = parse_sitting({**record, "winosmith": "answers"}, {sheet.code: sheet}, path)
         if sitting.subject != subject:
@@ -510,7 +508,8 @@ class Difference:
 
     Attributes:
         number: number of the question.
-        first, second: what each typed; None for an empty answer.
+        first: the first typist's letter; None for an empty answer.
+        second: the second typist's letter; None for an empty answer.
     """
 
     number: int
@@ -525,10 +524,10 @@ class Difference:
 
 
 def compare_entries(first: Sitting, second: Sitting) -> Sequence[Difference]:
-    """Return every question on which two entries of one sheet differ, in order.
+    """Return the questions on which two entries of the same sheet differ, in order.
 
     Raises:
-        DataError: they are of different subjects or sheets.
+        DataError: the entries have different subjects or sheets.
     """
     if (first.subject, first.sheet.code) != (second.subject, second.sheet.code):
         raise DataError(

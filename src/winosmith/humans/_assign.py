@@ -1,20 +1,20 @@
 """Test sheets of any data set, and their assignment to subjects.
 
-The halves are dealt to tests, the items put in order and labelled. Nobody sees two halves of a
-schema, and all sheets are taken alike often. Subjects come one at a time, in any order, and may
-come back. What somebody gets depends only on the ledger, the seed and the subject's code.
+Halves of schemas are assigned to different tests; their items are ordered and labelled. Nobody sees
+both halves of a schema, and all sheets are used equally often. Subjects come one at a time, in any
+order, and may return. An assignment depends only on the ledger, the seed and the subject's code.
 
-The ledger states who was given which sheet, in all sessions and from all data sets. It is one JSON
-file, kept for as long as the subjects are. It contains its sheets, so that what a subject saw is
-still known when the folder of the sheets is deleted.
+The ledger records the sheets of each subject, over all sessions and data sets. It is a JSON file
+that should be kept as long as the subjects may return. It contains the sheets, so that it is known
+what a subject saw even if the folder of the sheets is deleted.
 
     winosmith   "ledger"
-    version     1, of this form
-    given       a list, in the order in which the sheets were given; each an object:
+    version     1
+    given       list of assignments, in chronological order; each an object:
         subject     the subject's code; never a name or an address
         sheet       the code of the sheet
         state       "given", "done" or "dropped"
-    sheets      a list: the sheets that were given, each as in its own JSON file
+    sheets      list of the assigned sheets, each as in its own JSON file
 """
 
 from __future__ import annotations
@@ -46,9 +46,8 @@ TITLE = "Who or what is meant?"
 """The default title of a sheet."""
 
 ALIKE = 0.5
-"""The fraction of words from which two texts in succession are easily taken for one. Halves of one
-schema share 70 % (WinoGrande, section 2) but never meet; half of that text again is alike enough
-that a reader who skips the beginning mistakes it."""
+"""Fraction of shared words above which two consecutive texts are easily confused. Halves of a
+schema share 70 % (WinoGrande, section 2), but are never on the same sheet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +55,8 @@ class Sheets:
     """The sheets of a data set.
 
     Attributes:
-        sheets: each test in each of its orders; tests by name, the common one last.
-        left_out: the problems on no sheet, with the reason.
+        sheets: each test in each of its orders; tests are sorted by name, the common one last.
+        left_out: the problems that are on no sheet, with the reason.
     """
 
     sheets: tuple[Sheet, ...]
@@ -73,25 +72,26 @@ def make_sheets(
         Count, Field(description="Number of orders of each test; their parts rotate.")
     ] = 1,
     seed: Annotated[
-        Seed, Field(description="Random seed of the halves' tests and of the orders.")
+        Seed, Field(description="Random seed of the assignment of halves and of the orders.")
     ] = 0,
     title: Annotated[str, Field(description="Title of the sheets.")] = TITLE,
     alike: Fraction = ALIKE,
 ) -> Sheets:
-    """Make test sheets: one half of each schema on each, and a common sheet for singles.
+    """Make test sheets: each version has one half of each schema; a common sheet has the singles.
 
     Args:
-        dataset: problems with a blank, with or without the pronoun that stood there.
-        versions: names of the tests that the halves are dealt to.
-        orders: number of orders of each test, at most as many as problems.
-        seed: deals the halves and draws the orders.
-        title: what is at the top.
-        alike: the fraction of words, 0–1, from which a text after another is labelled different.
+        dataset: problems with a blank; their pronoun is optional.
+        versions: names of the tests that get the halves.
+        orders: number of orders of each test, at most the number of problems.
+        seed: random seed of the assignment of halves and of the orders.
+        title: title of the sheets.
+        alike: fraction of shared words, 0–1, from which a text is labelled as different from the
+            previous one.
 
     Raises:
         RecipeError: `orders`, `seed` or `alike` is out of range.
-        DataError: there are no problems, one is a question or has more than 5 options, or
-            names or numbers that can't be used.
+        DataError: there are no problems, a problem is a question or has more than 5 options, or a
+            version's name or the number of orders is invalid.
 
     >>> made = make_sheets(Dataset([
     ...     Problem("1", "The cup hit the jug and _ broke.", ("jug", "cup"), 0, "t", "it"),
@@ -125,7 +125,7 @@ def make_sheets(
 
 def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> None:
     if not len(dataset):
-        raise DataError("there are no problems to make sheets of")
+        raise DataError("the data set has no problems to make sheets from")
     check_blanks(dataset, "a test sheet")
     for problem in dataset:
         if len(problem.options) > len(_sheet.LETTERS):
@@ -135,16 +135,18 @@ def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> 
             )
     if len(versions) < 2 or len(set(versions)) < len(versions) or _sheet.COMMON in versions:
         raise DataError(
-            f"the versions {', '.join(versions)!r} can't be used; at least two different names "
-            f"are needed, such as a,b, and {_sheet.COMMON!r} is taken"
+            f"invalid versions {', '.join(versions)!r}; give at least two different names, such "
+            f"as a,b, other than {_sheet.COMMON!r}"
         )
     for name in versions:
         if not name.isascii() or not name.isalnum() or not name.islower() or len(name) > 8:
             raise DataError(
-                f"a version can't be named {name!r}; use up to 8 small letters, such as a,b"
+                f"invalid version {name!r}; use up to 8 lower-case letters, such as a,b"
             )
     if orders > len(dataset):
-        raise DataError(f"{orders} orders of {len(dataset)} problems can't be made")
+        raise DataError(
+            f"{len(dataset)} problems have at most {len(dataset)} orders; {orders} were requested"
+        )
 
 
 def _make_items(
@@ -184,22 +186,21 @@ def _choose_label(previous: Problem | None, problem: Problem, alike: float) -> L
 _STAGE = "sheets"
 
 _FEWEST = 10
-"""Questions without a half that make a test of their own; fewer are asked on every version."""
+"""Least number of single questions for a common test; fewer are added to every version."""
 
 
 def draw_place(*keys: object) -> bytes:
-    """Return a random position that depends only on the keys: a seed, and the items."""
+    """Return a pseudorandom sort key that depends only on a seed and the given items."""
     return hashlib.sha256("\0".join(map(str, keys)).encode()).digest()
 
 
 def group_schemas(dataset: Dataset) -> list[list[int]]:
-    """Return the rows in groups of which one person may see only one text.
+    """Return groups of rows; a person may see only one text of a group.
 
-    They are the blocks of `winosmith.blocks`: the halves of a twin, a family, copies of one text,
-    and look-alikes (the same options, 70 % of the words), be they halves whose id got lost or
-    whole schemas on nearly one text; who has read the one reads the other by it. Several questions
-    on one text are in one group, too, and may be seen together, as in the tests of 2016 (Davis et
-    al., section 2).
+    The groups are the blocks of `winosmith.blocks`: the halves of a twin, a family, copies, and
+    look-alikes (the same options and 70 % of the words), as reading one influences the reading of
+    the other. Several questions on the same text are in one group, and may be seen together, as in
+    the tests of 2016 (Davis et al., section 2).
 
     >>> from winosmith import Problem
     >>> pair = [Problem(n, f"The cup hit the jug and _ {n}.", ("cup", "jug"), 0, "t")
@@ -222,8 +223,8 @@ class Dealt:
     """The rows of each test.
 
     Attributes:
-        tests: the rows of each test by its name, in the order of the data; no test is empty.
-        schema: for each row a key that it shares with what may not be seen next to it.
+        tests: name of each test → its rows, in the order of the data; no test is empty.
+        schema: for each row the key of its group (`group_schemas`).
         left_out: copies, and texts for which there is no test, with the reason.
     """
 
@@ -235,18 +236,17 @@ class Dealt:
 def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
     """Assign the texts of each group of `group_schemas` to tests at random, one per test.
 
-    If there are more texts than tests, both halves of one schema are dealt, not single halves of
-    several: both halves must be tested (Davis et al. 2016, section 4.4). The schema is drawn at
-    random.
+    If a group has more texts than there are tests, a random schema with both halves is preferred to
+    single halves, as both halves must be tested (Davis et al. 2016, section 4.4).
 
     A group with one text goes to the common test or, if that test would have fewer than ten
-    questions, to every version, because nobody takes two versions. The test of a half depends only
-    on the seed and the texts, not on the order of the data, answers or ids.
+    questions, to every version, because nobody takes two versions. The assignment depends only on
+    the seed and the texts, not on the order of the data, answers or ids.
 
     Args:
         dataset: the problems.
-        versions: the names of the tests, such as ("a", "b").
-        seed: random seed of the deal.
+        versions: names of the tests, such as ("a", "b").
+        seed: random seed of the assignment.
     """
     where: dict[int, str] = {}
     reasons: dict[int, str] = {}
@@ -267,9 +267,8 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
             where.update(dict.fromkeys(texts[text], name))
         for text in texts.keys() - asked:
             reason = (
-                f"of {len(texts)} texts that are halves or look alike, a person sees one: "
-                f"`versions=` with {len(texts)} names asks all, and there are {len(names)} "
-                f"({', '.join(names)})"
+                f"each person sees only one of {len(texts)} related texts, and there are only "
+                f"{len(names)} versions ({', '.join(names)}); give {len(texts)} to use all texts"
             )
             reasons.update(dict.fromkeys(texts[text], reason))
     first: dict[str, int] = {}
@@ -292,10 +291,10 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
 
 
 def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int) -> set[str]:
-    """Return the texts of a group that are used, at most one for each test.
+    """Choose texts of a group, at most one for each test.
 
-    Whole schemas come first, then single texts, each in an order drawn by the seed. A half is
-    omitted if there is no test for its other half, unless nothing else is left.
+    Schemas with both halves come first, then single texts, each in random order. A half is omitted
+    if there is no test for its other half, unless no other text is left.
     """
     if len(texts) <= tests:
         return set(texts)
@@ -319,19 +318,19 @@ def order_rows(
 ) -> list[int]:
     """Return the rows of a test in one of its orders.
 
-    The questions on one text follow each other, in the order of their pronouns. The texts are
-    shuffled and cut into as many parts as there are orders, with about as many questions each.
-    From order to order the parts move by one place (a Latin square): over all orders each question
-    is once in each part of the sheet, so practice and fatigue affect all questions equally. In each
-    order a text has other neighbours within its part.
+    Questions on the same text are consecutive, in the order of their pronouns. The texts are
+    shuffled and divided into as many parts as there are orders, of about equal size. The parts are
+    rotated by one place from order to order (a Latin square), so that each question is once in each
+    part of the sheet, and practice and fatigue affect all questions equally. Within its part, a
+    text has other neighbours in each order.
 
     Args:
         dataset: the problems.
-        rows: those of the test.
+        rows: rows of the test.
         seed: random seed of the shuffle.
-        test: the test's name, so that two tests are shuffled independently.
-        order: which order, from 1 to `orders`.
-        orders: how many there are.
+        test: name of the test, so that tests are shuffled independently.
+        order: number of the order, from 1 to `orders`.
+        orders: number of orders.
     """
     texts: dict[str, list[int]] = {}
     for row in rows:
@@ -341,17 +340,17 @@ def order_rows(
     for text in sorted(texts, key=lambda text: draw_place(seed, "part", test, text)):
         parts[before * orders // len(rows)].append(text)
         before += len(texts[text])
-    turned = parts[order - 1 :] + parts[: order - 1]
+    rotated = parts[order - 1 :] + parts[: order - 1]
     return [
         row
-        for part in turned
+        for part in rotated
         for text in sorted(part, key=lambda text: draw_place(seed, "order", test, order, text))
         for row in sorted(texts[text], key=lambda row: len(_sheet.split_pieces(dataset[row])[0]))
     ]
 
 
 _Key = tuple[str, str]
-"""A problem of any data set: the digest of the data, and the id."""
+"""The digest of a data set, and the id of a problem in it."""
 
 
 def assign(
@@ -365,38 +364,36 @@ def assign(
 ) -> tuple[Ledger, Sheet]:
     """Assign a sheet to a subject.
 
-    Tests are excluded if they show what the subject has seen on any sheet of the ledger: another
-    half, a near-duplicate or the same text. Of the others, those come first that were least often
-    given at this place of a subject's session, so half of the subjects start with the common test.
-    Among versions of the same schemas, and then among their orders, the one with the fewest takers
-    comes first. The seed and the subject's code settle ties. Sheets that were given up count as
-    seen, but not as taken.
+    Tests are excluded if the subject has seen a related text on any sheet of the ledger: the other
+    half, a near-duplicate or the same text. Of the others, the one that was least often taken at
+    this position of a subject's session is chosen, so that half of the subjects start with the
+    common test; then the version, and then the order, with the fewest takers. The seed and the
+    subject's code break ties. Dropped sheets count as seen, but not as taken.
 
-    A subject who has one of these sheets gets the same sheet again.
+    A subject who still has one of these sheets gets the same sheet again.
 
     Args:
-        ledger: who was given what.
-        sheets: what may be given.
-        subject: the subject's code.
-        test: the name of the test that is to be given, when it must be that one.
-        another: the subject is done with the sheet that is out, and takes a further one.
-        seed: settles ties.
+        ledger: the earlier assignments.
+        sheets: the available sheets.
+        subject: code of the subject.
+        test: name of a required test; None for any.
+        another: whether the subject has finished the current sheet, and takes another one.
+        seed: random seed of ties.
 
     Returns:
-        The ledger with what was given, and the sheet.
+        The ledger with the assignment, and the sheet.
 
     Raises:
-        RecipeError: the code has other characters.
-        DataError: the subject has seen a part of every sheet; the
-            message names what.
+        RecipeError: the code has invalid characters.
+        DataError: the subject has seen texts of every sheet; the message names them.
     """
-    Assignment(subject, "")  # says what is wrong with the code
+    Assignment(subject, "")  # checks the code
     of_code = {sheet.code: sheet for sheet in sheets}
     tests = {
         name: [s for s in sheets if s.test == name] for name in sorted({s.test for s in sheets})
     }
     if test is not None and test not in tests:
-        raise DataError(f"there is no test {test!r}; there are {', '.join(tests)}")
+        raise DataError(f"unknown test {test!r}; the tests are {', '.join(tests)}")
     out = [given.sheet for given in ledger.of(subject) if given.state == "given"]
     if out and out[-1] in of_code and not another and test in (None, of_code[out[-1]].test):
         return ledger, of_code[out[-1]]
@@ -409,7 +406,7 @@ def assign(
     open_ones = [name for name in wanted if not _find_seen_items(tests[name][0], seen, group)]
     if not open_ones:
         reasons = [_explain_exclusion(ledger, name, tests[name][0], seen, group) for name in wanted]
-        raise DataError(f"{subject} can take none of the tests: {'; '.join(reasons)}")
+        raise DataError(f"{subject} can't take any test: {'; '.join(reasons)}")
     chosen = _find_least_taken(ledger, tests, open_ones, group, subject, seed)
     sheet = min(
         tests[chosen],
@@ -452,12 +449,9 @@ def _explain_exclusion(
     (item, where), *more = _find_seen_items(sheet, seen, group)
     before = ledger.sheets[where]
     if (before.data, before.test) == (sheet.data, name):
-        return f"test {name} was taken as {where}"
+        return f"test {name} was already taken as {where}"
     others = f" and {len(more)} more" if more else ""
-    return (
-        f"test {name} asks {item.problem_id!r}{others}, of which {where} asked another version or "
-        "the same"
-    )
+    return f"test {name} has {item.problem_id!r}{others}, related to questions of {where}"
 
 
 def _find_least_taken(
@@ -472,7 +466,7 @@ def _find_least_taken(
     shows = {
         name: {group[_make_key(orders[0], item)] for item in orders[0].items}
         for name, orders in tests.items()
-    }  # tests that show versions of the same schemas go by the name of the first of them
+    }  # versions of the same schemas are represented by the first of them
     rivals = {name: next(one for one in tests if shows[one] & shows[name]) for name in tests}
     at = len(ledger.of(subject))
     places: dict[str, int] = {}
@@ -497,10 +491,10 @@ def _find_least_taken(
 _VERSION = 1
 
 _PATIENCE = 10.0
-"""Seconds to wait for another process that writes, which takes a fraction of one."""
+"""Seconds to wait while another process writes the ledger."""
 
 State = Literal["given", "done", "dropped"]
-"""A sheet is out, answered, or given up; the subject has seen it in any case."""
+"""Whether the subject is working on a sheet, has completed it, or has given it up."""
 
 Code = Annotated[
     str,
@@ -513,43 +507,43 @@ Code = Annotated[
 
 @declaration
 class Assignment:
-    """A sheet that was given to a subject."""
+    """An assignment of a sheet to a subject."""
 
     subject: Code
     """The subject's code."""
     sheet: str
     """Code of the sheet."""
     state: State = "given"
-    """Whether the sheet is out, answered, or given up."""
+    """Whether the subject is working on the sheet, has completed it, or has given it up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The sheets given to each subject.
+    """The sheets of each subject.
 
     Attributes:
-        given: in the order in which the sheets were given.
-        sheets: the sheets that were given, by code.
+        given: the assignments, in chronological order.
+        sheets: code → sheet, of the assigned sheets.
     """
 
     given: tuple[Assignment, ...] = ()
     sheets: Mapping[str, Sheet] = field(default_factory=dict)
 
     def of(self, subject: str) -> tuple[Assignment, ...]:
-        """Return what a subject was given, in order."""
+        """Return the assignments of a subject, in chronological order."""
         return tuple(given for given in self.given if given.subject == subject)
 
     def takers(self, sheet: str) -> int:
-        """Return how many subjects have that sheet, or had it to the end."""
+        """Return the number of subjects who have the sheet, or completed it."""
         return sum(given.sheet == sheet and given.state != "dropped" for given in self.given)
 
     def give(self, subject: str, sheet: Sheet) -> Ledger:
-        """Return the ledger in which the subject has the sheet; a sheet before it is done."""
+        """Return the ledger with a new assignment; the subject's previous sheet becomes "done"."""
         kept = self.marked(subject, "done").given
         return Ledger((*kept, Assignment(subject, sheet.code)), {**self.sheets, sheet.code: sheet})
 
     def marked(self, subject: str, state: State) -> Ledger:
-        """Return the ledger in which what the subject has out is done, or was dropped."""
+        """Return the ledger with a new state for the subject's current sheet."""
         given = tuple(
             replace(each, state=state)
             if each.subject == subject and each.state == "given"
@@ -560,10 +554,10 @@ class Ledger:
 
 
 def read_ledger(path: str | Path) -> Ledger:
-    """Read a ledger; a missing file is an empty ledger.
+    """Read a ledger; a missing file gives an empty ledger.
 
     Raises:
-        FormatError: it is no ledger, or names a sheet that it does not hold.
+        FormatError: the file is not a ledger, or lacks the content of an assigned sheet.
     """
     path = Path(path)
     if not path.exists():
@@ -584,7 +578,7 @@ def read_ledger(path: str | Path) -> Ledger:
         raise FormatError(f"the ledger can't be read: {error!r}", path) from error
     missing = {each.sheet for each in given} - sheets.keys()
     if missing:
-        raise FormatError(f"the ledger names {min(missing)!r} and does not hold it", path)
+        raise FormatError(f"the ledger lacks the content of the sheet {min(missing)!r}", path)
     return Ledger(given, sheets)
 
 
@@ -592,11 +586,11 @@ def read_ledger(path: str | Path) -> Ledger:
 def ledger_held(path: str | Path) -> Iterator[None]:
     """Lock a ledger while the block reads, changes and writes it.
 
-    Without the lock, two desks that enrol at once would lose one of two people. The operating
-    system frees the lock of a killed process.
+    Without the lock, one of two simultaneous assignments would be lost. The operating system
+    releases the lock of a killed process.
 
     Raises:
-        OutputError: another process held it for ten seconds, or its folder is missing.
+        OutputError: another process held the lock for ten seconds, or the folder is missing.
     """
     try:
         lock = FileLock(f"{path}.lock").acquire(timeout=_PATIENCE)
@@ -611,7 +605,7 @@ def ledger_held(path: str | Path) -> Iterator[None]:
 
 
 def write_ledger(ledger: Ledger, path: str | Path) -> None:
-    """Write a ledger; the old one stays until the new one is complete."""
+    """Write a ledger atomically."""
     record = {
         "winosmith": "ledger",
         "version": _VERSION,

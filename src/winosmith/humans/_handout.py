@@ -1,7 +1,7 @@
-"""Sheets as they are handed out, with the same instructions: forms for a browser, and PDF.
+"""Sheets for subjects as browser forms and PDF, with the same instructions.
 
-A form is one HTML file that loads nothing and sends nothing. PDF is set by typst: the template is
-ours, the text of a sheet goes in as JSON data.
+A form is one HTML file that loads nothing and sends nothing. PDF is made by typst from winosmith's
+template and the sheet's text as JSON data.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Declared:
     """An optional question about the subject.
 
     Attributes:
-        name: its name in the answers ("native").
+        name: key of the answer ("native").
         asked: the question.
-        choices: the offered answers; none for free text.
+        choices: the possible answers; empty for free text.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Declared:
 
 
 DECLARED = (Declared("native", "Is English your first language?", ("yes", "no")),)
-"""What the participants of 2016 were asked (Davis et al. 2016, section 2)."""
+"""The question to the participants of 2016 (Davis et al. 2016, section 2)."""
 
 _EXAMPLE = {
     "text": [
@@ -62,9 +62,13 @@ def has_blanks(sheet: Sheet) -> bool:
 def words(
     blank: bool, declared: tuple[Declared, ...], *, paper: bool = True, alone: bool = False
 ) -> dict[str, Any]:
-    """Return the instructions and what is asked afterwards.
+    """Return the instructions and the questions at the end.
 
-    `blank` is for texts with one in place of a pronoun; `alone` if nobody is there to be asked.
+    Args:
+        blank: whether texts have a blank instead of a pronoun.
+        declared: optional questions about the subject.
+        paper: whether subjects write on paper instead of choosing in a browser.
+        alone: whether subjects work without a supervisor.
     """
     what, stands_for = (
         ("the blank", "belongs in the blank")
@@ -85,12 +89,11 @@ def words(
         "Give the answer that is most plausible. If both or several readings seem just as "
         f"plausible to you, so that the question is genuinely ambiguous, {write} *X*. Please do "
         f"not {write} X only because you are in doubt, and {leave}.",
-        f"Several questions may be about {what} at another place of one and the same text; then "
-        "“SAME TEXT AS PREVIOUS QUESTION” is shown above. Over a text that only looks like the "
-        "one before stands “TEXT IS DIFFERENT FROM PREVIOUS QUESTION”.",
-        f"If you do not know a word, *{unknown}. About the questions themselves nothing can be "
-        "said. Work at your own pace, in the order of the questions; this tests the texts, not "
-        "you.",
+        f"Several questions may be about {what} at different places of the same text; then “SAME "
+        "TEXT AS PREVIOUS QUESTION” is shown above. If a text only looks like the previous one, "
+        "“TEXT IS DIFFERENT FROM PREVIOUS QUESTION” is shown.",
+        f"If you do not know a word, *{unknown}. Nobody may explain the questions themselves. "
+        "Work at your own pace, in the order of the questions; this tests the texts, not you.",
     )
     example = _EXAMPLE
     if blank:
@@ -101,7 +104,7 @@ def words(
             "options": [{"letter": "A", "text": "ladder"}, {"letter": "B", "text": "wall"}],
         }
     return {
-        "instructions": [  # each paragraph in parts, each with whether it is bold
+        "instructions": [  # each paragraph as parts: the text, and whether it is bold
             [(part, at % 2 == 1) for at, part in enumerate(paragraph.split("*"))]
             for paragraph in paragraphs
         ],
@@ -121,7 +124,7 @@ def words(
             ["Did you ask about a word? Number of the question, and the word:", 1],
         ],
         "declared": [
-            {"name": d.name, "asked": f"{d.asked} (You need not say.)", "choices": list(d.choices)}
+            {"name": d.name, "asked": f"{d.asked} (Optional.)", "choices": list(d.choices)}
             for d in declared
         ],
         "thanks": "Thank you. Please check that no box is empty.",
@@ -135,17 +138,16 @@ if TYPE_CHECKING:
 def form(
     sheet: Sheet, *, subject: str | None = None, declared: Sequence[Declared] = DECLARED
 ) -> str:
-    """Return a whole HTML page that asks a sheet's questions one at a time.
+    """Return an HTML page that asks a sheet's questions one at a time.
 
-    Answers and the time of each question are kept in the browser as they are given, so that
-    nothing is lost when the page is closed, and are saved to a file at the end; see
-    `read_answer_form` for what is in it. The page holds no answers and no ids of problems, and its
-    content security policy lets nothing run but its own script.
+    The browser stores answers and times immediately, so that nothing is lost if the page is closed,
+    and saves them to a file at the end (`read_answer_form` describes it). The page has neither
+    correct answers nor problem ids, and its content security policy allows only its own script.
 
     Args:
-        sheet: what is asked.
-        subject: the code that is filled in already.
-        declared: the optional questions about the subject.
+        sheet: the sheet.
+        subject: code of the subject to fill in; None leaves it empty.
+        declared: optional questions about the subject.
     """
     style, script = _read_part("form.css"), _read_part("form.js")
     policy = (
@@ -194,7 +196,7 @@ def _load_template() -> Template:
 Paper = Literal["a4", "us-letter"]
 
 _IN_OUR_FONTS = re.compile(r"[\u0000-\u052F\u0590-\u05FF\u1E00-\u22FF\u2500-\u259F\uFB00-\uFB4F]*")
-"""Latin, Greek, Cyrillic, Hebrew and punctuation: what the fonts inside typst print well."""
+"""Latin, Greek, Cyrillic, Hebrew and punctuation: covered by the fonts inside typst."""
 
 _PROBE = """\
 #let asked = json(bytes(sys.inputs.asked))
@@ -205,12 +207,12 @@ _PROBE = """\
 """A page for each character, in the fonts of the sheet's template, plain and bold."""
 
 _NO_CHARACTER = "\ufffe"
-"""What no font has: typst draws a box for it, as for every character that it finds in no font."""
+"""A character that no font has; typst draws a box for it, as for any missing character."""
 
 _GLYPH = re.compile(rb'href="(#[^"]*)"')
 
 _NAMED = 8
-"""How many missing characters are named."""
+"""Largest number of missing characters in a message."""
 
 
 def pdf(
@@ -222,23 +224,23 @@ def pdf(
     declared: Sequence[Declared] = DECLARED,
     fonts: str | Path | None = None,
 ) -> bytes:
-    """Return a sheet as PDF, the same bytes for the same sheet and version of typst.
+    """Return a sheet as PDF, with the same bytes for the same sheet and version of typst.
 
-    The fonts are those inside typst; only for writing that they lack (Arabic, Chinese, …) are the
-    fonts of this machine used, too, and those of `fonts`. A text with a character that none of them
-    has is refused: it would be printed as an empty box.
+    It uses the fonts inside typst; only for other scripts (Arabic, Chinese, …) it also uses the
+    fonts of this machine and of `fonts`. A character that no font has is an error, as it would be
+    printed as an empty box.
 
     Args:
-        sheet: what is printed; its ids are not.
-        large: print it large, 19 points instead of 11.
-        paper: the size of the pages.
-        subject: the code that is printed in; None leaves boxes for it.
-        declared: the optional questions about the subject.
-        fonts: a folder of fonts (.ttf, .otf, .ttc) that may be used, too.
+        sheet: the sheet; its problem ids are not printed.
+        large: whether to print in 19 points instead of 11.
+        paper: paper size.
+        subject: code of the subject to print; None prints boxes for it.
+        declared: optional questions about the subject.
+        fonts: folder with further fonts (.ttf, .otf, .ttc).
 
     Raises:
         MissingExtraError: typst is not installed (the extra `print`).
-        InputError: no font has a character; the message names what is missing, and where.
+        InputError: no font has a character; the message names the character and its place.
     """
     typst = require("typst", "print")
     data = _make_data(sheet, large, paper, subject, tuple(declared))
@@ -257,11 +259,11 @@ def pdf(
 def check_glyphs(
     sheet: Sheet, *, declared: Sequence[Declared] = DECLARED, fonts: str | Path | None = None
 ) -> None:
-    """Refuse a sheet that `pdf` would, before anything is written.
+    """Raise the errors that `pdf` would raise.
 
     Raises:
         MissingExtraError: typst is not installed (the extra `print`).
-        InputError: no font has a character; the message names what is missing, and where.
+        InputError: no font has a character; the message names the character and its place.
     """
     _is_inside_fonts(sheet, _make_data(sheet, False, "a4", None, tuple(declared)), fonts)
 
@@ -300,9 +302,9 @@ def _is_inside_fonts(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
         named = join_names([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _NAMED)
         whose = "of this machine" if fonts is None else f"of this machine and of {fonts}"
         raise InputError(
-            f"sheet {sheet.name}: the fonts {whose} lack {named}, first in {where}; name a "
-            "folder with a font that has them with `fonts=`, or make only forms for a "
-            "browser (`winosmith humans sheets --form --no-pdf`)"
+            f"sheet {sheet.name}: the fonts {whose} lack {named}, first in {where}; give a folder "
+            "with a font that has them (`fonts=`), or make only browser forms (`winosmith humans "
+            "sheets --form --no-pdf`)"
         )
     return False
 
@@ -318,10 +320,10 @@ def _iterate_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(64)
 def _describe_missing(characters: str, fonts: str | None, inside: bool) -> str:
-    """Return the characters that no font has, as typst itself finds out.
+    """Return the characters that no font has.
 
-    It draws one and the same box for all of them, and no warning is given; so each is set alone,
-    and compared with a character that there is in no font. What draws nothing (joiners, spaces) is
+    As typst draws the same box for all of them, without a warning, each is drawn separately and
+    compared with a character that no font has. Characters that draw nothing (joiners, spaces) are
     not missing.
     """
     if not characters:

@@ -1,7 +1,4 @@
-"""The results of a human test: over all, by test, by subject and by item.
-
-The tables are those of Davis et al. (2016, section 4), and what goes with them.
-"""
+"""Results of a human test: overall, by test, by subject and by item (Davis et al. 2016, 4)."""
 
 from __future__ import annotations
 
@@ -46,15 +43,16 @@ def _make_remarks_record(said: Sequence[tuple[str, Remark]]) -> list[dict[str, A
 
 @dataclass(frozen=True)
 class Results(Result):
-    """All tests of a round.
+    """Results of all tests of a round.
 
     Attributes:
-        tests: each on its own, in order of their names.
-        halves: ((right, of) of the better half, of the other) → schemas, the best first; of the
-            schemas whose halves were both answered, by different people.
-        pace: the time of each subject a question, over all tests; empty without times.
-        recognised, words: subject and what they said about texts and words.
-        subjects: how many took at least one test.
+        tests: the results of each test, sorted by name.
+        halves: ((correct, asked) for the better half, the same for the other half) → number of
+            schemas, the best first; only schemas with answers to both halves (by different people).
+        pace: time per question of each subject, over all tests; empty without times.
+        recognised: subjects and their remarks on recognised texts.
+        words: subjects and their remarks on words.
+        subjects: number of subjects who took at least one test.
     """
 
     tests: tuple[TestResult, ...]
@@ -67,18 +65,18 @@ class Results(Result):
     @property
     @computed()
     def right(self) -> int:
-        """Intended answers over all tests."""
+        """Number of intended answers over all tests."""
         return int(sum(test.share.right for test in self.tests))
 
     @property
     @computed()
     def answers(self) -> int:
-        """Questions asked over all tests, times the people who were asked."""
+        """Number of answers over all tests, including empty ones."""
         return sum(test.share.n for test in self.tests)
 
     @property
     def flagged(self) -> tuple[ItemRow, ...]:
-        """The badly built items of all tests: fewer than half gave the intended answer."""
+        """Items of all tests for which fewer than half gave the intended answer."""
         return tuple(item for test in self.tests for item in test.items if item.flagged)
 
 
@@ -95,26 +93,26 @@ def results(
 ) -> Results:
     """Return the results of human tests.
 
-    A test is the sheets of one name ("a", "b", "common"), by the subjects' records; problems
-    answered outside any known sheet form one more test, "all", in the order of the answers. A
-    question that was asked and left empty counts as not right.
+    The subjects' records assign sheets to tests ("a", "b", "common"). Answers that belong to no
+    known sheet form the test "all", in the order of the answers. An empty answer counts as
+    incorrect.
 
     Args:
         dataset: the problems with their answers.
-        responses: those with the purpose "test" count.
-        subjects: what is known of them; may be empty.
-        weakest: how many of the lowest scores are omitted in the second reading.
+        responses: the responses; only those with the purpose "test" count.
+        subjects: the subjects' records; may be empty.
+        weakest: number of lowest scores to omit in the second evaluation.
         seed: random seed of bootstraps and permutations.
 
     Raises:
-        DataError: no test response; an unknown problem, option, or subject; an answer given twice;
-            a problem without an answer; somebody who saw both halves of a schema.
+        DataError: there is no test response; a problem, option or subject is unknown; an answer
+            was given twice; a problem has no answer; or a subject saw both halves of a schema.
     """
     said = [response for response in responses if response.purpose == "test"]
     if not said:
         raise DataError("there are no test responses; `winosmith humans enter` makes them")
     people = {subject.code: subject for subject in subjects}
-    _tally.tally(dataset, said)  # refuses what is not one answer to a problem's options
+    _tally.tally(dataset, said)  # checks the responses
     given: Answered = {}
     for response in said:
         given.setdefault(response.participant, {})[response.problem_id] = response
@@ -148,7 +146,7 @@ def _check_halves(dataset: Dataset, given: Answered) -> None:
             if ids[0] in mine and ids[1] in mine:
                 raise DataError(
                     f"{who!r} answered both halves of a schema ({ids[0]!r} and {ids[1]!r}); the "
-                    "half that was seen first influences the other, so leave one out"
+                    "first influences the second, so remove one answer"
                 )
 
 
@@ -199,23 +197,22 @@ def _measure_times(
 
 @dataclass(frozen=True)
 class TestResult(Result):
-    """One test and everybody who took it.
+    """Results of one test.
 
     Attributes:
         name: name of the test.
-        people: a row each, in the order of the codes.
-        items: a row each, in the order of the data set.
-        share: share of intended answers, with an interval that knows that both people and items
-            vary.
-        deviation: deviation of the subjects' scores (n − 1 in the denominator); None for one
-            subject.
-        histogram: (subjects who were right, subjects asked) → items, the best first.
-        chance: what guessing gives.
-        groups: native speakers and others; None if it is not declared.
-        without: the same without the weakest; None for too few subjects.
-        kappa: Fleiss' kappa of the answers, X as one of them.
-        alpha: Krippendorff's alpha, the same; answers may be missing.
-        course: from the first question to the last; None for a single question.
+        people: a row for each subject, in the order of the codes.
+        items: a row for each item, in the order of the data set.
+        share: fraction of intended answers, with an interval for other people and other items.
+        deviation: standard deviation of the subjects' scores (n − 1 in the denominator); None for
+            one subject.
+        histogram: (subjects who were correct, subjects asked) → number of items, the best first.
+        chance: the expected results of guessing.
+        groups: native speakers compared with others; None if not declared.
+        without: the results without the weakest subjects; None for too few subjects.
+        kappa: Fleiss' kappa of the answers; X counts as an answer.
+        alpha: Krippendorff's alpha, which allows missing answers; X counts as an answer.
+        course: the trend from the first question to the last; None for a single question.
     """
 
     __test__ = False  # pytest: a result, not a test
@@ -236,19 +233,19 @@ class TestResult(Result):
     @property
     @computed()
     def above_chance(self) -> float:
-        """How far the share is above guessing, of the way from guessing to 1."""
+        """The fraction of intended answers above chance, rescaled: 0 is chance, 1 is perfect."""
         return (self.share.value - self.chance.share) / (1 - self.chance.share)
 
     @property
     @computed()
     def same(self) -> float:
-        """The fraction of answers that were the most frequent one of their item, 0–1."""
+        """Fraction of answers that agree with the most frequent answer to their item, 0–1."""
         return sum(item.same for item in self.items) / sum(item.asked for item in self.items)
 
     @property
     @computed()
     def ambiguous(self) -> int:
-        """How many answers are X."""
+        """Number of answers of X."""
         return sum(item.ambiguous for item in self.items)
 
 
@@ -266,10 +263,10 @@ def measure_test(
     Args:
         dataset: the problems.
         name: name of the test.
-        sheets: who took it, and the problems of each in order.
+        sheets: subject → the problems in the order asked.
         given: subject → problem → response.
-        people: what is known of them.
-        weakest: how many to omit.
+        people: code → record of the subject.
+        weakest: number of lowest scores to omit in the second evaluation.
         seed: random seed of bootstraps and permutations.
     """
     names = sorted(sheets, key=_natural_sort_key)
@@ -357,15 +354,15 @@ def _make_item(
 
 @dataclass(frozen=True, slots=True)
 class SubjectRow(Result):
-    """How one subject did on one test.
+    """The result of one subject in one test.
 
     Attributes:
-        subject: the code.
-        right: intended answers, of `asked`.
-        asked: questions on the sheet.
-        ambiguous: answers of X.
-        empty: questions left empty.
-        native: whether English is their first language; None when not declared.
+        subject: code of the subject.
+        right: number of intended answers.
+        asked: number of questions on the sheet.
+        ambiguous: number of answers of X.
+        empty: number of empty answers.
+        native: whether English is the subject's first language; None if not declared.
     """
 
     subject: str = field(metadata=shown("subject"))
@@ -378,22 +375,22 @@ class SubjectRow(Result):
     @property
     @computed(**shown("score", percent))
     def share(self) -> float:
-        """The share right, 0–1."""
+        """Fraction of intended answers, 0–1."""
         return self.right / self.asked
 
 
 @dataclass(frozen=True, slots=True)
 class ItemRow(Result):
-    """How people did on one item.
+    """The answers to one item.
 
     Attributes:
         row: row of the problem in the data set.
-        problem: its id.
-        options: its options.
-        answer: the intended one.
-        choices: how many chose each option, as many as there are options.
-        ambiguous: how many answered X.
-        asked: how many were asked.
+        problem: id of the problem.
+        options: options of the problem.
+        answer: index of the intended option.
+        choices: for each option, the number of people who chose it.
+        ambiguous: number of people who answered X.
+        asked: number of people who were asked.
     """
 
     row: int = field(metadata=HIDDEN)
@@ -407,18 +404,18 @@ class ItemRow(Result):
     @property
     @computed(**shown("intended"))
     def right(self) -> int:
-        """How many gave the intended answer."""
+        """Number of people who gave the intended answer."""
         return self.choices[self.answer]
 
     @property
     @computed(**shown("same"))
     def same(self) -> int:
-        """How many gave the most frequent answer, intended or not; X is one, too."""
+        """Number of people who gave the most frequent answer, which may be X."""
         return max(*self.choices, self.ambiguous)
 
     @property
     def majority(self) -> int | None:
-        """The option that more people chose than any other answer; None for a tie, or X."""
+        """Index of the most frequent answer; None for a tie, or X."""
         ranked = sorted((*self.choices, self.ambiguous), reverse=True)
         if ranked[0] == ranked[1] or self.ambiguous == ranked[0]:
             return None
@@ -427,13 +424,13 @@ class ItemRow(Result):
     @property
     @computed()
     def flagged(self) -> bool:
-        """Whether it is badly built: fewer than half gave the intended answer (section 4.2)."""
+        """Whether fewer than half gave the intended answer (Davis et al. 2016, section 4.2)."""
         return 2 * self.right < self.asked
 
     @property
     @computed(**shown("people read", lambda reading: reading or None))
     def reading(self) -> str:
-        """What people read instead of the intended answer, in words; empty if nothing is."""
+        """The most frequent other answer in words, if it beats the intended one; otherwise ""."""
         if self.majority == self.answer:
             return ""
         if self.majority is not None:

@@ -1,16 +1,15 @@
-"""The reliable subset: chosen exactly, with the reason for every problem that is omitted.
+"""The reliable subset: an optimal choice, with the reason for every omitted problem.
 
-A schema is judged by the agreement on both of its halves, and one half is drawn at random
-(Davis et al. 2016, section 4.4: "the choice of half used should be made at random"). Taking the
-half with more agreement would select by luck, and the other half is published with it.
+A schema is selected by the agreement on both halves, and one half is drawn at random (Davis et al.
+2016, section 4.4: "the choice of half used should be made at random"). Choosing the half with more
+agreement would select by luck.
 
-How well will new people agree with it? Choosing the problems with the most right answers and then
-counting those same answers is optimistic: part of what made a problem look good was luck, and luck
-does not repeat. So the people are dealt into folds; the rules choose by all folds but one, and the
-people of that fold say how well they agree with *that* choice (cross-fitting; Chernozhukov et al.
-2018).
+The agreement on the chosen problems is an optimistic estimate for new people, because the same
+answers chose the problems. Cross-fitting (Chernozhukov et al. 2018) corrects this: the people are
+divided into folds; for each fold, the other people's answers choose the problems, and the fold's
+answers measure the agreement.
 
-After a round, what it used is published, and the rest is under embargo (section 6).
+After a round, the used problems are published, and the others are under embargo (section 6).
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ Chosen = npt.NDArray[np.bool_]
 
 
 Balanced = Literal["answer", "domain", "options"]
-"""What can be balanced: the place of the answer, the domain, the number of options."""
+"""Properties to balance: the position of the answer, the domain, the number of options."""
 
 
 @declaration
@@ -54,23 +53,23 @@ class Rules:
     size: OrFalse[Count] = None
     """Number of problems to choose; by default as many as possible."""
     floor: Fraction = 0.8
-    """Least fraction of people who gave the intended answer. The lowest of the challenge of 2016
-    were 84 % and 89 % (Davis et al. 2016, section 5)."""
+    """Least fraction of intended answers to a problem. The lowest in the challenge of 2016 were
+    84 % and 89 % (Davis et al. 2016, section 5)."""
     subjects: Count = 3
-    """Number of people who must have answered a problem."""
+    """Least number of people who answered a problem."""
     per_text: Count = 3
-    """Largest number of problems on one text; 3 in the challenge of 2016."""
+    """Largest number of problems on the same text; 3 in the challenge of 2016."""
     both_halves: bool = True
-    """Choose a half of a schema only if the other half is sound, too. Only one half of a schema is
-    ever chosen, at random (section 4.4)."""
+    """Require that both halves of a schema are suitable. In any case only one half, drawn at
+    random, is chosen (section 4.4)."""
     balance: Mapping[Balanced, Fraction] = field(default_factory=dict)
     """Largest deviation of a fraction among the chosen problems from its target, for "answer" (each
-    place of the options as often as guessing selects it), "domain" and "options" (as among the
-    sound problems)."""
+    option's position as often as under guessing), "domain" and "options" (as among the suitable
+    problems)."""
 
 
 def find_unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str]:
-    """Return the rows that can't be chosen whatever the others are, each with the reason."""
+    """Return the rows that are unsuitable, independent of the others' choice, with the reason."""
     reasons = {
         row: reason
         for row in range(len(dataset))
@@ -85,7 +84,7 @@ def find_unsound(dataset: Dataset, counts: Tally, rules: Rules) -> dict[int, str
         if other in reasons
     }
     lonely = {
-        row: "its other half is not in the data, so it is not known whether that is sound"
+        row: "its other half is not in the data, so it can't be checked"
         for row in dataset.singles
         if dataset[row].twin_id is not None
     }
@@ -97,7 +96,7 @@ def _explain_unsound(dataset: Dataset, counts: Tally, rules: Rules, row: int) ->
     if dataset[row].answer is None:
         return "its answer is withheld"
     if said < rules.subjects:
-        return f"{said} people answered it; {rules.subjects} are needed"
+        return f"{said} people answered it; {rules.subjects} are required"
     if right / said >= rules.floor:
         return None
     most = counts.majority(row)
@@ -105,7 +104,7 @@ def _explain_unsound(dataset: Dataset, counts: Tally, rules: Rules, row: int) ->
     chose = f", and more chose {dataset[row].options[most]!r}" if most is not None and other else ""
     return (
         f"{right} of {said} gave the intended answer ({percent(right / said, 0)}){chose}; "
-        f"{percent(rules.floor, 0)} are needed"
+        f"{percent(rules.floor, 0)} are required"
     )
 
 
@@ -117,14 +116,14 @@ class Selection(Result):
     """A reliable subset.
 
     Attributes:
-        filtered: the chosen problems, and the others with their reasons; together the input.
-        rows: rows of the chosen, in the order of the data set.
-        sound: how many problems could have been chosen.
-        right, answers: of all people's answers to the chosen problems, how many are the intended
-            ones. Their share is *naive*: the same answers chose the problems; see `cross_fit`.
-        levels: (intended, people) → how many of the chosen problems have it, the best first.
-        schemas: (intended, people) of the better half and of the other one → how many of the
-            schemas have it of which a half is chosen, the best first.
+        filtered: the chosen problems, and the others with the reason.
+        rows: rows of the chosen problems, in the order of the data set.
+        sound: number of suitable problems.
+        right: number of intended answers to the chosen problems.
+        answers: number of all answers to the chosen problems.
+        levels: (intended answers, answers) → number of chosen problems, the best first.
+        schemas: the same for the better half and for the other half → number of schemas with a
+            chosen half, the best first.
     """
 
     filtered: Filtered = field(metadata=HIDDEN)
@@ -142,35 +141,35 @@ class Selection(Result):
     @property
     @computed()
     def chosen(self) -> tuple[str, ...]:
-        """The ids of the chosen problems."""
+        """Ids of the chosen problems."""
         return self.filtered.kept.ids
 
     @property
     @computed()
     def naive(self) -> float:
-        """The fraction of intended answers to the chosen problems, 0–1; optimistic."""
+        """Fraction of intended answers to the chosen problems, 0–1; optimistic, see `cross_fit`."""
         return self.right / self.answers if self.answers else 0.0
 
     @property
     @computed()
     def left_out(self) -> dict[str, str]:
-        """The reasons of the other problems, by their ids."""
+        """Id → reason of each other problem."""
         return {left.problem.id: left.reason for left in self.filtered.dropped}
 
 
 def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: int = 0) -> Selection:
-    """Choose the reliable subset of a data set by what people answered.
+    """Choose the reliable subset of a data set by people's answers.
 
     Args:
         dataset: the problems with the intended answers.
-        counts: of people's answers, from `tally` or `tally_of_counts`.
+        counts: counts of people's answers, from `tally` or `tally_of_counts`.
         rules: the constraints.
-        seed: draws the half of a schema, and settles ties. The draws don't depend on the order
-            of the problems or of their options.
+        seed: random seed of the halves and of ties. The draws don't depend on the order of the
+            problems or of their options.
 
     Raises:
-        InputError: the rules ask for more problems than they let through.
-        DataError: the counts are of another data set.
+        InputError: the rules require more problems than they allow.
+        DataError: the counts belong to another data set.
 
     >>> from winosmith import Problem
     >>> data = Dataset(
@@ -181,7 +180,7 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
     >>> found.rows, found.right, found.answers
     ((0, 2), 17, 18)
     >>> found.filtered.dropped[0].reason
-    '4 of 9 gave the intended answer (44 %); 80 % are needed'
+    '4 of 9 gave the intended answer (44 %); 80 % are required'
     """
     if len(counts.subjects) != len(dataset):
         raise DataError(
@@ -189,13 +188,12 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
         )
     rules = rules or Rules()
     reasons = find_unsound(dataset, counts, rules)
-    # In random order: two choices may have equal sums, and the order of the solver's columns then
-    # decides which one it finds.
+    # Shuffled, because the order of the solver's columns decides between choices with equal sums.
     sound = _shuffle_rows(dataset, (row for row in range(len(dataset)) if row not in reasons), seed)
-    lots = np.arange(1, len(sound) + 1) / max(1, len(sound))
+    ranks = np.arange(1, len(sound) + 1) / max(1, len(sound))
     bounds = make_limits(dataset, sound, rules)
-    worth = _sum_by_schema(dataset, counts, sound)
-    chosen = choose(worth, bounds, rules.size, lots)
+    worth = _average_by_schema(dataset, counts, sound)
+    chosen = choose(worth, bounds, rules.size, ranks)
     reasons |= _explain_not_chosen(sound, chosen, bounds, rules)
     rows = tuple(sorted(row for row, taken in zip(sound, chosen, strict=True) if taken))
     level = list(zip(counts.intended.tolist(), counts.subjects.tolist(), strict=True))
@@ -214,14 +212,14 @@ def select(dataset: Dataset, counts: Tally, rules: Rules | None = None, seed: in
     )
 
 
-def _sum_by_schema(
+def _average_by_schema(
     dataset: Dataset, counts: Tally, sound: Sequence[int]
 ) -> npt.NDArray[np.float64]:
-    """Return the agreement on each sound problem, (n,); on a schema with sound halves, the mean."""
+    """Return the agreement on each suitable problem, (n,), averaged over suitable twins."""
     shares, worth = counts.shares(), counts.shares()
-    may_be_taken = set(sound)
+    available = set(sound)
     for pair in dataset.twins:
-        if may_be_taken.issuperset(pair):
+        if available.issuperset(pair):
             worth[list(pair)] = shares[list(pair)].mean()
     return worth[list(sound)]
 
@@ -248,23 +246,23 @@ def _explain_not_chosen(
         broken = dict.fromkeys(
             limit.words for limit in bounds if limit.weights[at] > 0 and not limit.holds(with_it)
         )
-        full = f"the set of {rules.size} is full, with agreement as high or higher"
+        full = f"the set of {rules.size} is full, with the same or higher agreement"
         reasons[row] = "; ".join(broken) or full
     return reasons
 
 
 _SLACK = 1e-9
-"""What a sum of shares may be off by rounding."""
+"""Tolerance for the rounding of a sum of fractions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """One linear constraint: `weights` · x ≤ `most`, over the sound problems.
+    """A linear constraint on the choice x of suitable problems: `weights` · x ≤ `most`.
 
     Attributes:
-        weights: one number a sound problem, (n,).
+        weights: coefficients, (n,).
         most: the bound.
-        words: what it says of a problem that would break it.
+        words: the reason for omitting a problem that would violate it.
     """
 
     weights: Floats
@@ -272,12 +270,12 @@ class Limit:
     words: str
 
     def holds(self, chosen: npt.NDArray[np.bool_]) -> bool:
-        """Return whether a choice, (n,), keeps within the limit."""
+        """Return whether a choice, (n,), satisfies the constraint."""
         return float(self.weights @ chosen) <= self.most + _SLACK
 
 
 def make_limits(dataset: Dataset, sound: Sequence[int], rules: Rules) -> list[Limit]:
-    """Return every constraint on the choice among the sound rows, except for its size."""
+    """Return the constraints on the choice among suitable rows, except its size."""
     problems, most = [dataset[row] for row in sound], rules.per_text
     return [
         *(
@@ -285,7 +283,7 @@ def make_limits(dataset: Dataset, sound: Sequence[int], rules: Rules) -> list[Li
             for twin, members in _make_group_limits(problems, lambda problem: problem.twin_id)
         ),
         *(
-            Limit(members, most, f"{most} questions on its text are chosen")
+            Limit(members, most, f"{most} questions on the same text are chosen")
             for _, members in _make_group_limits(problems, make_text_key)
             if members.sum() > most
         ),
@@ -296,7 +294,7 @@ def make_limits(dataset: Dataset, sound: Sequence[int], rules: Rules) -> list[Li
 def _make_group_limits(
     problems: Sequence[Problem], key: Callable[[Problem], str | None]
 ) -> Iterator[tuple[str, Floats]]:
-    """Yield each value that several problems share, and which they are, (n,) of 0 and 1."""
+    """Yield each value that several problems share, and their indicator, (n,) of 0 and 1."""
     values = list(map(key, problems))
     for value, count in Counter(values).items():
         if value is not None and count > 1:
@@ -304,19 +302,19 @@ def _make_group_limits(
 
 
 def _make_balance_limits(problems: Sequence[Problem], rules: Rules) -> Iterator[Limit]:
-    """Yield two limits for each value: its share is within the tolerance of the target.
+    """Yield an upper and a lower limit on the fraction of each value.
 
-    A share's bound, Σ_v x ≤ (target + tolerance) Σ x, is linear in x when it is multiplied out.
+    The bound Σ_v x / Σ x ≤ target + tolerance is linear in x after multiplying by Σ x.
     """
     for name, tolerance in rules.balance.items():
         for value, excess in _compute_excesses(problems, name):
-            words = f"it would unbalance the {name} {value}"
+            words = f"with it, the {name} {value} would exceed the balance"
             yield Limit(excess - tolerance, 0, words)
             yield Limit(-excess - tolerance, 0, words)
 
 
 def _compute_excesses(problems: Sequence[Problem], name: str) -> Iterator[tuple[str, Floats]]:
-    """Yield for each value how much each problem adds to its share beyond the target, (n,)."""
+    """Yield for each value the indicator of its problems minus the target fraction, (n,)."""
     if name == "answer":
         options = np.array([len(problem.options) for problem in problems], np.int64)
         answers = np.array([problem.answer for problem in problems])
@@ -336,42 +334,39 @@ def _compute_excesses(problems: Sequence[Problem], name: str) -> Iterator[tuple[
 
 
 _ROUNDING = 1e-7
-"""What the sum of agreement may be off when ties are settled; HiGHS keeps within 1e-6 a row."""
-
+"""Tolerance for the sum of agreement when breaking ties; HiGHS's is 1e-6 per row."""
 
 _SECONDS = 60.0
-"""The longest time that one programme may take."""
+"""Time limit of one integer programme, in seconds."""
 
 
 def choose(agreement: Floats, limits: Sequence[Limit], size: int | None, lot: Floats) -> Chosen:
-    """Return which problems to take, (n,) of bool.
+    """Return the indicator of the chosen problems, (n,) of bool.
 
-    Three integer programmes, each solved to the end (scipy's `milp`, HiGHS; Huangfu & Hall 2018):
-    the most problems; of these choices the one with the largest sum of agreement; of equal ones
-    the one with the largest sum of random numbers.
+    Solves three integer programmes to optimality (scipy's `milp`, HiGHS; Huangfu & Hall 2018): the
+    largest number of problems; among these choices, the largest sum of agreement; among these, the
+    largest sum of random numbers.
 
     Args:
-        agreement: agreement of each problem, (n,), 0–1; that of a schema, for both of its halves
-            alike.
-        limits: what any choice must keep within.
-        size: how many to choose; None for as many as possible.
-        lot: a random number for each problem, (n,), 0–1, which settles the half of a schema and
-            other ties.
+        agreement: agreement on each problem, (n,), 0–1; equal for both halves of a schema.
+        limits: the constraints.
+        size: number of problems to choose; None for as many as possible.
+        lot: random numbers, (n,), 0–1, to choose halves of schemas and to break ties.
 
     Raises:
-        InputError: the limits allow fewer problems, or a programme timed out.
+        InputError: the constraints allow fewer problems, or a programme exceeded the time limit.
     """
     if not len(agreement):
         if size:
-            raise InputError(f"{size} problems are asked for, and none is sound")
+            raise InputError(f"can't choose {size} problems: none is suitable; loosen the rules")
         return np.zeros(0, bool)
     every = np.ones(len(agreement))
     most = int(_solve_choice(every, limits).sum())
     if size is not None and size > most:
-        advice = f"ask for {most}, or loosen one" if most else "loosen one"
+        advice = f"choose {most}, or loosen one" if most else "loosen one"
         raise InputError(
-            f"{size} problems are asked for; the constraints let through {most} of "
-            f"{len(agreement)} sound ones: {advice}"
+            f"can't choose {size} problems: the constraints allow {most} of {len(agreement)} "
+            f"suitable ones; {advice}"
         )
     wanted = float(size or most)
     exactly = [Limit(every, wanted, ""), Limit(-every, -wanted, "")]
@@ -395,28 +390,27 @@ def _solve_choice(worth: Floats, limits: Sequence[Limit]) -> Chosen:
     )
     if found.status == 2:
         raise InputError(
-            "no choice of that size keeps within the constraints; loosen a balance or the size"
+            "no choice of this size satisfies the constraints; loosen a balance or the size"
         )
     if found.status != 0:
-        raise InputError(f"the choice was not found in {_SECONDS:g} s; loosen a balance")
+        raise InputError(f"no optimal choice was found in {_SECONDS:g} s; loosen a balance")
     return np.asarray(found.x) > 0.5
 
 
 FEWEST = 4
-"""People below which folds would say nothing."""
+"""Least number of people for cross-fitting."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrossFit(Result):
-    """The agreement of people who had no part in the choice.
+    """The agreement of people whose answers were not used to choose the problems.
 
     Attributes:
-        agreement: the fraction of intended answers, with an interval for other people and other
-            problems of the kind.
-        folds: how many times the set was chosen again.
-        sizes: how many problems each of these sets has.
-        kept: the mean fraction of the final set that is also in a fold's set, 0–1; a low value
-            means that the choice depends on who was asked.
+        agreement: fraction of intended answers, with an interval for other people and problems.
+        folds: number of folds.
+        sizes: number of problems chosen for each fold.
+        kept: mean fraction of the final set that is also in a fold's set, 0–1; if it is low, the
+            choice depends on the people who were asked.
     """
 
     agreement: Proportion = field(metadata={"json": "flat"})
@@ -440,32 +434,28 @@ def cross_fit(
 ) -> CrossFit:
     """Estimate the agreement of new people with the set that the rules choose.
 
-    Each fold's set is chosen by fewer people than the final one, so it is a little worse: the
-    estimate errs on the side of caution, and more folds lessen that. A fold's set is as large as
-    the rules make it; when they ask for more problems than its people let through, it takes what
-    there is.
+    Each fold's set is chosen by fewer people than the final set, so the estimate is slightly
+    pessimistic; more folds reduce this. If a fold's people allow fewer problems than the requested
+    size, its set has as many as possible.
 
     Args:
         dataset: the problems with the intended answers.
-        responses: responses of people by name; those with the purpose "test" are counted.
-        rules: as given to `select`; the number of subjects that a problem needs is lowered in
-            proportion to the people of a fold.
-        folds: at most as many as people.
-        seed: deals the people, and settles ties.
-        on_fold: called after each fold with how many are done and how many there are.
+        responses: the responses; only those with the purpose "test" count.
+        rules: the rules of `select`; the required number of subjects is reduced in proportion to
+            the people of a fold.
+        folds: number of folds, at most the number of people.
+        seed: random seed of the folds and of ties.
+        on_fold: called after each fold with the numbers of finished folds and of all folds.
 
     Raises:
-        DataError: fewer than 4 people, or none of those held out was asked a chosen problem.
-        RecipeError: fewer than 2 folds.
+        DataError: there are fewer than 4 people, or no held-out person answered a chosen problem.
+        RecipeError: there are fewer than 2 folds.
     """
     rules = rules or Rules()
     said = [response for response in responses if response.purpose == "test"]
     people = sorted({response.participant for response in said})
     if len(people) < FEWEST:
-        raise DataError(
-            f"{len(people)} people answered; to choose by some and ask others takes {FEWEST} "
-            "or more"
-        )
+        raise DataError(f"{len(people)} people answered; cross-fitting needs at least {FEWEST}")
     whole = set(select(dataset, tally(dataset, said), rules, seed).rows)
     held_out: list[Response] = []
     sizes, shared = [], []
@@ -486,7 +476,7 @@ def cross_fit(
         if on_fold is not None:
             on_fold(number + 1, len(dealt))
     if not held_out:
-        raise DataError("nobody who was held out answered a chosen problem; use fewer folds")
+        raise DataError("no held-out person answered a chosen problem; use fewer folds")
     right = np.full((len(people), len(dataset)), np.nan)
     places = {who: place for place, who in enumerate(people)}
     for response in held_out:
@@ -499,10 +489,7 @@ def cross_fit(
 def _deal_folds(
     said: Sequence[Response], people: Sequence[str], folds: int, seed: int
 ) -> list[frozenset[str]]:
-    """Deal the people into folds so that the takers of each test are spread evenly over them.
-
-    People who were asked the same problems took the same tests.
-    """
+    """Divide the people into folds, with the takers of each test spread evenly over them."""
     asked: dict[str, set[str]] = {}
     for response in said:
         asked.setdefault(response.participant, set()).add(response.problem_id)
@@ -515,20 +502,20 @@ def _deal_folds(
 
 
 CANARY = "winosmith.canary"
-"""The key of `extra` that holds the canary string of a problem."""
+"""The key in `Problem.extra` of the canary string."""
 
 _NAMESPACE = uuid.uuid5(uuid.NAMESPACE_URL, "winosmith canary")
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What becomes of each problem when a round is over.
+    """The problems to publish and to withhold after a round.
 
     Attributes:
-        released: the problems that were used and their alternates, without embargo, in order.
-        withheld: all others, under embargo, in order.
-        alternates: how many of the released were not used themselves.
-        canary: the string that every problem carries.
+        released: the used problems and their other halves, without embargo, in order.
+        withheld: all other problems, under embargo, in order.
+        alternates: number of released problems that were not used themselves.
+        canary: the canary string in every problem.
     """
 
     released: Dataset
@@ -538,20 +525,18 @@ class Published:
 
 
 def publish(dataset: Dataset, used: Iterable[str], *, mark: str | None = None) -> Published:
-    """Release what a round used, with the other halves, and put the rest under embargo.
+    """Release the problems of a round with their other halves, and put the rest under embargo.
 
-    The problems of a round are published with their alternates. The others may be used in a later
-    round, even those that people answered incorrectly, because they may be fixed. Every problem
-    contains a canary, so that trainers of models can omit these texts, and others can ask a model
-    for the string.
+    The others may be used in a later round. Every problem gets a canary string, so that trainers of
+    models can exclude these texts, and others can test whether a model knows the string.
 
     Args:
-        dataset: all materials, used and not.
-        used: the ids of the problems that the round asked.
-        mark: the canary; by default one that belongs to this data set.
+        dataset: all problems, used and unused.
+        used: ids of the problems of the round.
+        mark: the canary; by default one derived from the data set.
 
     Raises:
-        DataError: no problem, or an unknown one, was used.
+        DataError: `used` is empty, or has an unknown id.
 
     >>> data = Dataset(
     ...     Problem(f"{i}{h}", f"The cup hit jug {i} and _ {verb}.", ("cup", "jug"), a, str(i))
@@ -563,7 +548,7 @@ def publish(dataset: Dataset, used: Iterable[str], *, mark: str | None = None) -
     """
     rows = {dataset.row(problem_id) for problem_id in used}
     if not rows:
-        raise DataError("no problem was used; name at least one")
+        raise DataError("no problem was used; give at least one id")
     public = {row for group in dataset.groups if rows & set(group) for row in group}
     mark = mark or make_canary(dataset)
     return Published(

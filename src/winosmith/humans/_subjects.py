@@ -1,8 +1,4 @@
-"""Subjects: their codes, answers about themselves, times and sheets; and groups of them.
-
-Native speakers are compared with others, and all subjects with all but the weakest, with a caution
-if a group is small.
-"""
+"""Subjects: their codes, answers about themselves, times and sheets; and comparisons of groups."""
 
 from __future__ import annotations
 
@@ -28,7 +24,7 @@ from winosmith.results import Result, computed
 
 @declaration
 class Remark:
-    """A remark of a subject about a problem: a recognised text, an unknown word."""
+    """A subject's remark on a problem: a recognised text, or an unknown word."""
 
     problem: str | None
     """Id of the problem, or null."""
@@ -55,13 +51,13 @@ class Subject:
     code: str
     """Code on the sheets; never a name."""
     native: bool | None = None
-    """Whether English is their first language; null if unknown."""
+    """Whether English is the subject's first language; null if unknown."""
     attributes: Mapping[str, str] = field(default_factory=dict)
     """Other answers about themselves, by name."""
     seconds: float | None = None
-    """Time for all sheets; null if unknown."""
+    """Time for all sheets in seconds; null if unknown."""
     taken: tuple[Taken, ...] = ()
-    """Sheets, in the order in which they were entered; empty if unknown."""
+    """Sheets, in the order of entry; empty if unknown."""
     recognised: tuple[Remark, ...] = ()
     """Texts that the subject recognised."""
     words: tuple[Remark, ...] = ()
@@ -71,13 +67,12 @@ class Subject:
 def make_subjects(
     sittings: Sequence[Sitting], declared: Iterable[Subject] = ()
 ) -> tuple[Subject, ...]:
-    """Return the subjects of filled-in sheets, with what a file of subjects says about them.
+    """Return the subjects of filled-in sheets, merged with their records from a file.
 
-    Numbers of questions in the file's remarks are those of the subject's only sheet.
+    Numbers of questions in the records' remarks refer to the subject's only sheet.
 
     Raises:
-        DataError: the file knows a subject who has no sheet, or says something else than the
-            subject's form.
+        DataError: a record has no sheet, or contradicts the subject's form.
     """
     known = {subject.code: subject for subject in declared}
     own: dict[str, list[Sitting]] = {}
@@ -132,7 +127,7 @@ def _merge(subject: Subject, declared: Subject, sittings: Sequence[Sitting]) -> 
         if subject.attributes.get(name, value) != value:
             raise DataError(
                 f"{subject.code!r} has {name} {value!r} in the file of subjects and "
-                f"{subject.attributes[name]!r} on the form; have two subjects one code?"
+                f"{subject.attributes[name]!r} on the form; do two subjects have the same code?"
             )
     return replace(
         subject,
@@ -154,13 +149,13 @@ def _name_words(remarks: Iterable[Remark], sittings: Sequence[Sitting]) -> tuple
 
 
 def make_subject_record(subject: Subject) -> dict[str, Any]:
-    """Return a subject as JSON: a line of subjects.jsonl."""
+    """Return the JSON record of a subject, for a line of subjects.jsonl."""
     record = table_of(subject)
     return {"subject": record.pop("code"), **record}
 
 
 def count_seconds_between(started: str | None, ended: str | None) -> float | None:
-    """Return the seconds between two times; None if one is not known."""
+    """Return the seconds between two ISO 8601 times; None if one is unknown."""
     if started is None or ended is None:
         return None
     try:
@@ -170,7 +165,7 @@ def count_seconds_between(started: str | None, ended: str | None) -> float | Non
             f"started {started!r} and ended {ended!r} must be times such as 2026-11-21T14:05"
         ) from None
     if seconds < 0:
-        raise DataError(f"it ended at {ended}, before it started at {started}")
+        raise DataError(f"the end {ended} is before the start {started}")
     return seconds
 
 
@@ -179,14 +174,14 @@ _KNOWN = {"subject", "native", "started", "ended", "recognised", "words"}
 
 
 def read_subjects(path: str | Path) -> tuple[Subject, ...]:
-    """Read subjects from JSON Lines (as `enter` writes them), or from CSV or a spreadsheet.
+    """Read subjects from JSON Lines (from `winosmith humans enter`), CSV or a spreadsheet.
 
-    A CSV has a row for each subject, with the columns subject, native (yes, no or empty), started
-    and ended (ISO 8601), recognised and words ("12: a novel; 40: a film"), all but the first
-    optional; every other column is an attribute.
+    A table has a row for each subject, with the column subject and optionally native (yes, no or
+    empty), started and ended (ISO 8601), recognised and words ("12: a novel; 40: a film"); other
+    columns are attributes.
 
     Raises:
-        FormatError: it can't be read, or two subjects have one code; with the line.
+        FormatError: a record can't be read, or two subjects have the same code; names the line.
     """
     rows = data.read(path)
     if not rows.is_typed and "subject" not in map(str.lower, rows.names):
@@ -225,7 +220,7 @@ def _parse_row(cells: Mapping[str, str]) -> Subject:
     row = {name.lower(): cell.strip() for name, cell in cells.items()}
     native = row.get("native", "").lower()
     if native not in _YES_NO:
-        raise ValueError(f"native is {native!r}; it is yes, no or empty")
+        raise ValueError(f"native is {native!r}; it must be yes, no or empty")
     started, ended = row.get("started") or None, row.get("ended") or None
     return Subject(
         row["subject"],
@@ -247,22 +242,23 @@ def _parse_remarks(cell: str) -> Iterator[Remark]:
 Floats = npt.NDArray[np.float64]
 
 FEW = 10
-"""A group with fewer people gets a caution: Davis et al. (2016, section 4.1) had 7 and 12."""
+"""Group size below which a caution is given; Davis et al. (2016, section 4.1) had 7 and 12."""
 
 _DRAWS = 9_999
 
 
 @dataclass(frozen=True, slots=True)
 class Groups(Result):
-    """Two groups of subjects on one test.
+    """Native speakers and others in one test.
 
     Attributes:
-        native, others: how many there are.
-        means: means of their scores, 0–1, natives first.
-        welch: the p-value of Welch's t-test (1947), two-sided; None for fewer than two in a group
-            or no spread.
-        permutation: the p-value of exchanging the labels, two-sided; exact for few subjects.
-        interval: interval of the difference, 95 %, by Welch; None as `welch`.
+        native: number of native speakers.
+        others: number of other subjects.
+        means: mean scores, 0–1, of native speakers and others.
+        welch: two-sided p-value of Welch's t-test (1947); None for fewer than two people in a group
+            or without variance.
+        permutation: two-sided p-value of the permutation test; exact for few subjects.
+        interval: 95 % interval of the difference (Welch); None if `welch` is.
     """
 
     native: int
@@ -275,26 +271,25 @@ class Groups(Result):
     @property
     @computed()
     def difference(self) -> float:
-        """By how much natives score higher."""
+        """Mean score of native speakers minus that of others."""
         return self.means[0] - self.means[1]
 
     @property
     @computed()
     def caution(self) -> str:
-        """The limits of small groups, as a sentence; empty for groups of 10 or more."""
+        """A caution about small groups; empty for groups of 10 or more."""
         if min(self.native, self.others) >= FEW:
             return ""
         return (
             f"With {self.native} native speaker{'s' * (self.native != 1)} and {self.others} "
-            f"other{'s' * (self.others != 1)} only a large difference shows; the absence of a "
-            "significant one says little."
+            f"other{'s' * (self.others != 1)}, only a large difference can be detected."
         )
 
 
 def compare_groups(
     native: Sequence[float], others: Sequence[float], seed: int = 0
 ) -> Groups | None:
-    """Return how native speakers score next to others; None if one group is empty.
+    """Compare the scores of native speakers with those of others; None if a group is empty.
 
     >>> found = compare_groups([1.0, 0.9], [0.8, 0.7])
     >>> round(found.difference, 2), round(found.permutation, 2)
@@ -315,16 +310,16 @@ def compare_groups(
 
 
 def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) -> Groups | None:
-    """Return `compare_groups` of the scores of subjects, (n,), whose first language is known."""
+    """Apply `compare_groups` to the subjects' scores, (n,), with a known first language."""
     known = np.array([[native is True, native is False] for native in natives])
     return compare_groups(scores[known[:, 0]].tolist(), scores[known[:, 1]].tolist(), seed)
 
 
 def _compute_permutation_p_value(a: Floats, b: Floats, seed: int) -> float:
-    """Return how often exchanged labels give a difference as large, either way.
+    """Return the fraction of permutations with an absolute difference at least as large.
 
-    All choices of the natives are counted if they are few, otherwise random ones and the real one
-    (scipy's test takes no group of one person; WS.a of 2016 had one native speaker).
+    Uses all assignments of the labels if they are few, otherwise random ones and the observed one.
+    (scipy's test requires two people per group; WS.a of 2016 had one native speaker.)
     """
     pool, total = np.concatenate([a, b]), float(a.sum() + b.sum())
     if math.comb(len(pool), len(a)) <= _DRAWS:
@@ -339,9 +334,9 @@ def _compute_permutation_p_value(a: Floats, b: Floats, seed: int) -> float:
 
 
 def _test_by_welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, float] | None]:
-    """Return p and the interval of the difference; None for fewer than two, or without spread.
+    """Return the p-value and interval of the difference; None if they are undefined.
 
-    Written out because scipy's test warns if the scores of a group are equal, as of few people.
+    scipy's test is not used because it warns if all scores of a group are equal.
     """
     from scipy.stats import t
 
@@ -360,15 +355,15 @@ def _test_by_welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, flo
 
 @dataclass(frozen=True, slots=True)
 class Without(Result):
-    """The same test without its weakest subjects.
+    """Results of a test without its weakest subjects.
 
     Attributes:
-        left_out: their codes, the weakest first.
-        subjects: how many are left.
-        mean: mean of the others' scores, 0–1.
-        groups: native speakers and others among them; None if that is not known.
-        histogram: (subjects right, subjects asked) of those left → items, the best first; items
-            that only the weakest were asked are not counted.
+        left_out: codes of the omitted subjects, the weakest first.
+        subjects: number of remaining subjects.
+        mean: mean score of the remaining subjects, 0–1.
+        groups: native speakers and others among them; None if unknown.
+        histogram: (remaining subjects who were correct, remaining subjects asked) → number of
+            items, the best first; items without remaining subjects are not counted.
     """
 
     left_out: tuple[str, ...]
@@ -385,15 +380,15 @@ def omit_weakest(
     weakest: int,
     seed: int = 0,
 ) -> Without | None:
-    """Return the numbers without the `weakest` lowest scores; None if fewer than two are left.
+    """Return the results without the lowest scores; None if fewer than two subjects remain.
 
-    Scores that are equal are omitted in the order of the codes.
+    Ties are broken by the order of the codes.
 
     Args:
-        right: 1 and 0, NaN for a question that was not asked, (subjects, items).
-        names: names of the subjects.
-        natives: of the subjects; None if it is not declared.
-        weakest: how many to omit.
+        right: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
+        names: codes of the subjects.
+        natives: for each subject, whether they are a native speaker; None if not declared.
+        weakest: number of lowest scores to omit.
         seed: random seed of the permutation test.
     """
     if not 0 < weakest <= len(names) - 2:

@@ -1,8 +1,6 @@
-"""Counts of people's answers to each problem, and changes over a sheet.
+"""Counts of people's answers, changes of accuracy and speed over a sheet, and the pace of subjects.
 
-Counts need no subjects. With subjects: do people get better or worse, faster or slower, over a
-sheet? Who was unusually fast? `check_grim` returns the counts that the printed scores of a test are
-possible for, and whether they add up.
+`check_grim` checks whether printed scores of a test are possible and add up.
 """
 
 from __future__ import annotations
@@ -31,9 +29,9 @@ class Tally:
     """Counts over the problems of a data set, in its order.
 
     Attributes:
-        subjects: how many people answered each, (n,); "X" is an answer.
-        intended: how many of them gave the answer that the data set holds, (n,).
-        choices: how many chose each option, (n, 5); None if only `intended` is known.
+        subjects: number of people who answered each problem, (n,); "X" is an answer.
+        intended: number of people who gave the intended answer, (n,).
+        choices: number of people who chose each option, (n, 5); None if unknown.
 
     >>> counts = Tally(np.array([19]), np.array([18]))
     >>> counts.shares()
@@ -45,11 +43,11 @@ class Tally:
     choices: Ints | None = None
 
     def shares(self) -> npt.NDArray[np.float64]:
-        """Return the share that gave the intended answer, (n,), 0–1; 0 if nobody answered."""
+        """Return the fraction of intended answers, (n,), 0–1; 0 if nobody answered."""
         return np.asarray(self.intended / np.maximum(self.subjects, 1))
 
     def majority(self, row: int) -> int | None:
-        """Return the option that more people chose than any other; None for a tie or no counts."""
+        """Return the most frequently chosen option; None for a tie or without counts."""
         if self.choices is None:
             return None
         first, second = np.sort(self.choices[row])[::-1][:2]
@@ -60,8 +58,7 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
     """Count the test responses to each problem.
 
     Raises:
-        DataError: a response to a problem that the data set does not hold, a choice that is none
-            of its options, or two responses of one person to one problem.
+        DataError: a problem or an option is unknown, or a person answered a problem twice.
     """
     choices = np.zeros((len(dataset), MAX_OPTIONS), np.int64)
     subjects = np.zeros(len(dataset), np.int64)
@@ -74,7 +71,7 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
         if who in seen:
             raise DataError(
                 f"{who[1]!r} answered {who[0]!r} twice; it was entered twice, or two subjects have "
-                "one code"
+                "the same code"
             )
         seen.add(who)
         subjects[row] += 1
@@ -90,12 +87,12 @@ def tally(dataset: Dataset, responses: Iterable[Response]) -> Tally:
 
 
 def read_tally(dataset: Dataset) -> Tally | None:
-    """Return the counts that the file itself holds (`pdp.agree`, `pdp.subjects`), if any does.
+    """Return the counts in the problems' extra fields `pdp.agree` and `pdp.subjects`, if any.
 
-    The Pronoun Disambiguation Problems of 2016 say how many of 19 subjects gave the answer, not
-    who they were nor what the others chose.
+    The Pronoun Disambiguation Problems of 2016 state how many of 19 subjects gave the intended
+    answer.
     """
-    found = [[p.extra.get(f"pdp.{of}") for p in dataset] for of in ("subjects", "agree")]
+    found = [[p.extra.get(f"pdp.{key}") for p in dataset] for key in ("subjects", "agree")]
     if not any(isinstance(count, int) for count in found[0]):
         return None
     whole = [[count if isinstance(count, int) else 0 for count in counts] for counts in found]
@@ -103,17 +100,17 @@ def read_tally(dataset: Dataset) -> Tally | None:
 
 
 Level = tuple[int, int]
-"""How many people gave the intended answer, and how many were asked."""
+"""The number of people who gave the intended answer, and the number of people asked."""
 
 
 def rank_level(level: Level) -> tuple[float, int]:
-    """Sort larger shares before smaller ones, and of equal ones that of more people first."""
+    """Return a sort key: by decreasing fraction of intended answers, then by decreasing number."""
     right, of = level
     return -right / max(1, of), -of
 
 
 def make_histogram(levels: Iterable[Level]) -> dict[Level, int]:
-    """Return how many items have each level, the best level first.
+    """Return the number of items with each level, the best level first.
 
     >>> make_histogram([(4, 4), (3, 4), (4, 4)])
     {(4, 4): 2, (3, 4): 1}
@@ -123,7 +120,7 @@ def make_histogram(levels: Iterable[Level]) -> dict[Level, int]:
 
 
 def make_pair_histogram(pairs: Iterable[tuple[Level, Level]]) -> dict[tuple[Level, Level], int]:
-    """Return how many schemas have each pair of levels, of the better half first; the best first.
+    """Return the number of schemas with each pair of levels (better half, other), the best first.
 
     >>> make_pair_histogram([((3, 4), (4, 4)), ((4, 4), (3, 4))])
     {((4, 4), (3, 4)): 2}
@@ -133,18 +130,18 @@ def make_pair_histogram(pairs: Iterable[tuple[Level, Level]]) -> dict[tuple[Leve
 
 
 def make_levels_record(histogram: Mapping[Level, int]) -> list[dict[str, int]]:
-    """Return a histogram of levels as JSON can hold it."""
+    """Return the JSON record of a histogram of levels."""
     return [{"right": right, "of": of, "items": n} for (right, of), n in histogram.items()]
 
 
 @dataclass(frozen=True, slots=True)
 class Chance(Result):
-    """What guessing gives.
+    """The expected results of guessing.
 
     Attributes:
-        options: number of options → how many problems.
-        right: how many problems guessing gets right on average.
-        share: the fraction of the answers that it gets right, 0–1.
+        options: number of options → number of problems.
+        right: expected number of correctly guessed problems.
+        share: expected fraction of correct answers, 0–1.
     """
 
     options: dict[int, int]
@@ -154,14 +151,15 @@ class Chance(Result):
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many people gave the intended answer, problem by problem.
+    """A summary of the counts of intended answers.
 
     Attributes:
-        right, answers: over all problems.
-        histogram: (people who were right, people asked) → problems, the most agreed on first.
-        by_options: number of options → (right answers, answers).
-        chance: of the problems that were asked.
-        problems: how many were asked.
+        right: number of intended answers over all problems.
+        answers: number of answers over all problems.
+        histogram: (people who were correct, people asked) → number of problems, the best first.
+        by_options: number of options → (intended answers, answers).
+        chance: expected results of guessing on the problems with answers.
+        problems: number of problems with answers.
     """
 
     right: int
@@ -173,16 +171,16 @@ class Counts:
 
     @property
     def share(self) -> float:
-        """The fraction of answers that were the intended one, 0–1."""
+        """Fraction of intended answers, 0–1."""
         return self.right / self.answers
 
 
 def measure_chance(options: Sequence[int], answers: Sequence[int] | None = None) -> Chance:
-    """Return what guessing gives on problems with these numbers of options.
+    """Return the expected results of guessing on problems with these numbers of options.
 
     Args:
-        options: options of each problem.
-        answers: how many each has, one or more in all; as many as any other without.
+        options: number of options of each problem.
+        answers: number of answers to each problem; None for one each.
 
     >>> found = measure_chance([2] * 74 + [3] * 27 + [4] * 4 + [5] * 3)  # Davis et al. 2016
     >>> round(found.right, 1), round(found.share, 2)
@@ -196,14 +194,14 @@ def measure_chance(options: Sequence[int], answers: Sequence[int] | None = None)
 
 
 def count_agreement(dataset: Dataset, tally: Tally) -> Counts:
-    """Return a summary of the counts of right answers.
+    """Return a summary of the counts of intended answers.
 
     Args:
         dataset: the problems.
-        tally: people asked and people right, as `read_tally` reads them from the file.
+        tally: their counts, for example from `read_tally`.
 
     Raises:
-        DataError: nobody was asked anything, or more were right than asked.
+        DataError: there are no answers, or more intended answers than answers.
     """
     pairs = [(int(r), int(n)) for r, n in zip(tally.intended, tally.subjects, strict=True)]
     asked = [row for row, (_, of) in enumerate(pairs) if of]
@@ -213,7 +211,7 @@ def count_agreement(dataset: Dataset, tally: Tally) -> Counts:
     for row in asked:
         right, of = pairs[row]
         if right > of:
-            raise DataError(f"{dataset[row].id!r}: {right} of {of} people can't have been right")
+            raise DataError(f"{dataset[row].id!r} has {right} intended answers of only {of}")
         size = len(dataset[row].options)
         before = by_options.get(size, (0, 0))
         by_options[size] = before[0] + right, before[1] + of
@@ -230,11 +228,11 @@ def count_agreement(dataset: Dataset, tally: Tally) -> Counts:
 
 
 def measure_crossed_share(right: Floats, problems: Ints | None = None) -> Proportion:
-    """Return the fraction of answers that are right, for other people and other items.
+    """Return the fraction of correct answers, with an interval for other people and other items.
 
     Args:
-        right: 1 and 0, NaN for what was not asked, (subjects, items).
-        problems: which items go together (`metrics.clusters`), (items,); none without.
+        right: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
+        problems: cluster of each item (`metrics.clusters`), (items,); None if all are separate.
 
     >>> table = np.ones((4, 50))
     >>> table[0, :10] = 0
@@ -248,24 +246,23 @@ def measure_crossed_share(right: Floats, problems: Ints | None = None) -> Propor
 
 
 _PARTS = 8
-"""Into how many parts of equal length a sheet is cut for the drawing."""
+"""Number of parts of equal length into which a sheet is divided for the chart."""
 
 _FAST, _SLOW = 0.5, 2.0
-"""Times of the median pace at which a subject stands out. The one speedy subject of Davis et al.
-(2016, section 3) took 7.6 s a question where an hour makes 18.3: 0.42 of it."""
+"""Ratios to the median pace at which a subject is flagged. The one speedy subject of Davis et al.
+(2016, section 3) took 7.6 s per question, 0.42 of the 18.3 s that an hour allows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slope(Result):
-    """How much something changes from the first question to the last.
+    """A linear change from the first question to the last.
 
     Attributes:
-        change: from the first question to the last: the mean over subjects of each one's own
-            least-squares line; with items set aside, the one least-squares slope of all answers
-            next to a level of each subject and of each item.
-        interval: its 95 % interval, by Student's t over subjects; None for fewer than two, and for
-            fewer than `FEWEST` with items set aside.
-        subjects: how many have a part in it.
+        change: the change: the mean of the subjects' least-squares slopes or, adjusted for items,
+            the least-squares slope of all answers with effects for each subject and item.
+        interval: 95 % interval (Student's t over subjects); None for fewer than two subjects or,
+            adjusted for items, fewer than `FEWEST`.
+        subjects: number of subjects in the estimate.
     """
 
     change: float
@@ -278,9 +275,10 @@ class Part(Result):
     """A part of a sheet.
 
     Attributes:
-        first, last: its questions.
-        share: the fraction right.
-        seconds: the median time of a question; None if nothing was timed.
+        first: number of its first question.
+        last: number of its last question.
+        share: fraction of correct answers.
+        seconds: median time per question; None without times.
     """
 
     first: int
@@ -295,11 +293,10 @@ class Course(Result):
 
     Attributes:
         parts: the parts of the sheet, in order.
-        right: the change of the fraction right, items set aside if `items_set_aside`.
-        seconds: the change of the seconds, likewise; None without times.
-        items_set_aside: whether each answer was compared with the others' on the same item. That
-            needs at least two orders of the items; with one order, place and item can't be
-            distinguished.
+        right: change of the fraction of correct answers.
+        seconds: change of the seconds per question; None without times.
+        items_set_aside: whether the changes are adjusted for the items' difficulty, which needs at
+            least two orders of the items.
     """
 
     parts: tuple[Part, ...]
@@ -311,12 +308,13 @@ class Course(Result):
 def measure_course(
     right: Floats, places: Ints, seconds: Floats, length: int, problems: Ints | None = None
 ) -> Course | None:
-    """Return how a test went from start to end; None for fewer than two questions.
+    """Return the course of a test from start to end; None for fewer than two questions.
 
     Args:
-        right: 1 and 0, NaN for no answer, (subjects, items).
-        places: the number of each item on the subject's sheet, from 1; 0 if it was not asked.
-        seconds: for each answer, NaN if it was not timed.
+        right: 1 for correct, 0 for incorrect, NaN for no answer, (subjects, items).
+        places: number of each item on the subject's sheet, from 1; 0 if not asked, (subjects,
+            items).
+        seconds: time for each answer; NaN if it was not timed, (subjects, items).
         length: length of the sheet, in questions.
         problems: see `measure_crossed_share`.
     """
@@ -340,7 +338,7 @@ def measure_course(
 
 
 FEWEST = 5
-"""Number of subjects that an interval needs if items are set aside."""
+"""Least number of subjects for an interval that is adjusted for items."""
 
 _PASSES, _SETTLED = 1_000, 1e-10
 
@@ -348,13 +346,13 @@ _PASSES, _SETTLED = 1_000, 1e-10
 def _fit_slope_within_levels(
     values: Floats, along: Floats, there: npt.NDArray[np.bool_]
 ) -> Slope | None:
-    """Return the slope of all answers next to a level of each subject and item; None without one.
+    """Return the slope with effects for each subject and item; None if it is undefined.
 
-    To take the others' mean off each answer is not enough: they had the item at places of their
-    own, and with few orders these go with one's own. Of a true fall 58 to 78 hundredths are left
-    with two to five orders. The variance is clustered by subjects, with the corrections for few of
-    them and for the levels (Cameron & Miller 2015, equation 12), and never below that of answers
-    that are independent next to their levels: few subjects can seem to agree.
+    Subtracting the others' mean from each answer would be biased, because with few orders their
+    positions of the item are correlated with the subject's: with two to five orders, only 58 to
+    78 % of a true change would remain. The variance is clustered by subjects, corrected for few
+    clusters and for the effects (Cameron & Miller 2015, equation 12), and at least that of
+    independent answers, because few clusters can underestimate it.
     """
     from scipy.stats import t
 
@@ -382,10 +380,10 @@ def _fit_slope_within_levels(
 
 
 def _center_by_level(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
-    """Return values without the level of each row and of each column, 0 if they are not known.
+    """Return the residuals after removing row and column effects; 0 for unknown values.
 
-    Means are taken off in turn until nothing is left of them, which is the least-squares fit (as in
-    Guimarães & Portugal 2010); in a full table two passes do.
+    Row and column means are subtracted alternately until they vanish, which gives the least-squares
+    fit (Guimarães & Portugal 2010); a complete table needs two passes.
     """
     left = np.where(known, values, 0.0)
     counts = [np.maximum(known.sum(axis=axis, keepdims=True), 1) for axis in (1, 0)]
@@ -420,14 +418,14 @@ def _fit_slope(values: Floats, along: Floats, there: npt.NDArray[np.bool_]) -> S
 
 @dataclass(frozen=True, slots=True)
 class Pace(Result):
-    """How long a subject took a question.
+    """The pace of a subject.
 
     Attributes:
-        subject: the code.
-        seconds: a question, over all their sheets.
-        questions: how many they were asked.
-        times_median: in medians of all subjects.
-        odd: "fast" (half the median or less), "slow" (twice it or more), or "".
+        subject: code of the subject.
+        seconds: seconds per question, over all sheets.
+        questions: number of questions.
+        times_median: `seconds` divided by the median over subjects.
+        odd: "fast" (half the median or less), "slow" (twice the median or more), or "".
     """
 
     subject: str = field(metadata=shown("subject"))
@@ -441,7 +439,7 @@ def measure_paces(taken: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
     """Return the pace of each subject, the fastest first.
 
     Args:
-        taken: subject → seconds in all, and questions.
+        taken: subject → total seconds, and number of questions.
 
     >>> hour, half = (3600.0, 197), (25 * 60.0, 197)  # Davis et al. 2016, section 3
     >>> found = measure_paces({"a": hour, "b": hour, "c": half})
@@ -462,16 +460,15 @@ def measure_paces(taken: Mapping[str, tuple[float, int]]) -> Sequence[Pace]:
 
 @dataclass(frozen=True, slots=True)
 class PrintedTest:
-    """A test as a paper prints it (as in Davis et al. 2016, section 4).
+    """The printed results of a test (as in Davis et al. 2016, section 4).
 
     Attributes:
-        items: how many problems it has.
-        scores: subject → the share right, as printed ("0.80"); text keeps the last zero.
-        histogram: subjects who answered rightly → how many problems; all problems.
+        items: number of problems.
+        scores: subject → the printed fraction of correct answers, as text to keep zeros ("0.80").
+        histogram: number of subjects who answered correctly → number of problems.
 
     Raises:
-        DataError: the histogram does not have as many problems as the test, or counts more people
-            than took it.
+        DataError: the histogram's number of problems or of subjects does not fit the test.
 
     >>> test = PrintedTest(2, {"S1": "1.00", "S2": "0.50"}, {2: 1, 1: 1})
     >>> test.subjects, test.right_by_item
@@ -492,26 +489,25 @@ class PrintedTest:
 
     @property
     def subjects(self) -> int:
-        """How many took the test."""
+        """Number of subjects."""
         return len(self.scores)
 
     @property
     def right_by_item(self) -> int:
-        """How many right answers the histogram counts."""
+        """Number of correct answers in the histogram."""
         return sum(right * problems for right, problems in self.histogram.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Grim:
-    """What the printed scores of one test allow.
+    """The counts that are consistent with the printed scores of a test.
 
     Attributes:
-        possible: subject → the counts that are printed so; none if the score is impossible.
-        otherwise: for the impossible ones, the counts that cutting or raising the last place
-            would print so.
-        by_subject: the least and the largest sum of right answers that the possible scores allow;
-            impossible ones count with `otherwise`.
-        by_item: the sum that the histogram gives.
+        possible: subject → counts that round to the score; empty if the score is impossible.
+        otherwise: subject with an impossible score → counts that give it by truncating or by
+            rounding up.
+        by_subject: least and largest sum of correct answers from `possible` and `otherwise`.
+        by_item: sum of correct answers from the histogram.
     """
 
     possible: Mapping[str, tuple[int, ...]]
@@ -521,19 +517,19 @@ class Grim:
 
     @property
     def impossible(self) -> tuple[str, ...]:
-        """Subjects whose printed score is no fraction of the items."""
+        """Subjects whose printed score is impossible."""
         return tuple(who for who, counts in self.possible.items() if not counts)
 
     @property
     def adds_up(self) -> bool:
-        """Whether every score is possible and both sums can be equal."""
+        """Whether all scores are possible and both sums can be equal."""
         low, high = self.by_subject
         return not self.impossible and low <= self.by_item <= high
 
     def needed(self, subject: str) -> int | None:
-        """Return the count of a subject that makes both sums equal, all others as printed.
+        """Return the subject's count that makes both sums equal.
 
-        None if the others allow several sums.
+        None if another score is impossible or ambiguous.
         """
         others = [counts for who, counts in self.possible.items() if who != subject]
         if any(len(counts) != 1 for counts in others):
@@ -542,7 +538,7 @@ class Grim:
 
 
 def check_grim(test: PrintedTest) -> Grim:
-    """Return which counts each printed score can stand for (Brown & Heathers 2017), and the sums.
+    """Return the counts consistent with each printed score (GRIM, Brown & Heathers 2017).
 
     >>> found = check_grim(PrintedTest(89, {"S16": "0.86"}, {1: 77, 0: 12}))
     >>> found.possible, found.otherwise, found.needed("S16")

@@ -1,4 +1,4 @@
-"""English words: their tags, forms and senses; only this uses nltk, lemminflect and HanTa.
+"""English words: tags, inflected forms and senses, with nltk, lemminflect and HanTa.
 
 >>> from winosmith.language import inflect, lemmatize
 >>> inflect(lemmatize("lent", "VBN"), "VBZ")

@@ -1,8 +1,7 @@
-"""English words: their forms, their tags, and how common they are.
+"""English words: inflected forms, part-of-speech tags, and frequencies.
 
-Forms are those of the dictionary, inflected, compared, and after "a" or "an"; inflection is
-lemminflect's where it is right. Penn Treebank tags are the Hanover Tagger's (Wartena 2019), whose
-lexicon counts the British National Corpus.
+Inflection uses lemminflect with corrections. Penn Treebank tags and frequencies are the Hanover
+Tagger's (Wartena 2019), whose lexicon is from the British National Corpus.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ MASS = frozenset(
     software stuff sugar tea thunder timber traffic trash underwear violence water wealth weather
     wheat wool""".split()
 )
-"""Nouns without a plural, of those that sentences like ours use."""
+"""Common nouns without a plural."""
 
 PLURAL_ONLY = frozenset(
     """binoculars clothes goggles jeans knickers leggings overalls pajamas pants pincers pliers
@@ -77,10 +76,10 @@ def lemmatize(word: str, tag: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def inflect(lemma: str, tag: str) -> str:
-    """Return the form of a dictionary word that a Penn tag asks for; several words may be given.
+    """Return the form of a lemma for a Penn tag; the lemma may have several words.
 
-    The verb of a multiword verb is inflected, the last word of a multiword noun; "mother-in-law"
-    and "man of letters" have their head first.
+    A multiword verb is inflected at its first word, a multiword noun at its last, except for
+    "mother-in-law", "man of letters" and the like.
 
     Raises:
         MissingExtraError: lemminflect is not installed.
@@ -137,13 +136,13 @@ _IRREGULAR = {
 }
 
 _WITH_ENDING = frozenset("clever quiet simple narrow shallow gentle able noble humble".split())
-"""Of two syllables and not in -y, but with an ending more often than with "more"."""
+"""Words of two syllables, not in -y, that take an ending more often than "more"."""
 
 _WITH_MORE = frozenset(
     "fun real right wrong worth ill just like fake eager proper bitter tender sober upset alive "
     "alone awake asleep aware afraid alike unique spent lost worn torn".split()
 )
-"""Short, but with "more" (Quirk et al. 1985, 7.81)."""
+"""Short words that take "more" (Quirk et al. 1985, 7.81)."""
 
 
 def inflect_degree(lemma: str, tag: str) -> str:
@@ -203,7 +202,7 @@ _SPELT_OUT = frozenset("AEFHILMNORSX")
 """Letters whose names begin with a vowel: "an MP", "an X-ray"."""
 
 _READ_AS_WORDS = frozenset("NASA NATO NAFTA FIFA LEGO MIDI RAM ROM SIM SWAT".split())
-"""Of those letters, but said as words: "a NATO base"."""
+"""Acronyms from such letters that are pronounced as words: "a NATO base"."""
 
 
 def choose_article(following: str) -> str:
@@ -230,7 +229,7 @@ def choose_article(following: str) -> str:
 
 
 _MODEL = "morphmodel_en.pgz"
-"""Comes inside the installed package; nothing is downloaded."""
+"""The model file inside the installed package; nothing is downloaded."""
 
 _PENN = dict(
     pair.split(":")
@@ -242,7 +241,7 @@ _PENN = dict(
     VHB:VBP VHD:VBD VHG:VBG VHI:VB VHN:VBN VHZ:VBZ VVB:VBP VVD:VBD VVG:VBG VVI:VB VVN:VBN VVZ:VBZ
     """.split()
 )
-"""The British National Corpus' tags (C5), which the model was trained on, as Penn's."""
+"""The tags of the British National Corpus (C5), which the model predicts → Penn tags."""
 
 _PUNCTUATION = {
     **dict.fromkeys(".?!", "."),
@@ -260,7 +259,7 @@ _TO_BE_AND_HAVE = frozenset("am is are was were be been being 's 're 'm".split()
 def tag(tokens: Sequence[str]) -> tuple[str, ...]:
     """Return the Penn Treebank tag of each token (Marcus et al. 1993).
 
-    The blank is read as a person's name would be, or as a thing after an article.
+    The blank is tagged like a person's name, or like a noun after a determiner.
 
     Raises:
         MissingExtraError: HanTa is not installed.
@@ -295,10 +294,10 @@ def _convert_to_penn(word: str, c5: str) -> str:
 
 
 def _correct_tags(words: Sequence[str], tags: list[str]) -> list[str]:
-    """Return the tags, corrected where the word or its neighbours leave no doubt.
+    """Correct the tags that the word or its neighbours contradict.
 
-    The model does not distinguish a verb's base form from its present, nor an adverb's degree; and
-    it takes some irregular plurals for singulars.
+    The model does not distinguish a verb's base form from its present, or degrees of adverbs, and
+    tags some irregular plurals as singulars.
     """
     settled = list(tags)
     for at, name in enumerate(tags):
@@ -359,24 +358,24 @@ def _find_verb_before(words: Sequence[str], tags: Sequence[str], at: int) -> str
 
 
 _KINDS_OF_C5 = {"NN": "n", "VV": "v", "VB": "v", "VH": "v", "VD": "v", "AJ": "a", "AV": "r"}
-"""The first letters of the corpus' tags (C5): the kinds of words that WordNet has."""
+"""First letters of the corpus's tags (C5) → WordNet's parts of speech."""
 
 _MAIN = 0.22
-"""The least fraction of a word's uses that are the part of speech asked for."""
+"""Least fraction of a word's uses that have the requested part of speech."""
 
 
 @lru_cache(maxsize=100_000)
 def estimate_usage(word: str, pos: str) -> float | None:
-    """Return how common a word is as one part of speech: the natural logarithm of its share.
+    """Return the natural logarithm of a word's relative frequency as one part of speech.
 
-    For several words, that of the rarest.
+    For several words, this is the frequency of the rarest.
 
     Args:
-        word: in its dictionary form, in small letters.
-        pos: "n", "v", "a" or "r" for an adverb.
+        word: dictionary form, in lower case.
+        pos: "n", "v", "a", or "r" for an adverb.
 
     Returns:
-        None if a word is unknown, or seldom that part of speech.
+        None if a word is unknown, or rarely has this part of speech.
 
     Raises:
         MissingExtraError: HanTa is not installed.
@@ -401,18 +400,18 @@ def _count_shares(word: str) -> dict[str, float]:
 
 
 def look_up_lexicon(word: str) -> list[tuple[str, float]]:
-    """Return the corpus' tags (C5) of a known word, with the logarithm of its share as each."""
+    """Return the C5 tags of a known word, each with the logarithm of its relative frequency."""
     model = _load_tagger()
     return list(model.tag_word(word, casesensitive=False)) if word in model.cache else []
 
 
 _TELLING = 2e-5
-"""The least share of a noun in the corpus, about 40 of its 2 million words, from which on it is no
-accident that its plural does not occur."""
+"""Relative frequency of a noun, about 40 in 2 million words, above which a missing plural is not
+due to chance."""
 
 
 def find_head(noun: str) -> str:
-    """Return the word of a noun that is inflected.
+    """Return the head of a noun: the word that is inflected.
 
     >>> find_head("feeding bottle"), find_head("body of water")
     ('bottle', 'body')
@@ -421,7 +420,7 @@ def find_head(noun: str) -> str:
 
 
 def find_countability(noun: str) -> Literal["mass", "count"] | None:
-    """Return whether a noun has no plural ("luggage") or one; None if the corpus does not show it.
+    """Return whether a noun is a mass or count noun; None if the corpus does not show it.
 
     Raises:
         MissingExtraError: lemminflect or HanTa is not installed.
@@ -445,7 +444,7 @@ def _estimate_noun_share(word: str, name: str) -> float:
 
 
 def is_mass(noun: str) -> bool:
-    """Return whether a noun has no plural; see `find_countability`.
+    """Return whether a noun is a mass noun, such as "luggage"; see `find_countability`.
 
     >>> is_mass("rain"), is_mass("bag of rice")
     (True, False)

@@ -1,4 +1,4 @@
-"""Replace a word of a problem, and the words that depend on it."""
+"""Replacement of a word in a problem, with corrections of the words that depend on it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OPEN = ("NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ",
 """The tags of words that may be replaced."""
 
 _ENDS = frozenset((".", "!", "?", '"', "“", "”", "'", ":", "...", "(", "[", "--"))
-"""Tokens after which any word may have a capital."""
+"""Tokens after which a word may be capitalized without being a name."""
 
 _BEFORE = {
     "NN": {"these": "this", "those": "that", "many": "much", "few": "little"},
@@ -38,7 +38,7 @@ _AFTER = {
 """Verbs that agree with a noun before them, and their forms after a singular or plural."""
 
 Change = tuple[int, int, str]
-"""The start and the end of a stretch of a sentence, and its new text."""
+"""Start and end of a substring, and the new text for it."""
 
 
 def replace_word(
@@ -47,19 +47,19 @@ def replace_word(
     """Replace one word by another with the same inflection, and correct the words around it.
 
     Number, tense, degree and capitals are those of the original word. "a" and "an", "more" and
-    "most", the ending of a possessive, and a verb next to a noun whose number changes are
+    "most", the ending of a possessive, and verbs and determiners that agree with the noun are
     corrected. If an option contains the word, the option and each mention of the word change too.
 
     Args:
-        sentence: with its blank.
+        sentence: a sentence with a blank.
         options: options of the problem.
-        word: the number of the token, in `winosmith.text.tokens(sentence)`.
-        lemma: the other word in its dictionary form; it may be several words.
+        word: index of the token in `winosmith.text.tokens(sentence)`.
+        lemma: dictionary form of the new word or words.
 
     Returns:
-        The sentence and the options; None if the word must not be replaced: a name, a function
-        word, the blank, punctuation, or a change that gives the same sentence, equal options or
-        incorrect grammar.
+        The new sentence and options; None if the word is a name, a function word, the blank or
+        punctuation, or if the sentence would not change, the options would be equal, or the
+        grammar incorrect.
 
     Raises:
         MissingExtraError: the libraries of the extra `language` are not installed.
@@ -103,7 +103,7 @@ def replace_word(
 
 
 def is_name(cut: Sequence[str], at: int) -> bool:
-    """Return whether a token is part of a name: a capital inside a sentence, or tagged as one."""
+    """Return whether a token is part of a name: capitalized inside a sentence, or tagged so."""
     word = cut[at]
     if not word[:1].isupper() or _is_loud(word):
         return False
@@ -112,7 +112,7 @@ def is_name(cut: Sequence[str], at: int) -> bool:
 
 
 def find_spans(sentence: str, cut: Sequence[str]) -> list[tuple[int, int]]:
-    """Return where each token begins and ends in its sentence."""
+    """Return the start and end of each token in the sentence."""
     found, cursor = [], 0
     for token in cut:
         start = sentence.index(token, cursor)
@@ -128,7 +128,7 @@ def _is_replaceable(cut: Sequence[str], options: Sequence[str], at: int) -> bool
     if word[0] in "'’" or is_name(cut, at) or _find_tag(cut, at) not in _OPEN:
         return False
     if word[0].isupper() and any(word in tokens(option) for option in options):
-        return _is_loud(word)  # a capital in the option, too: a name at the start of a sentence
+        return _is_loud(word)  # also capitalized in the option, so probably a name
     return True
 
 
@@ -166,22 +166,22 @@ def _find_number_change(word: str, name: str, new: str) -> str:
 
 
 _SINGULAR = frozenset("a an one each every another either neither".split())
-"""Determiners that only a countable singular follows."""
+"""Determiners before a countable singular only."""
 
 _SEVERAL = frozenset("several both various numerous couple few".split())
-"""Determiners that only a countable plural follows, in addition to numbers."""
+"""Determiners before a countable plural only, in addition to numbers."""
 
 _ANY = frozenset(
     "the this that my your his her its our their whose which what no 's ’s ' ’".split()
 )
-"""Determiners that a countable singular and a mass noun follow."""
+"""Determiners before a countable singular or a mass noun."""
 
 
 def _accepts(cut: Sequence[str], at: int, name: str, new: str) -> bool:
-    """Return whether a noun's place takes another noun, by its determiner and countability.
+    """Return whether the noun's determiner fits another noun's countability.
 
-    A mass noun needs a place without "a", "each" or a number; a countable singular needs a
-    determiner, which a mass noun's place may lack ("gave advice", "much luggage").
+    A mass noun can't follow "a", "each" or a number; a countable singular needs a determiner, which
+    a mass noun does not ("gave advice").
     """
     if name not in ("NN", "NNS"):
         return True

@@ -1,7 +1,7 @@
 """WordNet (Fellbaum 1998), from Debian's package or from nltk's data; nothing is downloaded.
 
-The reader is nltk's. Debian's dictionary files lack `lexnames`, and nltk reads only below the
-folders that it knows; `_open_reader` answers both.
+The reader is nltk's. `_open_reader` handles two obstacles: Debian's dictionary files lack
+`lexnames`, and nltk reads only files below the folders on its path.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import io
 import warnings
 import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -25,28 +25,28 @@ _NEEDED = ("index.sense", "index.noun", "data.noun", "data.verb", "data.adj", "d
 
 _ADVICE = (
     "install it with `apt install wordnet-base wordnet-sense-index` (Debian, Ubuntu), or with "
-    "`python -m nltk.downloader wordnet`, or name the folder of its files"
+    "`python -m nltk.downloader wordnet`, or give the path of its folder"
 )
 
 _LEXNAMES = 45
-"""How many lexicographer files WordNet 3 has (lexnames(5WN)); their names are not used here."""
+"""Number of lexicographer files of WordNet 3 (lexnames(5WN)); their names are not used here."""
 
 _UNWANTED = frozenset(
     "slang vulgarism obscenity disparagement ethnic_slur archaism dialect".split()
 )
-"""Usage domains whose words no sentence for strangers should get."""
+"""Usage domains with offensive or obsolete words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """Another word with a sense.
+    """Another word with the same sense.
 
     Attributes:
-        lemma: spaces for underscores.
-        count: how often it had this sense in the tagged texts of WordNet.
-        share: the fraction of its uses there with this sense, 0–1; without uses, 1 if it has no
+        lemma: the word, with spaces instead of underscores.
+        count: number of its uses with this sense in WordNet's tagged texts.
+        share: fraction of its uses there with this sense, 0–1; without uses, 1 if it has no
             other sense, otherwise 0.
-        frames: the numbers of the sentence frames in which it is used as a verb.
+        frames: numbers of its sentence frames, for a verb.
     """
 
     lemma: str
@@ -60,12 +60,12 @@ class Sense:
     """One sense of a word.
 
     Attributes:
-        key: WordNet's name for it ("give.v.03").
-        count: how often the word had this sense in the tagged texts of WordNet.
-        frames: the numbers of the sentence frames in which the word is used as a verb.
-        synonyms: the other words of its synset, except for slang, insults and archaic ones.
+        key: WordNet's name of the synset ("give.v.03").
+        count: number of the word's uses with this sense in WordNet's tagged texts.
+        frames: numbers of the word's sentence frames, for a verb.
+        synonyms: the other words of the synset, without slang, insults and archaic words.
         antonyms: antonyms of the word and of its near synonyms.
-        near: the content words of its gloss and of the lemmas one step up, in small letters.
+        near: content words of the gloss, the examples and the hypernyms, in lower case.
     """
 
     key: str
@@ -80,12 +80,12 @@ def find_wordnet_folder(folder: str | Path | None = None) -> Path:
     """Return the folder or zip of WordNet's dictionary files: the given one, Debian's, or nltk's.
 
     Raises:
-        InputError: they are missing; the message has the command that installs them.
+        InputError: the files are missing; the message has the command that installs them.
         MissingExtraError: nltk is not installed.
     """
     if folder is not None:
         if not _is_complete(Path(folder)):
-            raise InputError(f"{folder} does not hold WordNet's dictionary files; {_ADVICE}")
+            raise InputError(f"{folder} does not contain WordNet's dictionary files; {_ADVICE}")
         return Path(folder)
     if _is_complete(_DEBIAN):
         return _DEBIAN
@@ -95,7 +95,7 @@ def find_wordnet_folder(folder: str | Path | None = None) -> Path:
             for found in (place / "corpora" / name, place / "corpora" / f"{name}.zip"):
                 if _is_complete(found):
                     return found
-    raise InputError(f"WordNet is not on this machine; {_ADVICE}")
+    raise InputError(f"WordNet is not installed on this machine; {_ADVICE}")
 
 
 def _is_complete(place: Path) -> bool:
@@ -110,22 +110,22 @@ class WordNet:
     """The senses of words.
 
     Args:
-        folder: folder of the dictionary files; found by `find_wordnet_folder` when omitted. They
-            are read when a sense is first asked for, which takes some seconds.
+        folder: folder of the dictionary files; by default `find_wordnet_folder` finds it. The files
+            are read on first use, which takes some seconds.
     """
 
     def __init__(self, folder: str | Path | None = None):
         self.folder = folder
 
     def senses(self, lemma: str, pos: str) -> tuple[Sense, ...]:
-        """Return the senses of a lemma, the most frequent first; none if it is unknown.
+        """Return the senses of a lemma, the most frequent first; empty if it is unknown.
 
         Args:
-            lemma: in its dictionary form, spaces between the words of a longer one.
-            pos: "n", "v", "a" or "r" for an adverb.
+            lemma: dictionary form, with spaces between several words.
+            pos: "n", "v", "a", or "r" for an adverb.
 
         Raises:
-            InputError: WordNet is not on this machine.
+            InputError: WordNet is not installed on this machine.
             MissingExtraError: nltk is not installed.
         """
         return _read_senses(str(self._found), lemma.lower().replace(" ", "_"), pos)
@@ -136,12 +136,10 @@ class WordNet:
 
     @property
     def _found(self) -> Path:
-        return _find_known_folder(self.folder)
+        return _find_cached_folder(self.folder)
 
 
-@lru_cache(maxsize=8)
-def _find_known_folder(folder: str | Path | None) -> Path:
-    return find_wordnet_folder(folder)
+_find_cached_folder = lru_cache(maxsize=8)(find_wordnet_folder)
 
 
 @lru_cache(maxsize=200_000)
@@ -189,32 +187,31 @@ def _is_marked(lemma: Any) -> bool:
 
 
 class _Opened:
-    """A reader with the counts of senses in memory; nltk looks each up in a file."""
+    """A reader with the counts of senses in memory; nltk reads each from a file."""
 
     def __init__(self, folder: str):
         self.reader = _open_reader(folder)
 
     @cached_property
     def index(self) -> Mapping[str, Mapping[str, list[int]]]:
-        """The places of the senses of each lemma, by part of speech: nltk's own index."""
+        """Lemma → part of speech → offsets of its senses: the index of nltk."""
         return dict(self.reader._lemma_pos_offset_map)
 
     @cached_property
     def counts(self) -> dict[str, int]:
-        """How often each sense, by its key, was met in the tagged texts (cntlist.rev)."""
+        """Sense key → number of uses in the tagged texts (cntlist.rev)."""
         with self.reader.open("cntlist.rev") as lines:
             return {key: int(count) for key, _, count in map(str.split, lines)}
 
     @cached_property
     def totals(self) -> Counter[str]:
-        """How often each lemma was met with each part of speech, by the start of its keys."""
+        """Prefix of sense keys (lemma and part of speech) → number of uses."""
         totals: Counter[str] = Counter()
         for key, count in self.counts.items():
             totals[_strip_suffix(key)] += count
         return totals
 
     def synonym(self, lemma: Any) -> Synonym:
-        """Return a lemma of a synset with its counts."""
         count = self.counts.get(lemma.key(), 0)
         total = self.totals[_strip_suffix(lemma.key())]
         frames = frozenset(lemma.frame_ids())
@@ -238,11 +235,11 @@ def _open_reader(folder: str) -> Any:
     wordnet = require("nltk.corpus.reader.wordnet", "language")
 
     class Reader(wordnet.WordNetCorpusReader):  # type: ignore[misc, name-defined]
-        """nltk's reader for a folder without `lexnames`, and for English alone."""
+        """A reader that also accepts a folder without `lexnames`, for English only."""
 
         def open(self, file: str) -> Any:
             if file == "lexnames" and not self._has(file):
-                return io.StringIO("".join(_iterate_lexnames()))
+                return io.StringIO("".join(f"{n}\tfile.{n}\t0\n" for n in range(_LEXNAMES)))
             return super().open(file)
 
         def _has(self, file: str) -> bool:
@@ -253,7 +250,7 @@ def _open_reader(folder: str) -> Any:
             return True
 
         def map_wn(self, version: str = "wordnet") -> None:
-            """Map no other version's synsets to these: that is for other languages."""
+            """Skip the mapping to other versions, which is for other languages."""
 
     zipped = folder.endswith(".zip")
     if not any(Path(folder).is_relative_to(place) for place in data.path):
@@ -261,7 +258,3 @@ def _open_reader(folder: str) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # "multilingual functions are not available"
         return Reader(f"{folder}/{Path(folder).stem}/" if zipped else folder, None)
-
-
-def _iterate_lexnames() -> Iterator[str]:
-    return (f"{number}\tfile.{number}\t0\n" for number in range(_LEXNAMES))

@@ -206,13 +206,13 @@ def paired_p_value(
 
 
 def sign_flip_p_value(sums: npt.ArrayLike) -> float:
-    """Return the probability that sums with random signs have a total as far from zero.
+    """Return the probability that sums with random signs have a total at least as far from zero.
 
-    The test is two-sided. For sums of 1 or -1 it is the binomial test: McNemar's, of the items that
-    only one of two models answers correctly. It is exact even for tiny p: a Fourier transform alone
-    would round at 1e-16, so signs are drawn with the odds under which the observed total is the
-    mean, and the result is reweighted (Esscher 1932). Above `_LONGEST`, signs are drawn 20,000
-    times, and p = (1 + #) / (1 + 20,000).
+    The test is two-sided. For sums of 1 or -1 it is the binomial test: McNemar's, on the items that
+    only one of two models answers correctly. It is exact even for tiny p: as a Fourier transform
+    rounds at 1e-16, signs have the odds under which the observed total is the mean, and the result
+    is reweighted (Esscher 1932). Above `_LONGEST`, signs are drawn 20,000 times, and
+    p = (1 + #) / (1 + 20,000).
 
     Args:
         sums: (blocks,) integers.
@@ -438,8 +438,8 @@ def probability_same(first: Prediction, second: Prediction) -> float:
 class Forgetting(Result):
     """The accuracy on one data set before and after further training (EvoGrad, table 4).
 
-    before, after: The accuracies.
-        before, after: the accuracies.
+    Attributes:
+        before, after: The accuracies.
         change: The accuracy after minus that before, −1 to 1; negative if something was forgotten.
         interval: its 95 % interval, paired, by the cluster bootstrap.
         p_value: The paired and clustered p-value of no change; see `paired_p_value`.
@@ -702,10 +702,10 @@ _RULE = re.compile(r"worse(?:=(\d+(?:\.\d+)?)(?:pt)?)?")
 
 
 def parse_rules(rules: str) -> list[float | None]:
-    """Return the rules of `find_regressions`: of each its points, 0–1, or None for the interval.
+    """Return the threshold of each rule of `find_regressions`, 0–1; None for "worse" without one.
 
     Raises:
-        InputError: there is no such rule.
+        InputError: a rule is unknown.
 
     >>> parse_rules("worse, worse=2pt")
     [None, 0.02]
@@ -721,15 +721,15 @@ def _parsed(text: str) -> float | None:
 
 
 def find_regressions(found: Comparison, rules: str) -> list[str]:
-    """Return a sentence for each model and rule that it breaks, of a comparison with a baseline.
+    """Return a sentence for each rule that a model breaks in a comparison with a baseline.
 
     Args:
-        found: `compare` with a baseline, which is the second of each pair.
-        rules: with commas: "worse" is broken by a model whose 95 % interval of the difference from
-            the baseline is below 0; "worse=2pt" by one whose accuracy is at least 2 points lower.
+        found: The result of `compare` with a baseline, which is the second of each pair.
+        rules: Rules with commas: "worse" is broken if the 95 % interval of the difference from the
+            baseline is below 0; "worse=2pt" if the accuracy is at least 2 points lower.
 
     Raises:
-        InputError: there is no such rule.
+        InputError: a rule is unknown.
     """
     asked = parse_rules(rules)
     return [sentence for pair in found.pairs for sentence in _broken(pair, asked)]

@@ -13,11 +13,11 @@ from rapidfuzz.distance import Levenshtein
 
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.lineage import Depths, depths
+from winosmith.lineage import depths
 from winosmith.metrics import _proportion
 from winosmith.metrics._graded import Graded
 from winosmith.metrics._proportion import Proportion
-from winosmith.problem import BLANK, Problem
+from winosmith.problem import BLANK
 from winosmith.results import Result
 from winosmith.text import tokens
 
@@ -195,7 +195,7 @@ def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
         raise DataError(f"unknown depth {wanted!r}; use one of {', '.join(DEPTHS)}")
     dataset = graded.dataset
     found = depths(dataset)
-    perturbed = [row for row, of in enumerate(found) if _is_perturbed(dataset[row], of)]
+    perturbed = [row for row, of in enumerate(found) if dataset[row].lineage or of.lineage is None]
     if not perturbed:
         raise DataError(
             "no problem has a lineage, so depths are unknown; perturbed problems need a "
@@ -222,10 +222,6 @@ def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
 
 def _format_credit(credit: float) -> bool | float:
     return credit if 0 < credit < 1 else credit == 1
-
-
-def _is_perturbed(problem: Problem, of: Depths) -> bool:
-    return problem.lineage is not None or of.lineage is None
 
 
 def _explain_missing_depth(kind: str, known: dict[DepthKind, int]) -> str:

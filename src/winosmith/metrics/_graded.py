@@ -35,8 +35,8 @@ def clusters(dataset: Dataset) -> Labels:
     """Return the (n,) number, from 0, of each problem's cluster.
 
     A cluster is a block (`winosmith.blocks`): the halves of a twin, a family of perturbed
-    problems, copies of one sentence. Its problems are right or wrong together more often than
-    others, so they are never counted as independent.
+    problems, copies of one sentence. Answers to its problems depend on each other, so they are
+    never counted as independent.
 
     >>> from winosmith.testing import made_twins
     >>> clusters(made_twins(2, singles=1)).tolist()
@@ -50,7 +50,7 @@ def clusters(dataset: Dataset) -> Labels:
 
 @dataclass(frozen=True)
 class Graded(Result):
-    """What a solver answered, next to what is right.
+    """A solver's answers, with the correct ones.
 
     A tie has the credit 1 / (tied options) if the correct option is among them, and 0 otherwise. So
     every count and fraction is the expectation under fair draws.
@@ -184,16 +184,16 @@ def grade_models(
     """Return the graded answers of each model, by its name.
 
     Args:
-        given: the answers, as `answers.read` takes them (a path, a table …), or as it returns them;
-            or answers that are graded already, which are returned as they are.
-        data: the problems with their answers, as a data set or as `formats.read` takes them; None
-            if the answers are graded.
-        partial: allow problems without a prediction, and predictions without a problem, and warn
-            of them. None does not name this argument in the error.
+        given: the answers: any input (a path, a table …) or the result of `answers.read`; or graded
+            answers, which are returned unchanged.
+        data: the problems with their answers: a data set or any input of `formats.read`; None if
+            the answers are graded.
+        partial: whether to allow problems without a prediction, and predictions without a problem,
+            with a warning. None is like False, but the error does not mention this argument.
 
     Raises:
         DataError: predictions don't fit the data set.
-        InputError: there are no problems to grade the answers with.
+        InputError: the problems are missing.
     """
     models = given if isinstance(given, Mapping) else {getattr(given, "solver", ""): given}
     if models and all(isinstance(own, Graded) for own in models.values()):
@@ -255,20 +255,16 @@ def find_columns(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scal
     return known
 
 
-def _get_from_origin(name: str) -> Callable[[Problem], Scalar]:
-    return lambda problem: getattr(problem.origin, name) if problem.origin else None
-
-
-def _get_from_lineage(name: str) -> Callable[[Problem], Scalar]:
-    return lambda problem: getattr(problem.lineage, name) if problem.lineage else None
+def _get_from(part: str, name: str) -> Callable[[Problem], Scalar]:
+    return lambda problem: getattr(getattr(problem, part), name, None)
 
 
 _FIELDS: dict[str, Callable[[Problem], Scalar]] = {
     "id": lambda problem: problem.id,
     "twin_id": lambda problem: problem.twin_id,
     "pronoun": lambda problem: problem.pronoun,
-    **{f"origin.{field.name}": _get_from_origin(field.name) for field in fields(Origin)},
-    **{f"lineage.{name}": _get_from_lineage(name) for name in ("root", "parent", "declared")},
+    **{f"origin.{field.name}": _get_from("origin", field.name) for field in fields(Origin)},
+    **{f"lineage.{name}": _get_from("lineage", name) for name in ("root", "parent", "declared")},
     "embargo": lambda problem: problem.embargo,
 }
 

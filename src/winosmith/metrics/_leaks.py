@@ -116,11 +116,11 @@ def leaks(
         if leak is not None and leak.accuracy >= leak.chance + FLOOR:
             found.setdefault(name, []).append(leak)
     telling = ([leak for leak in of if leak.p_value * tried < ALPHA] for of in found.values())
-    return tuple(max(of, key=_compute_gain) for of in telling if of)
-
-
-def _compute_gain(leak: Leak) -> float:
-    return (leak.accuracy - leak.chance) * leak.problems
+    return tuple(
+        max(found, key=lambda leak: (leak.accuracy - leak.chance) * leak.problems)
+        for found in telling
+        if found
+    )
 
 
 def _find_all_tells(dataset: Dataset) -> Iterator[tuple[str, str, Sequence[Hashable]]]:
@@ -449,7 +449,8 @@ def overlap(
     so that it can't be compared, or if the source of its root is the public set.
 
     A problem's result also applies to its family, its twin and its copies (`winosmith.blocks`).
-    Seven of EvoGrad's roots are of WinoGrande's dev part, which the paper's models were chosen by.
+    Seven of EvoGrad's roots are from WinoGrande's dev set, on which the paper's models were
+    selected.
 
     Args:
         test: The data on which the solver is measured.

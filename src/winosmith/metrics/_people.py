@@ -1,9 +1,9 @@
 """The accuracy of people, and the agreement of those who answered the same items.
 
-Accuracy is measured on those who took a test, never on those who validated it: by the majority of a
-few, singly, and per person on perturbed problems. Agreement is Krippendorff's alpha and Fleiss'
-kappa. Alpha is implemented here because the package for it (krippendorff 0.9) is under the GPL, and
-nltk's loops take minutes for a bootstrap; tests compare it with nltk's and with the published
+Accuracy is measured on people who took a test, never on those who validated it: for the majority of
+a few, for a single person, and per person on perturbed problems. Agreement is Krippendorff's alpha
+and Fleiss' kappa. Alpha is implemented here because its package (krippendorff 0.9) is under the
+GPL, and nltk's loops take minutes for a bootstrap; tests compare it with nltk and with published
 examples.
 """
 
@@ -53,7 +53,7 @@ class HumanAccuracy(Result):
 def measure_human_accuracy(
     dataset: Dataset, responses: Iterable[Response], subjects: int = 3
 ) -> HumanAccuracy:
-    """Return the accuracy of the majority vote of fresh people.
+    """Return the accuracy of the majority vote of people who had not seen the problems.
 
     Only responses with the purpose "test" are counted. Votes that validated a problem are not: the
     problem was kept because they were correct, so they would give 100 % by construction. More than

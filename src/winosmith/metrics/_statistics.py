@@ -417,7 +417,7 @@ ROWS: dict[str, tuple[Table5, ...]] = {
             "PDP",
             Figures(80, 39.5, 594),
             Figures(80, 39.4, 593),
-            "a question once for each comparison of the right option with another one",
+            "a question once for each comparison of the correct option with another one",
             "the tokeniser is not stated",
         ),
     ),
@@ -436,7 +436,7 @@ ROWS: dict[str, tuple[Table5, ...]] = {
             Figures(1269, 19.3, 5310),
             Figures(1267, 19.3, 5307),
             _BLANK_COUNTED,
-            "two records of the file are no problems",
+            "two records of the file are not problems",
         ),
     ),
     "COPA": (
@@ -444,8 +444,8 @@ ROWS: dict[str, tuple[Table5, ...]] = {
             "COPA",
             Figures(1000, 13.3, 3369),
             Figures(1000, 13.3, 3370),
-            "the premise with the right alternative; the vocabulary of the premises and both",
-            "the words that join them, 'because' and 'so', are ours",
+            "the premise with the correct alternative; the vocabulary of the premises and both",
+            "the words that join them, 'because' and 'so', are our choice",
         ),
     ),
     "Winogender": (

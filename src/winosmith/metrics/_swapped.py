@@ -301,7 +301,7 @@ class GenderGap(Result):
     def of_pronoun(self) -> str:
         """The effect of the pronoun, as a sentence with points; see `both`."""
         return (
-            f"effect of the pronoun, over both genders and so on the same sentences: "
+            f"effect of the pronoun, for both genders together and thus the same sentences: "
             f"{points(self.both.value)} points ({points_span(self.both.interval)})"
         )
 

@@ -1,6 +1,6 @@
-"""Encoders and language models: load, batch, train. Only this uses torch and transformers.
+"""Encoders and language models: loading, batching, training, with torch and transformers.
 
-Only safetensors are read as weights, and a model's own code is never run. Heavy libraries are
+Weights are read only from safetensors, and a model's own code is never run. Heavy libraries are
 imported, and models downloaded, only when a function is called.
 """
 

@@ -1,15 +1,15 @@
-"""A causal language model: its inputs for a problem, and the likelihoods of many texts' tokens.
+"""Causal language models: the inputs for a problem, and the likelihoods of many texts' tokens.
 
-A tokeniser may join the end of the option with the text after it. Partial scores here follow
-lm-evaluation-harness (`_encode_pair`), so that they can be compared. The text up to the end of the
-option, tokenised separately, has n tokens. The tokens of the whole text after its first n count,
-given those n. Almost always the whole text starts with the same n tokens, and one sequence gives
-the full and the partial score.
+A tokeniser may join the end of the option with the text after it. Partial scores follow
+lm-evaluation-harness (`_encode_pair`): if the text up to the end of the option, tokenised
+separately, has n tokens, the score is that of the whole text's tokens after the first n. Usually
+the whole text starts with the same n tokens, so that one sequence gives the full and the partial
+score.
 
 Common beginnings of texts are read once: the texts are sorted, and each adds to a tree only the
-tokens that it does not share with the text before it. A tree is one row of tokens. A token in it
-attends only to its ancestors and has its depth as position, so the model computes the same values
-as for its text.
+tokens that it does not share with the previous text. A tree is one row of tokens. A token attends
+only to its ancestors, and its position is its depth, so that the model computes the same values as
+for separate texts.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ class Likelihoods:
     """The likelihoods of some texts under a language model.
 
     Attributes:
-        values: for each text, the log-probability (natural logarithm) of each token asked for.
-        tokens_fed: the tokens that the model read, padding counted.
+        values: for each text, the log-probability (natural logarithm) of each requested token.
+        tokens_fed: number of tokens that the model read, including padding.
     """
 
     values: list[npt.NDArray[np.float64]]
@@ -47,11 +47,11 @@ class Likelihoods:
 
 @dataclass
 class CausalModel(_network.LanguageModel):
-    """A causal language model that is ready for use.
+    """A loaded causal language model.
 
     Attributes:
-        can_read_trees: False once it was found to give a token other values in a tree than in its
-            text (Mamba's state, ALiBi's distances); from then on texts are read whole.
+        can_read_trees: whether the model can give the same values in a tree as for separate texts;
+            set to False if a check shows otherwise (Mamba's state, ALiBi's distances).
     """
 
     can_read_trees: bool = True
@@ -83,10 +83,10 @@ class CausalModel(_network.LanguageModel):
     ) -> Likelihoods:
         """Return the log-probability of each text's tokens from its start on.
 
-        Common beginnings are read once: that of all texts is kept in the model's cache, the others
-            form a tree. In float32 the values agree to 1e-4 with those of each text read
-            separately. The first tree is checked: if the model gives other values in it, or rejects
-            it, all texts are read whole, with a warning.
+        Common beginnings are read once: that of all texts is kept in the model's cache, and the
+        others form a tree. In float32 the values agree to 1e-4 with those of separate texts. The
+        first tree is checked: if the model gives other values in it, or rejects it, all texts are
+        read separately, with a warning.
 
         Args:
             texts: The token ids of each text, at least one.
@@ -95,7 +95,7 @@ class CausalModel(_network.LanguageModel):
             on_progress: Called with the number of completed texts and of all.
 
         Raises:
-            InputError: One text does not fit into memory.
+            InputError: A single text does not fit into memory.
         """
         wanted = self._cut(texts, starts)
         order = sorted(set(wanted))
@@ -139,7 +139,7 @@ class CausalModel(_network.LanguageModel):
     def _cut(
         self, texts: Sequence[Ids], starts: Sequence[int]
     ) -> list[tuple[tuple[int, ...], int]]:
-        longest = self.max_length + 1  # the last token is asked for, not read
+        longest = self.max_length + 1  # the last token is only predicted
         over = [max(0, len(ids) - longest) for ids in texts]
         if any(over):
             warnings.warn(
@@ -160,7 +160,7 @@ def load_causal_model(
 
     Args:
         model: a folder with a saved model, or a hub id.
-        device: as torch names it ("cpu", "cuda:1"); by default the GPU if there is one.
+        device: a torch device ("cpu", "cuda:1"); by default the GPU if there is one.
         dtype: precision of the network; see `Precision`.
 
     Raises:
@@ -174,7 +174,7 @@ def load_causal_model(
 Encode = Callable[[Sequence[str]], list[list[int]]]
 
 SAMPLES = 8
-"""Number of texts on which separate tokenisation of the prompt is tried."""
+"""Number of texts on which separate tokenisation of the prompt is checked."""
 
 
 @dataclass(frozen=True)
@@ -203,16 +203,16 @@ def make_passages(
         model: The model, whose tokeniser is used.
         problems: The problems, with any number of options.
         prompt: A text before each sentence, including the white space between them.
-        bos: Whether to put a start token first. By default as the tokeniser does, like
-            lm-evaluation-harness; then only the full score of a sentence that starts with its blank
-            has one, because the option's first token would not count otherwise.
+        bos: Whether to put a start token first. By default the tokeniser decides, as in
+            lm-evaluation-harness; but the full score of a sentence that starts with its blank
+            always has one, because the option's first token would not count otherwise.
 
     Raises:
         InputError: `bos` is True, and the tokeniser has no start or end token.
     """
     begin = _find_start_token(model.tokeniser)
     if bos and not begin:
-        raise InputError(f"{model.folder}: the tokeniser has no token that starts texts; omit bos")
+        raise InputError(f"{model.folder}: the tokeniser has no start token; omit bos")
     leading = model.leading if bos is None else begin if bos else []
     cuts = [split_sentence(problem) for problem in problems]
     texts = [before + option + after for before, options, after in cuts for option in options]
@@ -292,8 +292,8 @@ def _tokenise_plainly(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
 def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
     """Return a tokeniser of texts after the prompt; trailing white space is omitted.
 
-    The prompt is long. All but its last word is tokenised once if, on a few of the texts, this
-    gives the same tokens as tokenising prompt and text together.
+    The prompt, except its last word, is tokenised only once if, on a few of the texts, this gives
+    the same tokens as tokenising prompt and text together.
     """
     cut = prompt.rstrip().rfind(" ")
     head, tail = prompt[: max(cut, 0)], prompt[max(cut, 0) :]
@@ -316,12 +316,12 @@ def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
 Values = npt.NDArray[np.float64]
 
 KEPT = 16
-"""The fewest tokens of a common beginning that is kept in the model's cache; a shorter one costs
+"""Least number of tokens of a common beginning to keep in the model's cache; a shorter one costs
 less as part of each tree."""
 
 TOLERANCE = {"float32": 1e-4, "bfloat16": 0.3, "float16": 0.05}
-"""Largest difference of a token's log-probability in a tree and in its text, by precision; above
-it, the architecture can't read trees."""
+"""Largest difference between a token's log-probabilities in a tree and in its text, by precision;
+if it is exceeded, the architecture can't read trees."""
 
 _REFUSALS = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, NotImplementedError)
 """Exceptions of architectures that don't accept a mask, positions or a cache."""
@@ -335,9 +335,9 @@ class Reading:
     """Sorted texts, and their likelihoods so far.
 
     Attributes:
-        values: for each text, the log-probabilities that were asked for.
-        fed: the tokens that the model read, padding counted.
-        can_read_trees: False once the model was found to give other values in a tree.
+        values: for each text, the requested log-probabilities.
+        fed: number of tokens that the model read, including padding.
+        can_read_trees: see `CausalModel`.
     """
 
     def __init__(
@@ -365,8 +365,8 @@ class Reading:
             except _NoTreesError as error:
                 self.can_read_trees = False
                 warnings.warn(
-                    f"{self.network.config.model_type} can't read texts as a tree ({error}); each "
-                    "is read whole, which takes longer and gives the same",
+                    f"{self.network.config.model_type} can't read texts as a tree ({error}); they "
+                    "are read separately, which takes longer and gives the same values",
                     stacklevel=4,
                 )
         if not self.can_read_trees:
@@ -418,7 +418,7 @@ class Reading:
         alone = self._read_whole([first + at])[0]
         apart = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
         if not np.allclose(given[at], alone, rtol=0, atol=apart, equal_nan=True):
-            raise _NoTreesError("it sees more of one than it should")
+            raise _NoTreesError("it attends to other branches")
         self._checked = at > 0
 
     def _asked(self, tree: Tree) -> Values:
@@ -435,7 +435,7 @@ class Reading:
             "use_cache": self._cache is not None,
         }
         if self._cache is not None:
-            # A copy, for the call adds to it.
+            # A copy, because the call modifies it.
             inputs[_find_cache_name(self.network)] = copy.deepcopy(self._cache)
         askers = sorted({node for node, _ in tree.asked})
         place = {node: at for at, node in enumerate(askers)}
@@ -458,7 +458,7 @@ class Reading:
     def _read_whole(self, batch: Sequence[int] | _network.Rows) -> list[Values]:
         torch = require("torch", "models")
         texts = [self.texts[row] for row in batch]
-        longest = max(max(map(len, texts)) - 1, 1)  # the last token is asked for, not read
+        longest = max(max(map(len, texts)) - 1, 1)  # the last token is only predicted
         asked = [
             (row, at - 1, ids[at])
             for row, ids in enumerate(texts)
@@ -495,7 +495,7 @@ def _classify_error(error: Exception, checked: bool) -> Exception:
 
 
 def _compute_log_probabilities(logits: Any, places: Any, tokens: Any) -> Values:
-    """Return the log-probabilities of tokens (pairs,) at the places of logits."""
+    """Return the log-probabilities of tokens (pairs,) at given rows of logits."""
     torch = require("torch", "models")
     values = torch.log_softmax(logits, -1)[places, tokens]  # five times as fast as logsumexp
     found: Values = values.double().cpu().numpy()
@@ -515,7 +515,7 @@ class Tree:
         depths: the position of each node in its sequences, 0 for the first.
         parents: the node before each node; -1 for none.
         asked: the distinct pairs (node, token that follows it), in order.
-        places: for each sequence, the places of its pairs in `asked`.
+        places: for each sequence, the indices of its pairs in `asked`.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -540,7 +540,7 @@ class Tree:
         return path
 
     def visible(self) -> npt.NDArray[np.bool_]:
-        """Return which nodes each node may attend to, (nodes, nodes): itself and its ancestors."""
+        """Return the attention mask, (nodes, nodes): each node attends to itself and ancestors."""
         seen = np.zeros((len(self.tokens), len(self.tokens)), np.bool_)
         for node, parent in enumerate(self.parents):
             if parent >= 0:
@@ -550,7 +550,7 @@ class Tree:
 
 
 def count_shared_tokens(one: Ids, other: Ids) -> int:
-    """Return how many tokens two sequences share at their start.
+    """Return the number of tokens that two sequences share at their start.
 
     >>> count_shared_tokens([5, 6, 7], [5, 6, 8, 9])
     2
@@ -564,19 +564,19 @@ def count_shared_tokens(one: Ids, other: Ids) -> int:
 def plant_tree(
     sequences: Sequence[Ids], starts: Sequence[int], first: int, budget: int
 ) -> tuple[Tree, int]:
-    """Plant the sequences from number `first` on in one tree, as many as the budget allows.
+    """Return a tree of the sequences from number `first` on, as many as the budget allows.
 
     Args:
         sequences: The sorted sequences.
         starts: The first requested token of each, 1 or more.
         first: The number of the first sequence.
-        budget: The largest number of nodes; one sequence is always planted.
+        budget: The largest number of nodes; at least one sequence is always included.
 
     Returns:
-        The tree, and how many sequences it holds.
+        The tree, and the number of its sequences.
 
     >>> tree, count = plant_tree([[1, 2, 3, 4], [1, 2, 5, 6]], [3, 3], 0, 100)
-    >>> tree.tokens, tree.parents, count  # 4 and 6 are asked for, not read
+    >>> tree.tokens, tree.parents, count  # 4 and 6 are only predicted
     ([1, 2, 3, 5], [-1, 0, 1, 1], 2)
     """
     tree, path, before = Tree(), [], []  # type: Tree, list[int], Ids
@@ -596,16 +596,16 @@ def _find_cache_name(network: Any) -> str:
 
 
 def compute_logits_at(network: Any, inputs: Mapping[str, Any], rows: Any, columns: Any) -> Any:
-    """Return the logits at some places of a batch as a float32 tensor (places, vocabulary).
+    """Return the logits at some positions of a batch as a float32 tensor (positions, vocabulary).
 
-    The output layer is as wide as the vocabulary and takes most of the time of a small model. So
-    the hidden states are reduced to the requested places before it runs.
+    The output layer is as wide as the vocabulary and takes most of the time of a small model, so it
+    runs only on the requested positions.
 
     Args:
         network: a causal or masked language model of transformers.
         inputs: the keyword arguments of its call.
-        rows: An index tensor (places,) with the row of the batch.
-        columns: An index tensor (places,) with the token of the row.
+        rows: An index tensor (positions,) with the row of the batch.
+        columns: An index tensor (positions,) with the token of the row.
     """
     cut: list[bool] = []
 

@@ -1,4 +1,4 @@
-"""An encoder from a folder or the hub: its vectors for texts, and multiple choice.
+"""Encoders from a folder or the hub: vectors of texts, and multiple choice.
 
 A multiple-choice model is an encoder with a head that scores a filled-in sentence.
 """
@@ -24,8 +24,8 @@ from winosmith.records import parse_json
 from winosmith.seen import Sees, check_pronouns, check_sees
 
 Pooling = Literal["mean", "cls"]
-"""One vector from those of the tokens: their mean, [CLS] and [SEP] included and padding omitted,
-as sentence-transformers takes it; or the first token's."""
+"""The vector of a text: the mean of its tokens' vectors, including [CLS] and [SEP], as in
+sentence-transformers; or the first token's vector."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Reader:
         return rows
 
     def batch(self, rows: Sequence[dict[str, list[int]]]) -> dict[str, Any]:
-        """Return the rows padded to the longest of them, as tensors on the device."""
+        """Return the rows as tensors on the device, padded to the longest row."""
         with _network.silence_transformers():
             padded = self.tokeniser.pad(list(rows), return_tensors="pt")
         return {name: tensor.to(self.device) for name, tensor in padded.items()}
@@ -75,12 +75,12 @@ class Reader:
 
 @dataclass(frozen=True)
 class Encoder:
-    """An encoder that is ready to read.
+    """A loaded encoder.
 
     Attributes:
-        folder: where it was loaded from.
+        folder: folder of the model.
         network: the torch module, on its device, in float32, without dropout.
-        reader: its tokeniser, device and longest input.
+        reader: the tokeniser, device and longest input.
     """
 
     folder: Path
@@ -95,14 +95,13 @@ class Encoder:
         tokens_per_batch: int | None = None,
         on_batch: OnProgress | None = None,
     ) -> npt.NDArray[np.float32]:
-        """Return one vector a text, (n, width), pooled from the last layer, not normalised.
+        """Return one vector per text, (n, width), pooled from the last layer, not normalised.
 
-        Texts are batched by length, so that little of a batch is padding; whatever the batches,
-        values agree to about 1e-5 in float32. `tokens_per_batch` is by default what suits the
-        device; see `Reader.budget`.
+        Texts are batched by length to reduce padding; the batches change values by about 1e-5 in
+        float32. The default of `tokens_per_batch` is `Reader.budget`.
 
         Raises:
-            InputError: an unknown pooling.
+            InputError: the pooling is unknown.
         """
         check_choice("pooling", pooling, Pooling)
         torch = require("torch", "models")
@@ -129,11 +128,11 @@ def load_encoder(
 
     Args:
         model: a folder with a saved model, or a hub id.
-        device: as torch names it ("cpu", "cuda:1"); by default the GPU if there is one.
+        device: a torch device ("cpu", "cuda:1"); by default the GPU if there is one.
         max_length: the longest input in tokens; by default the model's own limit.
 
     Raises:
-        InputError: it is missing, is not an encoder, or its weights are incomplete.
+        InputError: the model is missing or not an encoder, or its weights are incomplete.
         MissingExtraError: torch or transformers is not installed.
     """
     folder = _network.find_model_folder(model)
@@ -147,20 +146,17 @@ def load_reader(folder: Path, config: Any, *, device: str | None, max_length: in
     """Load the tokeniser of a model, and determine its device and longest input."""
     tokeniser = _network.load_tokeniser(folder)
     if tokeniser.pad_token is None:
-        raise InputError(
-            f"{folder}: {config.model_type} has no padding token; an encoder is needed"
-        )
+        raise InputError(f"{folder}: {config.model_type} has no padding token; use an encoder")
     tokeniser.truncation_side = "left"
     limit = _network.find_longest_input(config, tokeniser)
     return Reader(tokeniser, device or _network.choose_device(), min(limit, max_length or limit))
 
 
 HEAD = "choice_head"
-"""The name of our own head, for architectures that transformers has no multiple-choice head for."""
-
+"""Name of winosmith's head, for architectures without a multiple-choice head in transformers."""
 
 HOW = "winosmith_choice.json"
-"""The file of a model's folder with its input format."""
+"""The file in a model's folder with its input format."""
 
 
 @dataclass(frozen=True)
@@ -168,14 +164,14 @@ class InputFormat:
     """The format of a model's input, which is saved with its weights.
 
     Attributes:
-        split_point: where the sentence is cut in two; see `SplitPoint`.
-        local: the words ahead of the blank that it sees; None for all.
-        claims: whether it was trained to judge claims: a score above 0 means that one holds.
-        sees: the blank, filled with each option; or the sentence with its pronoun, each option
-            after it, if there is no filled-in sentence to cut.
+        split_point: where the sentence is split into two segments; see `SplitPoint`.
+        local: number of words to keep before the blank; None for all.
+        claims: whether it was trained to judge claims: a score above 0 means that a claim is true.
+        sees: "blank" fills in each option; "pronoun" has the original sentence followed by each
+            option, and needs no split point.
 
     Raises:
-        InputError: an unknown split point or `sees`, or a split point together with the pronoun.
+        InputError: the split point or `sees` is unknown, or a split point is set with "pronoun".
     """
 
     split_point: SplitPoint = "before_option"
@@ -188,19 +184,19 @@ class InputFormat:
         check_sees(self.sees)
         if self.sees == "pronoun" and self.split_point != "before_option":
             raise InputError(
-                "the split point is where a filled-in sentence is cut; a model that sees the "
-                "pronoun fills nothing in, so omit it"
+                "the split point applies only to filled-in sentences; omit it for a model that "
+                "sees the pronoun"
             )
 
 
 @dataclass(frozen=True)
 class ChoiceModel:
-    """A network that gives a filled-in sentence one score, higher for the likelier option.
+    """A network that scores a filled-in sentence; the better option has the higher score.
 
     Attributes:
         network: the torch module, on its device, in float32.
-        reader: its tokeniser, device and longest input.
-        how: its input format.
+        reader: the tokeniser, device and longest input.
+        how: the input format.
     """
 
     network: Any
@@ -210,14 +206,14 @@ class ChoiceModel:
     def inputs(
         self, problems: Sequence[Problem], options: int | None = None
     ) -> list[dict[str, list[int]]]:
-        """Return the network's unpadded inputs, one a problem and option, in order.
+        """Return the network's unpadded inputs, one per problem and option, in order.
 
         Args:
             problems: the problems to read.
-            options: number of options of each problem, from the first; by default all.
+            options: number of options to read of each problem; by default all.
 
         Raises:
-            DataError: the model sees the pronoun, and a problem's is not known.
+            DataError: a required pronoun is unknown.
         """
         if self.how.sees == "pronoun":
             check_pronouns(problems)
@@ -244,13 +240,13 @@ class ChoiceModel:
         tokens_per_batch: int | None = None,
         on_batch: Callable[[int, int], None] | None = None,
     ) -> list[npt.NDArray[np.float32]]:
-        """Return one score an option for each problem; only a problem's own scores compare.
+        """Return one score per option for each problem, comparable only within a problem.
 
         Texts are batched by length; a batch that does not fit into memory is halved, with a
         warning.
 
         Raises:
-            InputError: not even one text fits into memory.
+            InputError: a single text does not fit into memory.
         """
         flat = self.text_scores(
             self.inputs(problems), tokens_per_batch=tokens_per_batch, on_batch=on_batch
@@ -265,7 +261,7 @@ class ChoiceModel:
         tokens_per_batch: int | None = None,
         on_batch: Callable[[int, int], None] | None = None,
     ) -> npt.NDArray[np.float32]:
-        """Return the scores of unpadded inputs, (rows,), without training."""
+        """Return the scores of unpadded inputs, (rows,), in evaluation mode."""
         torch = require("torch", "models")
         scores = np.empty(len(rows), np.float32)
         self.network.eval()
@@ -279,9 +275,9 @@ class ChoiceModel:
         return scores
 
     def save(self, folder: Path) -> None:
-        """Save the network as safetensors, its tokeniser and its input format.
+        """Save the network as safetensors, with its tokeniser and input format.
 
-        `load_encoder` reads it too.
+        `load_encoder` can also read it.
         """
         with _network.silence_transformers():
             self.network.save_pretrained(str(folder))
@@ -298,14 +294,14 @@ def new_choice_model(
     device: str | None = None,
     max_length: int | None = None,
 ) -> ChoiceModel:
-    """Add a multiple-choice head to any encoder; new weights are drawn by `seed`.
+    """Add a multiple-choice head to any encoder; `seed` initialises new weights.
 
-    If transformers has such a head for the architecture it is used, so that others can load the
-    result; otherwise it is one linear layer on the first token. A head that was trained before
-    stays. Every dropout of the network is set to `dropout` unless it is None.
+    The head is that of transformers if it has one for the architecture, so that other programs can
+    load the result; otherwise it is a linear layer on the first token. A trained head is kept. All
+    dropout rates of the network are set to `dropout` unless it is None.
 
     Raises:
-        InputError: see `load_encoder`, or an unknown split point.
+        InputError: see `load_encoder`, or the split point is unknown.
     """
     torch = require("torch", "models")
     with torch.random.fork_rng():
@@ -325,19 +321,22 @@ def load_choice_model(
 
     Args:
         folder: folder of the model or of its run, or a hub id.
-        how: its input format; by default that of its training, or cut before the option.
-        device: as torch names it; by default the GPU if there is one.
+        how: the input format; by default that of the training, or cut before the option.
+        device: a torch device; by default the GPU if there is one.
         max_length: the longest input in tokens; by default the model's own limit.
 
     Raises:
-        InputError: it is missing, its files are damaged, or its head was never trained.
+        InputError: the model is missing or damaged, or its head was never trained.
     """
     path = _network.find_model_folder(folder)
     model, trained = _choice_model(
         path, how or load_input_format(path) or InputFormat(), None, device, max_length
     )
     if not trained:
-        raise InputError(f"{path}: this encoder was not trained for multiple choice; train it")
+        raise InputError(
+            f"{path}: this encoder was not trained for multiple choice; train it with "
+            "`winosmith train`"
+        )
     model.network.eval()
     return model
 
@@ -354,9 +353,7 @@ def load_input_format(model: str | Path) -> InputFormat | None:
     try:
         return InputFormat(**parse_json((folder / HOW).read_text("utf-8")))
     except (ValueError, TypeError, InputError) as error:
-        raise InputError(
-            f"{folder / HOW}: it can't be read ({error}); train the model again"
-        ) from None
+        raise InputError(f"{folder / HOW} can't be read ({error}); train the model again") from None
 
 
 def _choice_model(
@@ -381,9 +378,9 @@ def _choice_model(
 
 
 def _attach_head(network: Any, folder: Path) -> bool:
-    """Add our own head, with the weights in the folder if there are any; return whether there are.
+    """Add winosmith's head, and return whether the folder had weights for it.
 
-    It is saved as a part of the network, and the loader of encoders ignores it.
+    It is saved as a part of the network; `load_encoder` ignores it.
     """
     torch = require("torch", "models")
     safetensors = require("safetensors", "models")

@@ -41,7 +41,7 @@ class Grid:
 
     Attributes:
         learning_rates, epochs, batch_sizes, seeds: The values to try, one or more of each.
-        fixed: further settings of every run, by the name of the `TrainingSettings` field.
+        fixed: further settings of all runs: field of `TrainingSettings` → value.
 
     >>> len(list(GRIDS["winogrande"].runs()))
     72
@@ -57,7 +57,7 @@ class Grid:
         """Yield the settings of each run; settings outside the grid are those in `settings`.
 
         Raises:
-            InputError: nothing to try, the same value twice, or a value out of range.
+            InputError: there is nothing to try, a value is repeated, or a value is out of range.
         """
         settings = replace(settings or TrainingSettings(), **self.fixed)
         tried = (self.seeds, self.learning_rates, self.epochs, self.batch_sizes)
@@ -77,13 +77,13 @@ GRIDS: Mapping[str, Grid] = {
 """Grids by name. `winogrande` is that of WinoGrande's section 4.1, with its three seeds, and with
 the weight decay (0) and dropout (the model's own) of its released code
 (github.com/allenai/winogrande, scripts/run_experiment.py). `evograd` is that of EvoGrad's appendix
-for evolved data, whose learning rates are lost in print: they are WinoGrande's here, as its other
-grid repeats WinoGrande's. `one` has only the defaults."""
+for evolved data, with WinoGrande's learning rates, because its own are missing in print and its
+other grid is WinoGrande's. `one` has only the defaults."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trained(FineTuned):
-    """The best run of a grid, its model, and all the runs.
+    """The best run of a grid, its model, and all runs.
 
     Attributes:
         runs: every run in order.
@@ -127,22 +127,22 @@ def train_grid(
     on_step: OnStep | None = None,
     on_run: OnRun | None = None,
 ) -> Trained:
-    """Train a model for each point of a grid, one after the other, and keep the best on dev.
+    """Train a model for each point of a grid, and keep the best on dev.
 
-    The first of equals is kept; of the others only the record. After an interrupt or a kill the
-    same call continues from the last finished epoch, with the same result.
+    The first of equals is kept; of the others only the record. After an interruption the same call
+    resumes from the last finished epoch, with the same result.
 
     Args:
-        train: see `train_multiple_choice`, including the errors.
-        dev: likewise.
-        model: likewise.
-        out: the folder: the best model in `model/`, all runs in `runs.json`.
+        train: training data; see `train_multiple_choice`, also for errors.
+        dev: dev data.
+        model: name or folder of the base model.
+        out: output folder: the best model in `model/`, all runs in `runs.json`.
         grid: the settings to try; by default one run with the defaults.
-        settings: all settings that the grid does not vary.
-        device: as torch names it; by default the GPU if there is one.
-        force: replace the results of another recipe.
+        settings: settings that the grid does not vary.
+        device: a torch device; by default the GPU if there is one.
+        force: whether to replace the results of another recipe.
         on_step: called after every step of every run.
-        on_run: called after every run, those of an earlier call included.
+        on_run: called after every run, including those of an earlier call.
     """
     runs = list((grid or Grid()).runs(settings))
     sees = runs[0].sees

@@ -1,4 +1,4 @@
-"""A masked language model: the log-probabilities of tokens that are hidden from it."""
+"""Masked language models: the log-probabilities of masked tokens."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from winosmith.problem import Problem
 
 @dataclass(frozen=True)
 class Hidden:
-    """A text with some of its tokens hidden, and which are asked for.
+    """A text with masked tokens.
 
     Attributes:
-        ids: the tokens as they are.
-        hidden: The positions that are masked.
-        asked: The positions whose tokens' log-probabilities are requested, all of them masked.
+        ids: The original token ids.
+        hidden: The masked positions.
+        asked: The masked positions whose tokens' log-probabilities are requested.
     """
 
     ids: tuple[int, ...]
@@ -34,7 +34,7 @@ class Hidden:
 
 
 class MaskedModel(_network.LanguageModel):
-    """A masked language model that is ready for use."""
+    """A loaded masked language model."""
 
     @property
     def budget(self) -> int:
@@ -50,11 +50,11 @@ class MaskedModel(_network.LanguageModel):
     ) -> Likelihoods:
         """Return the log-probability of each requested token, given the visible tokens.
 
-        Texts are batched by length, and a text that occurs twice is read once. In float32 the
-        values agree to 1e-4 whatever the batches.
+        Texts are batched by length, and repeated texts are read once. In float32 the batches change
+        values by less than 1e-4.
 
         Raises:
-            InputError: a text is longer than the model reads, or memory does not hold one.
+            InputError: a text is longer than the model's limit, or does not fit into memory.
         """
         longest = max((len(text.ids) for text in texts), default=0)
         if longest > self.max_length:
@@ -100,15 +100,15 @@ def load_masked_model(
 ) -> MaskedModel:
     """Load any masked language model of transformers (BERT, RoBERTa, ALBERT, ModernBERT, …).
 
-    Of ELECTRA it is the generator; the discriminator gives no probabilities.
+    Use ELECTRA's generator; its discriminator gives no probabilities.
 
     Args:
         model: a folder with a saved model, or a hub id.
-        device: as torch names it ("cpu", "cuda:1"); by default the GPU if there is one.
+        device: a torch device ("cpu", "cuda:1"); by default the GPU if there is one.
         dtype: precision of the network; see `Precision`.
 
     Raises:
-        InputError: it is missing, is not a masked model, or its weights are incomplete.
+        InputError: the model is missing or not a masked model, or its weights are incomplete.
         MissingExtraError: torch or transformers is not installed.
     """
     kind = "a masked language model"
@@ -124,13 +124,12 @@ Span = tuple[int, int]
 def hide_tokens(
     model: MaskedModel, problems: Sequence[Problem], *, within_word: bool = False
 ) -> list[list[list[Hidden]]]:
-    """Return, for each option of each problem, its sentence with each token hidden in turn.
+    """Return, for each option of each problem, its sentence with each token masked in turn.
 
     The sum of the log-probabilities is the pseudo-log-likelihood of the sentence (Salazar et al.
     2020, "Masked Language Model Scoring", section 2). It is too high for words of several tokens,
-    whose pieces give one another away; with `within_word` the pieces of the same word that come
-    later are hidden as well (Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model
-    Scoring", PLL-word-l2r).
+    whose pieces predict each other; with `within_word`, later pieces of the same word are masked as
+    well (Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model Scoring", PLL-word-l2r).
     """
 
     def hidden(words: Sequence[int | None], at: int) -> tuple[int, ...]:
@@ -151,7 +150,7 @@ def hide_tokens(
 
 
 def hide_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Hidden]]:
-    """Return, for each option of each problem, its sentence with all of the option hidden.
+    """Return, for each option of each problem, its sentence with the whole option masked.
 
     The option has one mask for each of its tokens (Kocijan et al. 2019, "A Surprisingly
     Robust Trick for the Winograd Schema Challenge", section 3).

@@ -1,7 +1,7 @@
-"""A network: found in a folder or on the hub, known by a digest, loaded, and fed in batches.
+"""Networks: finding, downloading, identifying and loading models, and running batches.
 
-Weights are safetensors only, no foreign code runs, and every weight is accounted for. Batches are
-of similar length, so that little is padding; they are halved if memory runs out.
+Weights are read only from safetensors, no foreign code runs, and missing weights are errors.
+Batches have texts of similar length to reduce padding, and are halved if memory runs out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from winosmith.outputs import sha256
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")
-"""The files to download: configuration, weights and the tokeniser's; never code or pickles."""
+"""Patterns of files to download: configuration, weights and tokeniser; never code or pickles."""
 
 
 SHORT_NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
@@ -35,11 +35,11 @@ SHORT_NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
 def find_model_folder(model: str | Path) -> Path:
     """Return the folder of a model; download it from the hub if necessary.
 
-    A model in the hub's cache on this machine is used without the network. The folder of a run of
-    `train_multiple_choice` means the `model/` in it.
+    A model in this machine's cache of the hub is used without network access. For the folder of a
+    run of `train_multiple_choice`, its `model/` is returned.
 
     Raises:
-        InputError: no such folder or hub id, no network, or no safetensors in it.
+        InputError: the folder or hub id does not exist, can't be downloaded, or has no safetensors.
     """
     folder = Path(model)
     if not folder.is_dir():
@@ -53,8 +53,8 @@ def find_model_folder(model: str | Path) -> Path:
         raise InputError(f"{folder}: there is no config.json; name the folder of a saved model")
     if not any(folder.glob("*.safetensors")):
         raise InputError(
-            f"{folder}: there are no weights as *.safetensors; winosmith does not read pickles, so "
-            "save the model again with safe_serialization=True"
+            f"{folder} has no weights as *.safetensors; winosmith does not read pickles, so save "
+            "the model again with safe_serialization=True"
         )
     return folder
 
@@ -71,17 +71,17 @@ def _download_model(name: str) -> Path:
         return Path(hub.snapshot_download(name, allow_patterns=WANTED, etag_timeout=10))
     except (OSError, ValueError) as error:
         raise InputError(
-            f"the model {name!r} is neither a folder nor in the hub's cache here, and could not "
-            f"be downloaded ({first_line(error)}); check the name, or download it where there is "
-            f"network (hf download {name}) and name its folder"
+            f"the model {name!r} is neither a folder nor in the hub's cache on this machine, and "
+            f"could not be downloaded ({first_line(error)}); check the name, or download it on a machine with "
+            f"network access (hf download {name}) and give its folder"
         ) from error
 
 
 def digest_weights(folder: str | Path) -> str:
     """Return a SHA-256 of the files that determine a model, as 64 hexadecimal digits.
 
-    It covers the names and bytes of the weights, the configuration and the tokeniser's files at
-    the top of the folder, but not a README or other notes.
+    It covers the names and contents of the weights, configuration and tokeniser files in the
+    folder, but not of subfolders, a README or other notes.
     """
     state = hashlib.sha256()
     for file in sorted({file for pattern in WANTED for file in Path(folder).glob(pattern)}):
@@ -91,7 +91,7 @@ def digest_weights(folder: str | Path) -> str:
 
 @contextmanager
 def silence_transformers() -> Iterator[None]:
-    """Silence transformers below the level of errors, and restore its settings afterwards."""
+    """Silence messages of transformers below the level ERROR while the block runs."""
     logging = require("transformers", "models").utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
@@ -107,16 +107,16 @@ def silence_transformers() -> Iterator[None]:
 def load_configuration(
     folder: Path, dropout: float | None = None, *, kind: str = "an encoder"
 ) -> Any:
-    """Load the configuration of a model; set every dropout of it unless `dropout` is None.
+    """Load the configuration of a model, and set its dropout rates.
 
     Args:
-        folder: where the model is.
-        dropout: a rate, or None for the model's own.
-        kind: the required kind of model, for the message.
+        folder: folder of the model.
+        dropout: dropout rate, or None for the model's own.
+        kind: the required kind of model, for messages.
 
     Raises:
-        InputError: it can't be read, its code is not part of transformers, or it has an encoder
-            and a decoder.
+        InputError: the configuration can't be read, the model's code is not part of transformers,
+            or it has an encoder and a decoder.
     """
     transformers = require("transformers", "models")
     try:
@@ -136,10 +136,10 @@ def load_configuration(
 def load_network(
     auto_class: Any, folder: Path, config: Any, *, dtype: str = "float32"
 ) -> tuple[Any, list[str]]:
-    """Load a network, and name the weights of a head or pooler that are new in it.
+    """Load a network; return it with the names of newly initialised weights of a head or pooler.
 
     Raises:
-        InputError: it can't be loaded, or weights of the network below its head are missing.
+        InputError: the network can't be loaded, or weights below its head are missing.
     """
     broken = require("safetensors", "models").SafetensorError
     try:
@@ -159,14 +159,14 @@ def load_network(
     if missing:
         raise InputError(
             f"{folder}: the weights are incomplete: {len(missing)} tensors are missing, such as "
-            f"{missing[0]!r}; get the model again"
+            f"{missing[0]!r}; download the model again"
         )
     return network.to(getattr(require("torch", "models"), dtype)), new
 
 
 Precision = Literal["float32", "bfloat16", "float16"]
-"""Precision of a network. Only in float32 scores agree to 1e-4 for any batch; the other two halve
-memory and time on a GPU, and change the closest decisions."""
+"""Precision of a network. In float32, batches change scores by less than 1e-4; the other two halve
+memory and time on a GPU, but may change close decisions."""
 
 _OTHERS = {
     "a causal language model": "a masked language model; score it as that",
@@ -176,14 +176,14 @@ _OTHERS = {
 
 @dataclass
 class LanguageModel:
-    """A language model that is ready for use.
+    """A loaded language model.
 
     Attributes:
-        folder: where it was loaded from.
+        folder: folder of the model.
         network: the torch module, on its device, without dropout.
-        tokeniser: its tokeniser.
-        device: as torch names it.
-        max_length: the largest number of tokens that it reads.
+        tokeniser: the tokeniser.
+        device: a torch device.
+        max_length: the largest number of tokens of a text.
     """
 
     folder: Path
@@ -196,17 +196,17 @@ class LanguageModel:
 def load_language_model(
     of: type[Model], model: str | Path, kind: str, *, device: str | None, dtype: Precision
 ) -> Model:
-    """Load a language model as `of`.
+    """Load a language model as an instance of `of`.
 
     Args:
         of: a subclass of `LanguageModel`.
-        model: a folder or hub id.
+        model: a folder with a saved model, or a hub id.
         kind: "a causal language model" or "a masked language model".
-        device: as torch names it; by default the GPU if there is one.
+        device: a torch device; by default the GPU if there is one.
         dtype: see `Precision`.
 
     Raises:
-        InputError: it is missing, is of another kind, or its weights are incomplete.
+        InputError: the model is missing or of another kind, or its weights are incomplete.
     """
     transformers = require("transformers", "models")
     check_choice("dtype", dtype, Precision)
@@ -224,14 +224,14 @@ def load_language_model(
     if new:
         raise InputError(
             f"{folder}: this model was saved without its output layer ({new[0]!r} is missing), so "
-            f"it gives no probabilities; name {kind} that was saved whole"
+            f"it gives no probabilities; use {kind} with its output layer"
         )
     device = device or choose_device()
     tokeniser = load_tokeniser(folder)
     if not tokeniser.is_fast:
         raise InputError(
-            f"{folder}: its tokeniser does not report where a token is in the text; name a model "
-            "with a tokenizer.json"
+            f"{folder}: the tokeniser does not report the positions of tokens in the text; use a "
+            "model with a tokenizer.json"
         )
     try:
         network = network.to(device).eval()
@@ -268,15 +268,15 @@ def find_longest_input(config: Any, tokeniser: Any) -> int:
 Rows = npt.NDArray[np.intp]
 
 POOL = 50
-"""Batches that are drawn together and sorted by length in training: wide enough to save most of
-the padding, narrow enough to leave the order random."""
+"""Number of batches that are sorted by length together in training: large enough to avoid most
+padding, small enough to keep the order random."""
 
 
 def batch_by_length(lengths: Sequence[int], tokens: int) -> list[Rows]:
-    """Cut rows, longest first, into batches of at most `tokens` tokens with padding.
+    """Divide rows, longest first, into batches of at most `tokens` tokens, including padding.
 
-    The longest come first, so that a lack of memory appears at once. A row that is longer than
-    `tokens` is a batch of its own. Equal lengths keep their order.
+    The longest come first, so that insufficient memory shows immediately. A row with more than
+    `tokens` tokens is a batch of its own. Rows of equal length keep their order.
 
     >>> [batch.tolist() for batch in batch_by_length([2, 9, 3, 2, 3], tokens=6)]
     [[1], [2, 4], [0, 3]]
@@ -302,13 +302,12 @@ def shuffle_batches(
     size: int,
     generator: np.random.Generator,
 ) -> list[Rows]:
-    """Cut rows into batches of `size` of similar length, in random order, with twins together.
+    """Divide rows into batches of `size` of similar length, in random order, with twins together.
 
-    The groups are shuffled, cut into pools of 50 batches, sorted by length within a pool, and
-    the batches shuffled. The two halves of a twin push a model's preference for an option by
-    itself in opposite directions; in one batch these cancel out exactly, and the
-    rest of the gradient is about the trigger. An odd number of singles before a twin can separate
-    its halves.
+    The groups are shuffled and divided into pools of 50 batches; each pool is sorted by length, and
+    its batches are shuffled. In a batch with both halves of a twin, the gradients of a preference
+    for one option cancel, and those of the trigger remain. An odd number of singles before a twin
+    can separate its halves.
     """
     measured = np.asarray(lengths, dtype=np.int64)
     order = generator.permutation(len(groups))
@@ -326,10 +325,10 @@ Batch = TypeVar("Batch")
 Model = TypeVar("Model", bound="LanguageModel")
 
 OnProgress = Callable[[int, int], None]
-"""Called with the number of texts that are done, and of all."""
+"""Called with the number of finished texts and of all texts."""
 
 _SIGNS = ("out of memory", "can't allocate memory", "not enough memory")
-"""Parts of torch's messages if memory runs out and torch has no error class for it, as on a CPU."""
+"""Parts of torch's messages for insufficient memory without an error class, as on a CPU."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -347,17 +346,18 @@ def run_batches(
     run: Callable[[Batch], None],
     on_progress: OnProgress | None = None,
 ) -> None:
-    """Run through `total` texts in batches; a batch that does not fit is cut in two, with a warning.
+    """Process `total` texts in batches; halve a batch that does not fit into memory, with a warning.
 
     Args:
-        total: the number of texts.
-        budget: the tokens that a batch may hold.
-        take: from the first text and the budget to a batch, its texts and its tokens.
-        run: called with each batch; earlier results are kept.
-        on_progress: called with the texts done and those in all.
+        total: number of texts.
+        budget: largest number of tokens of a batch.
+        take: function from the first text and the budget to a batch, its number of texts and of
+            tokens.
+        run: processes a batch.
+        on_progress: called with the number of finished texts and of all texts.
 
     Raises:
-        InputError: not even one text fits into memory.
+        InputError: a single text does not fit into memory.
     """  # noqa: E501
     done = 0
     while done < total:
@@ -370,7 +370,7 @@ def run_batches(
             if count == 1:
                 raise InputError(
                     f"the memory is too small for the model and one text of {tokens} tokens; "
-                    "take a smaller model, dtype='bfloat16' on a GPU, or a larger machine"
+                    "use a smaller model, dtype='bfloat16' on a GPU, or a larger machine"
                 ) from error
         else:
             done += count
@@ -391,7 +391,7 @@ def run_by_length(
     run: Callable[[Rows], None],
     on_progress: OnProgress | None = None,
 ) -> None:
-    """Run through texts, the longest first; see `run_batches`."""
+    """Process texts, the longest first; see `run_batches`."""
     measured = np.asarray(lengths, np.int64)
     order = np.argsort(-measured, kind="stable")
 

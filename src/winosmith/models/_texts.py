@@ -1,6 +1,6 @@
-"""The text that a model reads of a problem: a sentence filled in with options worded for the blank.
+"""The input text of a model for a problem: the sentence with an option inflected for the blank.
 
-Also the data of a run: problems with an option to choose, or claims to judge.
+Also the data of a training run: problems with an option to choose, or claims to judge.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from winosmith.seen import Sees, check_pronouns, local_only, with_pronoun
 from winosmith.text import FUNCTION_WORDS
 
 SplitPoint = Literal["before_option", "after_option"]
-"""Where the filled-in sentence is cut into the two segments of `[CLS] … [SEP] … [SEP]`.
+"""Where the filled-in sentence is split into the two segments of `[CLS] … [SEP] … [SEP]`.
 
-WinoGrande's released code cuts before the option; the example in its text (section 4.1) cuts
-after it ("… because the _ [SEP] is too large. [SEP]"). The code made the published figures, so
-`before_option` is the default everywhere.
+WinoGrande's released code splits before the option; the example in its text (section 4.1) splits
+after it ("… because the _ [SEP] is too large. [SEP]"). The code produced the published results, so
+`before_option` is the default.
 """
 
 Text = str | tuple[str, str]
-"""One segment, or two."""
+"""One segment or two."""
 
 
 def fill_option(
@@ -43,24 +43,23 @@ def fill_option(
     local: int | None = None,
     sees: Sees = "blank",
 ) -> Text:
-    """Return the sentence with the blank filled, whole or as two segments; or pronoun and option.
+    """Return the sentence with an option filled in, as one segment or two.
 
-    Options are worded for the pronoun that they replace, if it is known (`word_options`). With
-    `sees="pronoun"` the first segment is the original sentence, its pronoun between asterisks as in
-    T5 (Raffel et al. 2020, section 2.4). The second is the option as it is in the file.
+    Options are inflected for the pronoun that they replace, if it is known (`word_options`). With
+    `sees="pronoun"` the first segment is the original sentence with its pronoun between asterisks,
+    as in T5 (Raffel et al. 2020, section 2.4), and the second is the unchanged option.
 
     Args:
         problem: the problem to read.
         option: the index of the option to fill in.
-        split_point: where to cut; None leaves the sentence whole. A question is always cut
-            before the option.
-        local: The number of words before the blank that are kept (2 in WinoGrande's local-context
+        split_point: where to split; None for one segment. A question is always split before the
+            option.
+        local: The number of words to keep before the blank (2 in WinoGrande's local-context
             baseline, section 4.1); None for all.
-        sees: the blank, or the pronoun.
+        sees: "blank" or "pronoun".
 
     Raises:
-        DataError: The pronoun is needed but not known, or words before the blank are requested of a
-            question.
+        DataError: A required pronoun is unknown, or `local` is set for a question.
 
     >>> cup = Problem("1", "The cup fell because the _ was loose.", ("cup", "shelf"))
     >>> fill_option(cup, 1)
@@ -89,9 +88,9 @@ def fill_option(
 
 
 def split_sentence(problem: Problem) -> tuple[str, tuple[str, ...], str]:
-    """Return the text before the blank, the options as worded there, and the text after it.
+    """Return the text before the blank, the options inflected for it, and the text after it.
 
-    White space at the sentence's ends is omitted; put together they are the filled-in sentences.
+    White space at the ends of the sentence is omitted; joined, they are the filled-in sentences.
 
     >>> split_sentence(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug")))
     ('He saw it, so the ', ('cup', 'jug'), ' was large.')
@@ -113,12 +112,12 @@ _NEXT_WORD = re.compile(r"\s+[\"'“‘]?(\w+)")
 
 
 def word_options(problem: Problem) -> Problem:
-    """Return the problem with its options in the form and case that fit the blank.
+    """Return the problem with its options inflected and capitalised for the blank.
 
-    The pronoun determines them: for "his" in "raised his glass" the option is "Tom's", for
-    a small "she" it is "the woman", for a large one "The woman". "Her" is a possessive before a
-    word with a meaning of its own ("her glass"), not before another ("saw her in …"). A problem
-    whose pronoun is not known, as in WinoGrande, stays as it is.
+    The pronoun determines the form: "Tom's" for "his" in "raised his glass", "the woman" for "she",
+    "The woman" for "She". "Her" is a possessive before a content word ("her glass"), not before a
+    function word ("saw her in …"). A problem without a known pronoun, as in WinoGrande, does not
+    change.
 
     >>> problem = Problem("1", "The man handed Jim _ glass.", ("The man", "Jim"), pronoun="his")
     >>> word_options(problem).options
@@ -135,7 +134,7 @@ def word_options(problem: Problem) -> Problem:
         )
         for option in problem.options
     )
-    if len(set(options)) < len(options):  # options that differ in case alone
+    if len(set(options)) < len(options):  # the options differ only in case
         return problem
     return replace(problem, options=options)
 
@@ -172,11 +171,11 @@ def ask_referent(problem: Problem, end: str = "") -> Problem:
     as in GPT-3's format of SuperGLUE-WSC (appendix G).
 
     Args:
-        problem: whose pronoun is known.
+        problem: a problem with a known pronoun.
         end: The text after the option, such as a full stop for a bidirectional model.
 
     Raises:
-        DataError: the pronoun is not known.
+        DataError: the pronoun is unknown.
 
     >>> nurse = Problem("1", "The nurse said that _ left.", ("the nurse", "a cook"), pronoun="she")
     >>> ask_referent(nurse).sentence
@@ -195,7 +194,7 @@ def fill_answer(problem: Problem, sees: Sees = "blank") -> str:
     """Return the sentence with the correct option in its blank, or the referent of its pronoun.
 
     Raises:
-        DataError: the problem has no answer, or its pronoun is to be seen and is not known.
+        DataError: the problem has no answer, or a required pronoun is unknown.
 
     >>> fill_answer(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug"), 1))
     'He saw it, so the jug was large.'
@@ -209,18 +208,18 @@ def fill_answer(problem: Problem, sees: Sees = "blank") -> str:
 
 
 RIVAL = "something else"
-"""The second option of a claim, which has none; it is never read."""
+"""A placeholder for the second option of a claim; it is never read."""
 
 
 @dataclass(frozen=True)
 class Questions:
-    """Problems or claims in the format of a run.
+    """Problems or claims in the format of a training run.
 
     Attributes:
-        problems: the problems to read; only the first option of a claim.
-        texts_each: 2 for problems, 1 for claims.
-        answers: the index of the correct option; for a claim 1 if it holds, (n,).
-        groups: the rows that belong together: twins, or the claims on one blank.
+        problems: the problems; of a claim's problem only the first option is read.
+        texts_each: number of texts per problem: 2 for problems, 1 for claims.
+        answers: (n,) the index of the correct option; for a claim 1 if it is true.
+        groups: the rows that belong together: twins, or the claims about the same blank.
         digest: a SHA-256 of the problems or claims.
     """
 
@@ -250,14 +249,12 @@ class Questions:
         )
 
     def measured(self, scores: npt.NDArray[np.float32]) -> tuple[float, float]:
-        """Return the number of correct answers by scores (n · texts_each,), and the p-value.
+        """Return the number of correct answers for scores (n · texts_each,), and the p-value.
 
-        A problem is correct if its correct option has the higher score, and half correct if both
-        have the same (`winosmith.prediction.TIE`). A claim is correct if its score is above 0
-        and it holds, or not above 0 and it does not. The p-value is the probability that
-        guessing does as well: `compute_chance_p_value` for problems; for claims Fisher's exact
-            test, in which an answer that is always the same counts for nothing, as more claims are
-            false.
+        A problem counts if its correct option has the higher score, and half if the scores are tied
+        (`winosmith.prediction.TIE`). A claim counts if its score is above 0 exactly if it is true.
+        The p-value is the probability that guessing is as accurate: `compute_chance_p_value` for
+        problems, and Fisher's exact test for claims, for which a constant answer is no evidence.
         """
         rows, right = np.arange(len(self)), self.answers
         if self.texts_each == 2:
@@ -280,8 +277,8 @@ def read_questions(
     """Return problems or claims as questions.
 
     Raises:
-        DataError: there is none, one has no answer, a problem has more than two options, or its
-            pronoun is to be seen and is not known; named.
+        DataError: there are no items, one has no answer or more than two options, or a required
+            pronoun is unknown; names the item.
     """
     if not len(asked):
         raise DataError(f"there is no problem to {purpose}")
@@ -293,7 +290,7 @@ def read_questions(
     if isinstance(asked, Dataset):
         for problem in asked:
             if len(problem.options) != 2:
-                raise DataError(f"{problem.id!r} has {len(problem.options)} options; 2 are needed")
+                raise DataError(f"{problem.id!r} has {len(problem.options)} options, not 2")
             if problem.answer is None:
                 raise DataError(f"{problem.id!r} has no answer; it needs one to {purpose}")
         answers = np.array(asked.answers, np.int64)
@@ -315,7 +312,7 @@ def read_questions(
 
 
 def convert_claim(claim: Claim, key: str = "claim") -> Problem:
-    """Return the problem whose first option is the claim's candidate; the second is never read."""
+    """Return a problem with the claim's candidate as its first option."""
     rival = RIVAL if claim.candidate.strip() != RIVAL else f"{RIVAL}!"
     return Problem(key, claim.sentence, (claim.candidate, rival), pronoun=claim.pronoun)
 
@@ -323,17 +320,16 @@ def convert_claim(claim: Claim, key: str = "claim") -> Problem:
 def compute_chance_p_value(
     correct: Sequence[float] | npt.NDArray[Any], groups: Sequence[Sequence[int]]
 ) -> float:
-    """Return the probability that guessing does as well, for problems with two options.
+    """Return the probability that guessing is as accurate, for problems with two options.
 
-    The null flips the labels of all halves of a group together, each way with probability 1/2:
-    a group with r of n right counts r − n/2, and the null gives each such excess a random sign.
-    The distribution of the sum is exact (by convolution). Without twins this is the one-sided
-    binomial test; with them it does not count what both halves must share as evidence. A solver
-    that ignores the trigger has one half of every twin right, and p = 1.
+    The null flips the labels of all problems of a group together with probability 1/2: a group with
+    r of n correct has the excess r − n/2, to which the null gives a random sign. The distribution
+    of the sum is exact (by convolution). Without twins this is the one-sided binomial test. A
+    solver that ignores the trigger has one half of every twin correct, and p = 1.
 
     Args:
         correct: the credit of each answer, (n,): 1 or True, 0 or False, 1/2 for a tie.
-        groups: the rows that count as one observation, such as twins with their copies.
+        groups: the rows of each observation, such as twins with their copies.
 
     >>> compute_chance_p_value([True] * 5, [(0,), (1,), (2,), (3,), (4,)])  # 1/2 to the 5th
     0.03125

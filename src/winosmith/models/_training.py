@@ -37,26 +37,26 @@ class TrainingSettings:
     The defaults are in WinoGrande's grid (section 4.1): learning rate {1e-5, 3e-5, 5e-5},
     epochs {3, 4, 5, 8}, batch size {8, 16}. Warmup and clip are those of its released code
     (github.com/allenai/winogrande: `--warmup_pct 0.1` in the README, `--max_grad_norm` 1.0 in
-    run_experiment.py). That code has no weight decay and leaves dropout to the model, where BERT
-    and RoBERTa have 0.1; so has `GRIDS["winogrande"]`. The defaults of both are ours.
+    run_experiment.py). The defaults of weight decay and dropout are our own: that code has no
+    weight decay and the model's own dropout (0.1 for BERT and RoBERTa), like `GRIDS["winogrande"]`.
 
     Raises:
-        InputError: a value out of range.
+        InputError: a value is out of range.
     """
 
     seed: Annotated[int, Field(ge=0)] = 0
-    """Random seed of the head, the order of the problems and the dropout."""
+    """Random seed of the head, the order of the problems, and the dropout."""
     learning_rate: Annotated[float, Field(gt=0)] = 3e-5
-    """Learning rate at its peak. Of 5,000 problems of train_xl, MiniLM learns at 3e-5 (60.4 % of
-    1,000 others right) and falls to one score for all texts at 1e-4 (50 %)."""
+    """Peak of the learning rate. Trained on 5,000 problems of train_xl, MiniLM answers 60.4 % of
+    1,000 others correctly at 3e-5, and 50 % at 1e-4 (the same score for all texts)."""
     epochs: Annotated[int, Field(ge=1)] = 3
-    """Passes over the training problems."""
+    """Number of passes over the training problems."""
     batch_size: Annotated[int, Field(ge=1)] = 16
-    """Problems in a step; each is two texts."""
+    """Number of problems in a step; each has two texts."""
     weight_decay: Annotated[float, Field(ge=0)] = 0.01
     """Weight decay of AdamW, on matrices only."""
     warmup: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """Fraction of the steps over which the learning rate rises from 0, linearly; it then falls
+    """Fraction of the steps in which the learning rate rises linearly from 0; afterwards it falls
     linearly to 0."""
     dropout: Annotated[
         OrFalse[Annotated[float, Field(ge=0, lt=1)]], Field(json_schema_extra={"off": "own"})
@@ -67,21 +67,22 @@ class TrainingSettings:
     clip: Annotated[float, Field(gt=0)] = 1.0
     """Largest norm of a step's gradient."""
     split_point: SplitPoint = "before_option"
-    """Where the sentence is cut in two (see `SplitPoint`)."""
+    """Where the sentence is split in two (see `SplitPoint`)."""
     max_length: OrFalse[Annotated[int, Field(ge=8)]] = None
     """Longest input in tokens; longer texts are cut at their start. By default the model's own
     limit."""
     local: OrFalse[Annotated[int, Field(ge=0)]] = None
-    """Number of words ahead of the blank that are seen, 2 in WinoGrande's local-context baseline;
-    by default all."""
+    """Number of words to keep before the blank, 2 in WinoGrande's local-context baseline; by
+    default all."""
     patience: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """Number of epochs without a better one on dev after which a run stops; by default none."""
+    """Number of epochs without improvement on dev after which a run stops; by default it does not
+    stop early."""
     last: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """Train this many of the epochs and keep the last, whatever dev says: for a run on all the
-    data, once the epochs were chosen. By default the best on dev is kept."""
+    """Number of epochs to train before keeping the last one, regardless of dev: for a run on all
+    data with a selected number of epochs. By default the best epoch on dev is kept."""
     sees: Sees = "blank"
-    """What the encoder sees: the blank, filled with each option, or the pronoun, with each option
-    after the sentence."""
+    """Input of the encoder: "blank" fills in each option; "pronoun" has the original sentence,
+    followed by each option."""
 
     def __post_init__(self) -> None:
         InputFormat(self.split_point, sees=self.sees)
@@ -99,9 +100,9 @@ class Epoch:
     """The result of one epoch.
 
     Attributes:
-        loss: the mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
-        dev_correct: number of dev problems answered correctly; a tie is half of one.
-        p_value: the probability that guessing does as well on dev; see `chance_p_value`.
+        loss: mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
+        dev_correct: number of correctly answered dev problems; a tie counts half.
+        p_value: probability that guessing is as accurate on dev; see `compute_chance_p_value`.
     """
 
     loss: float
@@ -114,9 +115,9 @@ class TrainingRun:
     """The settings of a run, and the results of its epochs.
 
     Attributes:
-        settings: its settings.
-        epochs: every epoch in order.
-        n_train, n_dev: the problems trained on and measured on.
+        settings: settings of the run.
+        epochs: results of all epochs, in order.
+        n_train, n_dev: numbers of training and dev problems.
     """
 
     settings: TrainingSettings
@@ -126,10 +127,9 @@ class TrainingRun:
 
     @property
     def best(self) -> int:
-        """The 0-based epoch that was kept.
+        """The 0-based epoch that was kept: the first with the most correct dev problems.
 
-        It has the most correct dev problems, and is the first of equals; or it is the last, if the
-        settings say so.
+        With `settings.last` it is the last one.
         """
         if self.settings.last is not None:
             return len(self.epochs) - 1
@@ -137,7 +137,7 @@ class TrainingRun:
 
     @property
     def dev_accuracy(self) -> float:
-        """The dev accuracy of the epoch kept, 0–1; optimistic if it was chosen on dev."""
+        """Dev accuracy of the kept epoch, 0–1; optimistic if the epoch was selected on dev."""
         return self.epochs[self.best].dev_correct / self.n_dev
 
     @property
@@ -173,7 +173,7 @@ class FineTuned(TrainingRun):
     """A finished run, and its model.
 
     Attributes:
-        folder: the model of the epoch kept, as `load_choice_model` and `load_encoder` read it.
+        folder: folder of the kept model, for `load_choice_model` and `load_encoder`.
     """
 
     folder: Path
@@ -196,29 +196,29 @@ def train_multiple_choice(
     device: str | None = None,
     on_step: OnStep | None = None,
 ) -> FineTuned:
-    """Fine-tune an encoder on problems with two options; keep the epoch that is best on dev.
+    """Fine-tune an encoder on problems with two options; keep the best epoch on dev.
 
-    Each option is filled in, each of the two texts gets one score, and their softmax is trained
-    on the answer. A claim is one text, whose score's logistic is trained on whether it holds. The
-    same arguments give the same weights on the same kind of machine. The state is saved after
-    every epoch: the same call on the same `out` continues from there, and a finished run is not run
-    again. A batch that does not fit into memory is halved, with a warning.
+    The two texts with an option filled in get a score each, and their softmax is trained on the
+    answer. A claim is one text; the logistic of its score is trained on whether it is true. The
+    same arguments give the same weights on the same kind of machine. The state is saved after each
+    epoch, so that the same call resumes a run, and returns a finished one. A batch that does not
+    fit into memory is halved, with a warning.
 
     Args:
-        train: problems with answers, or claims with labels, to train on.
-        dev: problems or claims that choose the epoch; no twin should straddle the two.
-        model: a folder or hub id, of an encoder or of what was trained before.
-        out: the folder of the run; the best model goes to `model/`, with digests of what it was
-            trained on next to it, its epochs to `training.json`.
-        settings: by default those of `TrainingSettings`.
-        device: as torch names it; by default the GPU if there is one.
+        train: training problems with answers, or claims with labels.
+        dev: problems or claims to select the epoch; twins should not be split between the two.
+        model: a folder or hub id of an encoder or of an already fine-tuned model.
+        out: folder of the run: the best model in `model/`, with digests of the training data, and
+            the epochs in `training.json`.
+        settings: the settings; by default those of `TrainingSettings`.
+        device: a torch device; by default the GPU if there is one.
         on_step: called after every step.
 
     Raises:
-        DataError: no problem, or one without answer, with more than two options, or whose pronoun
-            is to be seen and is not known; named.
-        InputError: a model that can't be loaded, or for which the memory is too small.
-        OutputError: `out` holds something else.
+        DataError: there are no problems, or one has no answer, more than two options, or an unknown
+            pronoun that is required; names the problem.
+        InputError: the model can't be loaded, or does not fit into memory.
+        OutputError: `out` contains other files.
         Interrupted: Ctrl-C; the message has the folder of the saved epochs.
     """
     settings = settings or TrainingSettings()
@@ -295,8 +295,8 @@ def _find_best(epochs: Sequence[Epoch]) -> int:
 class Run:
     """A network in training.
 
-    An epoch depends only on the weights, the optimiser's moments, the seed and the number of the
-    epoch, so that a run gives the same result after an interrupt.
+    An epoch depends only on the weights, the optimiser's moments, the seed and its number, so that
+    a resumed run gives the same result.
     """
 
     def __init__(
@@ -343,7 +343,7 @@ class Run:
         self.best = {k: v.detach().cpu().clone() for k, v in self.network.state_dict().items()}
 
     def epoch(self, epoch: int, on_step: Callable[[int, int, str], None] | None = None) -> Epoch:
-        """Train through the data once, then measure on dev."""
+        """Train for one epoch, then evaluate on dev."""
         torch = require("torch", "models")
         lengths = np.array([len(row["input_ids"]) for row in self.inputs], np.int64)
         longest = lengths.reshape(-1, self.train.texts_each).max(axis=1)
@@ -438,9 +438,9 @@ def save_state(
 ) -> None:
     """Write the state to a temporary file, then rename it.
 
-    It is one safetensors file, written as a whole, and not a pickle, so nothing runs when it is
-    read. Random numbers and the learning rate are functions of seed, epoch and step; so the
-    weights, those of the best epoch, the optimiser's moments and the epochs are the whole state.
+    It is a safetensors file and not a pickle, so that reading it runs no code. The state is the
+    weights, those of the best epoch, the optimiser's moments and the epochs; random numbers and the
+    learning rate are functions of seed, epoch and step.
     """
     moments = optimiser.state_dict()["state"]
     tensors = {f"weight/{name}": tensor for name, tensor in weights.items()}

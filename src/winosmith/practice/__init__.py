@@ -1,4 +1,4 @@
-"""Twins to practise on: a generator that plants artifacts, a simulated crowd, and twins by hand.
+"""Practice data: generated twins with planted artifacts, simulated votes, and handwritten twins.
 
 >>> from winosmith import practice
 >>> made = practice.corpus(10, seed=1)

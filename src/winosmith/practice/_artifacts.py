@@ -1,65 +1,62 @@
-"""The frames that practice twins are written from, and the artifacts that can be planted in them.
+"""Frames for practice twins, and the artifacts that can be planted in them.
 
 A frame is one line of `social.txt` or `physical.txt`:
 
     luggage: The {A} is <larger|smaller> than the {B}, so {who} used the _^ for [bulky/thick|…] …
 
-- `luggage` names the pool of words that the two options are drawn from (`fillers.toml`); a `+`
-  after it marks a frame whose words near the options praise one and blame the other.
-- `{A}` and `{B}` are the options, A always mentioned first; `{who}` is somebody's name; any other
-  slot is filled from the list of its name, and the first of these is the twin's anchor.
-- `<…|…>` is the *hinge*, `[…|…]` the *trigger*, with near-synonyms apart by `/`. Every frame is a
-  square: with the first hinge and the first trigger, or the second and the second, the answer is
-  A; otherwise it is B. So neither the hinge, nor the trigger, nor the place of mention says
-  anything about the answer by itself. If a frame has several hinges, they switch together.
-- `^` after the blank is the place of a word of emphasis.
+- `luggage` is the pool that the two options are drawn from (`fillers.toml`); a `+` after it marks a
+  frame whose words near the options praise one and blame the other.
+- `{A}` and `{B}` are the options, A always mentioned first; `{who}` is a person's name; any other
+  slot is filled from the list with its name, and the first of these is the twin's anchor.
+- `<…|…>` is the *hinge*, `[…|…]` the *trigger*, with near-synonyms separated by `/`. With the first
+  hinge and the first trigger, or the second and the second, the answer is A; otherwise it is B. So
+  neither the hinge, the trigger, nor the order of mention alone reveals the answer. If a frame has
+  several hinges, they switch together.
+- `^` after the blank marks the place for words of emphasis.
 - ` ~ chain/thread, …` lists pairs of options that people associate with the triggers: the first
-  of a pair with the first trigger. Only a planted association uses them.
+  of a pair with the first trigger. Only planted associations use them.
 
-A *draft* is a twin while it is being written: a frame, and every choice that turns it into two
-halves.
+A *draft* has all the choices that turn a frame into a twin.
 
-How a sound twin is balanced
-    A frame is a square of two hinges by two triggers whose answer is an exclusive or.
-    A twin is one side of that square, and which side is drawn evenly: the halves differ in the
-    trigger, under either hinge, or in the hinge, under either trigger. Who is A, which option is
-    listed first, which half comes first, and which half (if any) has a word of emphasis are
-    drawn evenly too. So, in expectation, each option, place of mention, place in the list,
-    trigger word, hinge word, and each two of these together, go with a right answer as often as
-    with a wrong one. Only three of them together decide, which is what reading means. A
-    representation that joins three can still learn frames by heart, since each is used for many
-    twins; of twins from another frame it then knows nothing.
+Balance of sound twins
+    A frame has two hinges and two triggers; the answer is their exclusive or. The halves of a twin
+    differ either in the trigger or in the hinge, and share the other; both choices are uniform.
+    Which option is A, which option is listed first, which half comes first, and which half (if
+    any) has emphasis are uniform too. So, in expectation, each option, order of mention, order in
+    the list, trigger, hinge, and each pair of these, occurs with correct and incorrect options
+    equally often. Only three of them together determine the answer. A representation that combines
+    three can memorize frames, since each is used for many twins, but does not generalize to twins
+    from other frames.
 
 An artifact is an agreement between an *attribute* in which the options differ and a *cue* in which
-the halves differ: in both halves of a planted twin, the right option is the one whose attribute
-agrees with the half's cue. In sound twins the two agree as often as not. What an adversary needs
-to see an agreement is a representation in which it is linear:
+the halves differ: in both halves of a planted twin, the attribute of the correct option agrees with
+the half's cue. In sound twins it agrees half of the time. An adversary detects an artifact if its
+representation makes the agreement linear:
 
 association
-    Attribute: the option itself, of a certain pair; cue: the trigger, each option with the one
-    that people associate with it ("The cable was thick", "The ribbon was frayed"), as predators
-    with lions (WinoGrande, table 1). Visible where an option and a trigger stand together: in
-    n-grams of the filled-in sentence that reach from the blank to the trigger, so in the
-    difference of the two filled-in sentences.
+    Attribute: the option of an associated pair; cue: the trigger that people associate with it
+    ("The cable was thick", "The ribbon was frayed"), like predators with lions (WinoGrande, table
+    1). Visible in n-grams of the filled-in sentence that contain the option in the blank and the
+    trigger, and so in the difference of the two filled-in sentences.
 length
-    Attribute: the longer option, by 4 letters or more; cue: the longer half, made so by two words
-    of emphasis. Visible in n-grams over the blank ("Alexander most certainly"), to the extent that
-    the same options recur.
+    Attribute: the longer option, by 4 letters or more; cue: the longer half, which has two words
+    of emphasis. Visible in n-grams across the blank ("Alexander most certainly"), as far as
+    options recur.
 polarity
     Attribute: the words near the option praise or blame it ("The captain praised Ann and scolded
     Beth"); cue: the trigger is positive or negative ("because _ was diligent | lazy"). This is the
-    structural pattern that AFLite found in WinoGrande (table 2). It is in no word, nor in a pair
-    of an option and a word; it takes a representation that ties the words near an option's mention
-    to the words after the blank. The difference of two bags of n-grams can't see it.
+    structural pattern that AFLite found in WinoGrande (table 2). Neither a word nor a pair of an
+    option and a word shows it; the representation must combine the words near an option's mention
+    with the words after the blank. The difference of two bags of n-grams does not.
 position
-    Attribute: mentioned first and listed first; cue: the frame's first trigger. So trigger words
-    give away the index of the answer, which any bag of the sentence's words shows (PMI,
-    `concat`), and the place of mention, which takes the same representation as polarity. In the
-    difference of the two filled-in sentences, the words that both share cancel.
+    Attribute: mentioned first and listed first; cue: the frame's first trigger. Trigger words then
+    reveal the index of the answer, visible in any bag of the sentence's words (PMI, `concat`), and
+    the order of mention, which needs the same representation as polarity. In the difference of the
+    two filled-in sentences, shared words cancel.
 
-Artifacts come from people who repeat themselves. So does each kind here: from a few *habits*, each
-a frame with a pair of options and words of emphasis to which it keeps. The fewer the habits, the
-more often each is repeated, and the easier it is to find.
+Authors produce artifacts by repeating themselves. Likewise, each kind here comes from a few
+*habits*: a frame with a fixed pair of options and fixed words of emphasis. The fewer the habits,
+the more often each is repeated, and the easier it is to detect.
 """
 
 from __future__ import annotations
@@ -93,12 +90,12 @@ class Frame:
 
     Attributes:
         domain: "social" or "physical".
-        pool: the name of the pool of its options.
-        polar: the words near one option are positive, those near the other negative, and the
-            trigger's polarity agrees with them under the first hinge, not under the second.
-        pairs: options associated with the first trigger and the second.
-        slots: the names of the slots to fill, the anchor's first; without A, B and who.
-        emphatic: a word of emphasis may stand after the blank.
+        pool: name of the pool of its options.
+        polar: whether the words near one option are positive and those near the other negative,
+            with the trigger's polarity agreeing under the first hinge, and not under the second.
+        pairs: pairs of options associated with the first and the second trigger.
+        slots: names of the slots to fill, the anchor's first; without A, B and who.
+        emphatic: whether words of emphasis may follow the blank.
         corners: sentences with slots, by hinge, trigger and synonym.
     """
 
@@ -112,12 +109,12 @@ class Frame:
 
     @property
     def synonyms(self) -> int:
-        """The number of wordings of the trigger."""
+        """Number of wordings of the trigger."""
         return len(self.corners[0][0])
 
     @property
     def spread(self) -> int:
-        """The number of words by which the longest corner exceeds the shortest."""
+        """Number of words by which the longest corner exceeds the shortest."""
         lengths = [len(words(corner)) for row in self.corners for cell in row for corner in cell]
         return max(lengths) - min(lengths)
 
@@ -127,9 +124,9 @@ class Fillers:
     """The words that fill frames.
 
     Attributes:
-        pools: for each pool, the lists that two options may be drawn from together. The pool
-            "names" has one list a gender, for both people of a problem have the same.
-        slots: the list of each slot.
+        pools: for each pool, its lists; both options come from the same list. The pool "names" has
+            a list for each gender.
+        slots: slot → the words that can fill it.
         names: all names of people.
     """
 
@@ -140,7 +137,7 @@ class Fillers:
 
 @cache
 def read_fillers() -> Fillers:
-    """Return the fillers that come with winosmith."""
+    """Return winosmith's fillers."""
     tables = tomllib.loads(_read_file("fillers.toml"))
     lists = {
         table: {name: tuple(text.split()) for name, text in entries.items()}
@@ -153,7 +150,7 @@ def read_fillers() -> Fillers:
 
 @cache
 def read_frames() -> tuple[Frame, ...]:
-    """Return the frames that come with winosmith, the social ones first."""
+    """Return winosmith's frames, the social ones first."""
     return (*_read_frames("social"), *_read_frames("physical"))
 
 
@@ -201,7 +198,7 @@ EMPHASES = (" quite clearly", " quite obviously", " most certainly", " most defi
 """Words of emphasis after the blank; all have two words, so that they lengthen halves equally."""
 
 EMPHASISED = 0.25
-"""The fraction of sound twins, where their frame allows it, of which one half is emphatic."""
+"""Fraction of sound twins, among those whose frame allows emphasis, with one emphatic half."""
 
 Item = TypeVar("Item")
 
@@ -212,9 +209,9 @@ class Draft:
 
     Attributes:
         frame: the frame.
-        along: what the halves differ in, the trigger or the hinge.
-        fixed: which of the two values of the other one both halves have.
-        synonym: which wording of the trigger.
+        along: the part in which the halves differ.
+        fixed: index of the other part, which both halves share.
+        synonym: index of the trigger's wording.
         options: the words for A and for B.
         swapped: whether B is listed before A.
         fill: the words for the other slots.
@@ -231,20 +228,20 @@ class Draft:
     emphasis: tuple[str, str]
 
     def corner(self, half: int) -> tuple[int, int]:
-        """Return the hinge and the trigger of a half."""
+        """Return the indices of a half's hinge and trigger."""
         return (self.fixed, half) if self.along == "trigger" else (half, self.fixed)
 
     def right(self, half: int) -> int:
-        """Return who is right in a half: 0 for A, 1 for B."""
+        """Return the correct option of a half: 0 for A, 1 for B."""
         hinge, pole = self.corner(half)
         return hinge ^ pole
 
     def answer(self, half: int) -> int:
-        """Return the index of the right option in the list."""
+        """Return the index of the correct option in the list."""
         return self.right(half) ^ self.swapped
 
     def listed(self) -> tuple[str, str]:
-        """Return the options in the order in which they are listed."""
+        """Return the options in listed order."""
         return self.options[::-1] if self.swapped else self.options
 
     def sentence(self, half: int) -> str:
@@ -257,7 +254,7 @@ class Draft:
 
 
 def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draft:
-    """Return a sound twin of this frame, with every choice drawn evenly."""
+    """Return a sound twin of this frame, with uniformly random choices."""
     fill = {slot: pick_item(fillers.slots[slot], rng) for slot in frame.slots}
     fill["who"] = pick_item(fillers.names, rng)
     return Draft(
@@ -287,7 +284,7 @@ def _draw_emphasis(frame: Frame, rng: np.random.Generator) -> tuple[str, str]:
 
 
 def pick_item(items: tuple[Item, ...], rng: np.random.Generator) -> Item:
-    """Return one of the items, each as likely as the others."""
+    """Return one of the items, uniformly at random."""
     return items[int(rng.random() * len(items))]
 
 
@@ -297,16 +294,16 @@ Artifact = Literal["association", "length", "polarity", "position"]
 ARTIFACTS: tuple[Artifact, ...] = get_args(Artifact)
 
 LETTERS_LONGER = 4
-"""By how many letters the longer option of a planted length artifact exceeds the other."""
+"""Least difference between the options' lengths, in letters, in a planted length artifact."""
 
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """The common properties of the twins with one artifact that come from one habit.
+    """The common properties of the planted twins from one habit.
 
     Attributes:
-        frame: their frame.
-        pair: the options associated with the first and the second trigger; None without.
+        frame: the frame.
+        pair: the options associated with the first and the second trigger; only for "association".
         emphasis: the words of emphasis.
     """
 
@@ -316,7 +313,7 @@ class Habit:
 
 
 def find_habits(kind: Artifact, frames: Iterable[Frame], fillers: Fillers) -> tuple[Habit, ...]:
-    """Return every habit that this kind of artifact could come from, in order."""
+    """Return all possible habits for this kind of artifact, in order."""
     return tuple(
         Habit(frame, pair, emphasis)
         for frame in frames
@@ -331,7 +328,7 @@ def _fits(kind: Artifact, frame: Frame, fillers: Fillers) -> bool:
         case "association":
             return bool(frame.pairs)
         case "length":
-            # the emphasis, of two words, must decide which half is the longer one
+            # the two words of emphasis must determine which half is longer
             pools = fillers.pools[frame.pool]
             ranges = (max(map(len, own)) - min(map(len, own)) for own in pools)
             return frame.emphatic and frame.spread <= 1 and min(ranges) >= LETTERS_LONGER
@@ -344,7 +341,7 @@ def _fits(kind: Artifact, frame: Frame, fillers: Fillers) -> bool:
 def plant(
     kind: Artifact, draft: Draft, habit: Habit, fillers: Fillers, rng: np.random.Generator
 ) -> Draft:
-    """Return the draft, which is of the habit's frame, with an artifact of this kind."""
+    """Return the draft, which has the habit's frame, with an artifact of this kind."""
     match kind:
         case "association" if habit.pair is not None:
             # the hinge flips the correct option
@@ -386,9 +383,9 @@ class FilterRecall:
     """The planted and the sound problems that a filter removed.
 
     Attributes:
-        recall: the planted that it dropped, of all planted.
-        false_removals: the sound that it dropped, of all sound.
-        by_kind: the recall for each kind of artifact that was present, in the order of the kinds.
+        recall: dropped planted problems, of all planted problems.
+        false_removals: dropped sound problems, of all sound problems.
+        by_kind: the recall for each kind of artifact that is present, sorted by name.
     """
 
     recall: Share
@@ -397,7 +394,7 @@ class FilterRecall:
 
     @property
     def precision(self) -> Share:
-        """The planted among the dropped."""
+        """Dropped planted problems, of all dropped problems."""
         dropped = self.recall.count + self.false_removals.count
         return Share(self.recall.count, dropped)
 
@@ -405,16 +402,16 @@ class FilterRecall:
 def measure_recall(
     planted: Mapping[str, str], ids: Iterable[str], dropped: Collection[str]
 ) -> FilterRecall:
-    """Return how many planted problems a filter dropped, and how many sound ones.
+    """Return the fractions of planted and of sound problems that a filter dropped.
 
     Args:
-        planted: the artifact of each planted problem by its id, as in `PracticeCorpus.planted`;
-            ids that the filter did not see do not count.
-        ids: the problems that went into the filter.
-        dropped: those that it dropped.
+        planted: id → artifact of each planted problem, as in `PracticeCorpus.planted`; ids that
+            were not an input of the filter do not count.
+        ids: ids of the filter's input.
+        dropped: ids of the dropped problems.
 
     Raises:
-        DataError: a dropped problem did not go in.
+        DataError: a dropped problem is not in the input.
 
     >>> planted = {"a": "length", "b": "length", "z": "position"}
     >>> result = measure_recall(planted, "abcdef", {"a", "c"})
@@ -424,7 +421,8 @@ def measure_recall(
     seen, gone = set(ids), set(dropped)
     if not gone <= seen:
         raise DataError(
-            f"{min(gone - seen)!r} was dropped but did not go in; give all ids that the filter saw"
+            f"{min(gone - seen)!r} was dropped, but is not in the input; give all ids that the "
+            "filter saw"
         )
     by_kind = {
         kind: _make_share({item for item in seen if planted.get(item) == kind}, gone)

@@ -1,4 +1,4 @@
-"""The practice corpora: twins whose artifacts are known, votes of a crowd, and twins by hand."""
+"""Practice corpora: twins with known artifacts, simulated votes, and handwritten twins."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from itertools import product
+from itertools import chain, product
 from typing import Annotated
 
 import numpy as np
@@ -35,22 +35,21 @@ from winosmith.response import Response
 Rng = np.random.Generator
 
 STRENGTH = 0.5
-"""The default fraction of planted twins; AFLite took 0.7 of WinoGrande (section 3)."""
-
+"""Default fraction of planted twins; AFLite removed 0.7 of WinoGrande (section 3)."""
 
 HABITS = 3
-"""The default number of habits of each artifact in each domain."""
+"""Default number of habits of each artifact in each domain."""
 
 
 @dataclass(frozen=True, slots=True)
 class PracticeCorpus:
-    """Twins, what is planted in them, and the votes of a simulated crowd.
+    """Twins, their planted artifacts, and simulated votes.
 
     Attributes:
-        dataset: the problems, halves next to each other in random order.
-        planted: the artifact of each planted problem, by its id; both halves of a twin are
-            planted or neither is. The others are sound.
-        votes: votes of `simulate_votes`, with its default rates.
+        dataset: the problems; the halves of a twin are next to each other, in random order.
+        planted: id → artifact of each planted problem; both halves of a twin are planted, or
+            neither. The other problems are sound.
+        votes: votes from `simulate_votes` with its default rates.
     """
 
     dataset: Dataset
@@ -69,37 +68,38 @@ def corpus(
     social: Fraction = 0.5,
     symmetric: bool = False,
 ) -> PracticeCorpus:
-    """Write practice twins.
+    """Generate practice twins.
 
-    The twins are rendered from handwritten frames in the social and the physical domain, keep
-    every rule of `winosmith.validate.structure`, and no two of their sentences are equal. The
-    module `_artifacts` describes the balance of sound twins and the artifacts of the others.
+    The twins are made from handwritten frames in the social and the physical domain. They meet all
+    rules of `winosmith.validate.structure`, and their sentences are distinct. The module
+    `_artifacts` describes the balance of sound twins and the artifacts of the others.
 
     Args:
-        twins: how many; each gives two problems.
-        seed: the same arguments and seed give the same corpus.
-        strength: the fraction of twins with an artifact, 0–1. Each of them has one, and in both
-            halves; the rest are sound.
-        artifacts: the kinds to plant, in equal shares.
-        habits: how many habits each kind is written from in each domain, 1 or more; the fewer,
-            the easier it is to find. One that is used up is joined by another.
-        social: the fraction of twins in the social domain, 0–1, in expectation.
-        symmetric: turn the answers of each sound twin round, both or neither, by the toss of a fair
-            coin. The problems stay word for word; what is planted stays as it is. Given all
-            sentences and all other answers, a sound twin's are then as likely the other way round,
-            so that nothing can be learnt of it, not even its frame by heart. Half of the sound
-            answers are wrong to a reader: for what a filter takes by mistake, not for people.
+        twins: number of twins; each has two problems.
+        seed: random seed.
+        strength: fraction of twins with an artifact, 0–1. Each of them has one artifact in both
+            halves; the others are sound.
+        artifacts: kinds of artifacts to plant, equally often.
+        habits: number of habits for each kind in each domain, 1 or more; the fewer, the easier an
+            artifact is to detect. More are added if their sentences run out.
+        social: expected fraction of twins in the social domain, 0–1.
+        symmetric: flip both answers of each sound twin with probability 1/2. Sentences and planted
+            twins don't change. A sound twin's answers are then independent of everything else, so
+            that nothing can be learned from them, not even by memorizing frames. As half of the
+            sound answers are incorrect, use this to measure a filter's false removals, not for
+            people.
 
     Raises:
-        RecipeError: a number out of range, or an unknown artifact.
-        DataError: no artifact to plant, or more twins than the frames give distinct sentences for.
+        RecipeError: a number is out of range, or an artifact is unknown.
+        DataError: there is no artifact to plant, or the frames don't give enough distinct
+            sentences.
 
     >>> made = corpus(100, strength=0.25, artifacts=["polarity"])
     >>> len(made.dataset.twins), len(made.planted)
     (100, 50)
     """
     if strength > 0 and not artifacts:
-        raise DataError("a strength above 0 needs an artifact to plant; give one, or strength=0")
+        raise DataError("a strength above 0 needs an artifact; give one, or set strength to 0")
     rng = np.random.default_rng([seed, 0])
     planted_twins = round(twins * strength)
     equal = [artifacts[number % len(artifacts)] for number in range(planted_twins)]
@@ -147,39 +147,36 @@ DOMAINS: tuple[Domain, ...] = ("social", "physical")
 
 
 ATTEMPTS = 500
-"""How often a twin is drawn again when one of its sentences exists already."""
-
+"""Largest number of draws of a twin until its sentences are new."""
 
 PATIENCE = 10
-"""After how many of them a habit that seems used up is joined by another."""
+"""Number of failed draws after which another habit is added."""
 
 
 def draw_drafts(
     kinds: Iterable[Artifact | None], social: float, active: int, rng: Rng
 ) -> Iterator[Draft]:
-    """Yield a draft for each kind of artifact (None: sound), no two with an equal sentence.
+    """Yield a draft for each kind of artifact (None for a sound twin), with distinct sentences.
 
-    Sound drafts come from all frames; planted ones from `active` habits of each kind in each
-    domain, and from further ones only when these yield nothing new.
+    Sound drafts come from all frames; planted drafts come from `active` habits of each kind in each
+    domain, and from further habits only if these give no new sentence.
 
     Raises:
         DataError: no new sentence was found.
     """
     words = read_fillers()
-    of_domain = {
-        domain: tuple(f for f in read_frames() if f.domain == domain) for domain in DOMAINS
-    }
+    frames = {domain: tuple(f for f in read_frames() if f.domain == domain) for domain in DOMAINS}
     repertoires: dict[tuple[Domain, Artifact], tuple[Habit, ...]] = {}
-    for domain, kind_of in product(DOMAINS, ARTIFACTS):
-        own = find_habits(kind_of, of_domain[domain], words)
-        repertoires[domain, kind_of] = tuple(own[at] for at in rng.permutation(len(own)).tolist())
+    for domain, artifact in product(DOMAINS, ARTIFACTS):
+        own = find_habits(artifact, frames[domain], words)
+        repertoires[domain, artifact] = tuple(own[at] for at in rng.permutation(len(own)).tolist())
     in_use = dict.fromkeys(repertoires, active)
     seen: set[str] = set()
     for kind in kinds:
         for attempt in range(1, ATTEMPTS + 1):
             domain = "social" if rng.random() < social else "physical"
             if kind is None:
-                draft = draw_draft(pick_item(of_domain[domain], rng), words, rng)
+                draft = draw_draft(pick_item(frames[domain], rng), words, rng)
             else:
                 habit = pick_item(repertoires[domain, kind][: in_use[domain, kind]], rng)
                 draft = plant(kind, draw_draft(habit.frame, words, rng), habit, words, rng)
@@ -190,8 +187,8 @@ def draw_drafts(
         else:
             what = "a sound twin" if kind is None else f"a twin with the artifact {kind!r}"
             raise DataError(
-                f"after {len(seen)} sentences, {what} was not found that repeats none; "
-                "ask for fewer twins or for more kinds of artifact"
+                f"after {len(seen)} sentences, {what} with new sentences was not found; use fewer "
+                "twins or more kinds of artifacts"
             )
         seen |= sentences
         yield draft
@@ -199,10 +196,10 @@ def draw_drafts(
 
 @cache
 def read_handwritten() -> Dataset:
-    """Return 72 twins written by hand, half of them social and half physical.
+    """Return 72 handwritten twins, half of them social and half physical.
 
-    They are original, keep every rule of `winosmith.validate.structure`, and may be used under
-    the licence of winosmith (Apache-2.0).
+    They are original, meet all rules of `winosmith.validate.structure`, and have winosmith's
+    licence (Apache-2.0).
 
     >>> twins = read_handwritten()
     >>> len(twins.twins), {problem.origin.domain for problem in twins} == {"social", "physical"}
@@ -213,22 +210,22 @@ def read_handwritten() -> Dataset:
 
 
 NOTICES = 0.75
-"""How likely a judge marks a problem that is ambiguous, or answerable by association."""
+"""Probability that a judge marks a problem that is ambiguous, or answerable by association."""
 
 IMAGINES = 0.05
-"""How likely a judge marks one that is not."""
+"""Probability that a judge marks another problem."""
 
 GUESSES = 0.4
-"""How likely a judge who can't tell the answer from the local context chooses an option."""
+"""Probability that a judge chooses an option if the local context does not reveal the answer."""
 
 POOL = 40
-"""How many people there are; each twin is written by one of them."""
+"""Number of authors and judges."""
 
 EVENNESS = 12.0
-"""a + b of the beta distribution of the judges' error rates: the higher, the more alike."""
+"""a + b of the beta distribution of the judges' error rates; higher values are more alike."""
 
 MEDIAN_SECONDS, SPREAD_SECONDS = 18.3, 0.4
-"""Time taken: log-normal; 18.3 s is the mean of a human test (Davis et al. 2016)."""
+"""Log-normal time to answer; 18.3 s is the mean of a human test (Davis et al. 2016)."""
 
 
 def make_participants(pool: int) -> tuple[str, ...]:
@@ -252,35 +249,35 @@ def simulate_votes(
     ambiguous_rate: Fraction = 0.17,
     associative_rate: Fraction = 0.17,
 ) -> tuple[Response, ...]:
-    """Return the votes of a simulated crowd, each judge's local vote before the one on the whole.
+    """Return the votes of a simulated crowd: for each judge the local vote, then the whole one.
 
-    A share of the problems is ambiguous: judges mark most of them so and choose at random. Another
-    share is answerable by association: judges find its answer from the local context, and mark
-    most of them so. Who judges is drawn from the pool: never the author of the problem or of its
-    other half, and nobody judges both halves. Judges err at rates of their own, drawn from a beta
-    distribution. The crowd knows nothing of what is planted in a practice corpus. With the default
-    rates about 68 % of the problems are valid, the paper's share (WinoGrande, section 2).
+    Random problems are ambiguous: judges choose at random and mark most of them. Others are
+    answerable by association: judges find the answer from the local context and mark most of them.
+    Judges are drawn from the pool, except the authors of the twin; nobody judges both halves. Each
+    judge has an error rate from a beta distribution. Votes don't depend on the artifacts of a
+    practice corpus. With the default rates about 68 % of the problems are valid, as in WinoGrande
+    (section 2).
 
     Args:
         dataset: problems with answers.
-        judges: how many distinct people judge a problem.
-        pool: how many people there are; see `make_participants`.
-        seed: the same arguments and seed give the same votes.
-        error_rate: the mean fraction of clear problems that a judge gets wrong, 0–1.
-        ambiguous_rate: the fraction of ambiguous problems, 0–1.
-        associative_rate: the fraction of problems answerable by association, 0–1.
+        judges: number of judges of each problem.
+        pool: number of people; see `make_participants`.
+        seed: random seed.
+        error_rate: mean probability that a judge answers a clear problem incorrectly, 0–1.
+        ambiguous_rate: fraction of ambiguous problems, 0–1.
+        associative_rate: fraction of problems answerable by association, 0–1.
 
     Raises:
-        RecipeError: a number out of range.
-        DataError: a withheld answer, or too few people.
+        RecipeError: a number is out of range.
+        DataError: an answer is withheld, or there are too few people.
     """
     if None in dataset.answers:
         withheld = dataset.ids[dataset.answers.index(None)]
         raise DataError(f"the answer of {withheld!r} is withheld; a simulated crowd needs it")
     rng = np.random.default_rng([seed, 2])
     people = make_participants(pool)
-    errors = [float(error_rate)] * pool  # where all err alike
-    if error_rate not in (0, 1):
+    errors = [float(error_rate)] * pool
+    if error_rate not in (0, 1):  # a beta distribution needs positive parameters
         errors = rng.beta(error_rate * EVENNESS, (1 - error_rate) * EVENNESS, size=pool).tolist()
     error_of = dict(zip(people, errors, strict=True))
     votes: list[list[Response]] = [[] for _ in dataset]
@@ -294,7 +291,7 @@ def simulate_votes(
                 votes[row] += _draw_votes(
                     dataset[row], judge, error_of[judge], ambiguous, associative, rng
                 )
-    return tuple(vote for of_one in votes for vote in of_one)
+    return tuple(chain(*votes))
 
 
 def _draw_judges(
@@ -306,8 +303,8 @@ def _draw_judges(
     needed = judges * len(halves)
     if len(able) < needed:
         raise DataError(
-            f"{needed} judges who did not write it are needed for the twin of {halves[0].id!r}; "
-            f"the pool of {len(people)} has {len(able)}: enlarge it or ask for fewer judges"
+            f"the twin of {halves[0].id!r} needs {needed} judges who are not its author; the pool "
+            f"of {len(people)} has {len(able)}: enlarge it or use fewer judges"
         )
     return able[:needed]
 

@@ -303,7 +303,7 @@ def _histogram(panel: Bars, share: np.ndarray, top: float, what: str) -> Svg:
     counts = np.asarray(panel.counts)
     description = (
         f"Histogram of {what} for {panel.name}: {int(counts[0].sum()):,} problems with option 1 "
-        f"right, {int(counts[1].sum()):,} with option 2. {panel.note}"
+        f"correct, {int(counts[1].sum()):,} with option 2. {panel.note}"
     )
     return draw(paint, title=f"{panel.name}: {what} by answer", description=description.strip())
 

@@ -371,7 +371,7 @@ class SheetPart:
 
     @property
     def middle(self) -> float:
-        """Its place in the chart."""
+        """Its position in the chart."""
         return (self.first + self.last) / 2
 
 
@@ -409,14 +409,14 @@ def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
         for right, n in zip(places[::-1], sizes[::-1], strict=True)
         if n
     )
-    return draw(paint, title=f"{title}: items by people who were right", description=description)
+    return draw(paint, title=f"{title}: items by correct answers", description=description)
 
 
 def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:
     """Draw the accuracy from the first question to the last, and the time below it if known.
 
     Args:
-        parts: of the sheet, in order.
+        parts: the parts of the sheet, in order.
         title: title of the drawing.
         note: a line under it, such as the change from start to end.
     """
@@ -444,7 +444,7 @@ def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") ->
             axes.text(0, 1.04, for_page(note), color=MUTED, transform=axes.transAxes)
 
     description = "; ".join(
-        f"questions {p.first} to {p.last}: {format_value(p.share, '.0%')} right"
+        f"questions {p.first} to {p.last}: {format_value(p.share, '.0%')} correct"
         + ("" if p.seconds is None else f", {p.seconds:.0f} s each")
         for p in parts
     )

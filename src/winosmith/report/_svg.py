@@ -64,7 +64,7 @@ _SETTINGS: dict[str, Any] = {
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "axes.titlecolor": INK,
-    "axes.titley": 1.0,  # above the axes, with nothing to make room for: to look takes a sixth
+    "axes.titley": 1.0,  # avoids matplotlib's search for a position, a sixth of the time
     "axes.axisbelow": True,
     "grid.color": RULE,
     "grid.linewidth": 0.8,
@@ -107,7 +107,7 @@ _METADATA = {
     "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer")),
     "png": dict.fromkeys(("Software",)),
 }
-"""The metadata that files of each kind don't have, so that they are the same every time."""
+"""The metadata to omit from files of each kind, so that they are reproducible."""
 
 
 def _paint(paint: Callable[[Canvas], None], width: float, height: float, kind: str) -> bytes:
@@ -152,10 +152,10 @@ class Svg:
     _painted: Callable[[str], bytes] = field(repr=False, compare=False)
 
     def save(self, path: str | Path) -> None:
-        """Write the drawing to a file; its extension is the format: .svg, .png or .pdf.
+        """Write the chart to a file; the extension .svg, .png or .pdf determines the format.
 
         Raises:
-            InputError: another extension.
+            InputError: the extension is another one.
         """
         kind = Path(path).suffix.lower().removeprefix(".")
         if kind not in _METADATA:

@@ -1,4 +1,4 @@
-"""Rounds: a benchmark that continues with the models, one turn of the loop after another."""
+"""Rounds: a benchmark that grows with the models, by repeated building, solving and perturbing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report of a round: what it released, how hard it is, what changed, where to continue."""
+"""The report of a round: its release, difficulty, changes, and problems for the next round."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from winosmith.rounds._solving import NextRound
 from winosmith.text import count_noun
 
 MOST = 20
-"""Problems that are shown of each kind; the files hold all."""
+"""Largest number of problems shown of each kind; the files have all."""
 
 OWN_REPORT = "The release of this round has its own report, in build/report.html."
 
@@ -33,9 +33,9 @@ def make_round_page(
     """Return the report of a round as one HTML page.
 
     Args:
-        record: as `round.json` holds it.
-        changes: its figures next to those of the last round.
-        following: what the next round begins with.
+        record: content of `round.json`.
+        changes: the results of this round and of the previous one.
+        following: the problems for the next round.
         subtitle: the line under the heading.
     """
     is_first = all(change.before is None for change in changes)
@@ -46,8 +46,8 @@ def make_round_page(
             [make_changes_table(changes, record), *sides_blocks(record.get("sides"))],
             lead="This is the first round."
             if is_first
-            else "Figures of this round beside those of the last one; no change is an improvement "
-            "by itself.",
+            else "This round and the previous one. A change is not necessarily an improvement, "
+            "because the problems differ.",
         ),
         report.Section("The solvers", _make_solver_blocks(record)),
         report.Section("The next round", _make_next_blocks(following)),
@@ -85,17 +85,17 @@ def _make_cards(record: Mapping[str, Any]) -> list[report.KeyFigure]:
         )
     people = record["people"]
     if people and people["accuracy"] is not None:
-        who = "the majority of those who had not judged, three or more a problem"
+        who = "majority of three or more people who had not judged the problem"
         cards.append(report.KeyFigure("people", people["accuracy"], who, ".1%"))
     return cards
 
 
 def make_changes_table(changes: Sequence[Change], record: Mapping[str, Any]) -> report.Table:
-    """Return the numbers of this round and of the last as a table."""
+    """Return the results of this round and of the previous one as a table."""
     is_first = all(change.before is None for change in changes)
     return report.Table(
-        "This round" if is_first else "This round and the last",
-        ["figure", "last", "now", "change"],
+        "This round" if is_first else "This round and the previous one",
+        ["result", "previous", "this", "change"],
         [
             [
                 change.what,
@@ -115,7 +115,7 @@ def _make_solver_blocks(record: Mapping[str, Any]) -> list[report.Block]:
     rows: list[list[report.Value]] = [
         [
             name,
-            solver["solver"] + (", taught this round’s train_xl" if solver["learnt"] else ""),
+            solver["solver"] + (", trained on this round’s train_xl" if solver["learnt"] else ""),
             _format_with_interval(solver["accuracy"]),
             _format_with_interval(solver["twins"]),
             _format_with_interval(solver["last"]),
@@ -124,9 +124,9 @@ def _make_solver_blocks(record: Mapping[str, Any]) -> list[report.Block]:
         ]
         for name, solver in record["solvers"].items()
     ]
-    note = ["Problems that a solver may have learnt are removed from the last round’s dev."]
+    note = ["Problems that a solver may have been trained on are removed from the previous dev."]
     note += [f"{line}." for line in describe_training(record)]
-    last = "the last round’s dev"
+    last = "previous dev"
     return [
         report.Table(
             "Accuracy of the reference solvers, with 95 % intervals by clusters",
@@ -138,18 +138,18 @@ def _make_solver_blocks(record: Mapping[str, Any]) -> list[report.Block]:
 
 
 def describe_halves(record: Mapping[str, Any]) -> str:
-    """Return how what a linear model guesses of the kept was measured, or why it was not."""
+    """Return how the linear model's accuracy was measured, or the reason why it was not."""
     artifacts = record["artifacts"]
     if artifacts["after"] is None:
         return str(artifacts.get("verdict", ""))
-    return "A linear model is measured across halves that were filtered apart."
+    return "The linear model is trained and tested on halves that were filtered separately."
 
 
 def describe_training(record: Mapping[str, Any]) -> list[str]:
-    """Return a sentence, without its point, on each solver that may have seen what it is asked.
+    """Return a sentence, without its full stop, on each solver that may have seen test problems.
 
     Args:
-        record: record of a round, as `round.json` holds it.
+        record: content of `round.json`.
     """
     return [
         line
@@ -169,16 +169,17 @@ def _format_with_interval(found: Mapping[str, Any] | None) -> str | None:
 
 def _make_next_blocks(following: NextRound) -> list[report.Block]:
     drawn, asked = len(following.roots), following.asked
-    short = "" if drawn == asked else f"; {asked} were asked for, and no more are fit"
+    short = "" if drawn == asked else f" ({asked} requested, but no more are suitable)"
     blocks: list[report.Block] = [
         report.Text(
             [
-                f"{drawn} roots were drawn of dev, which every solver gets right{short}. "
-                f"{len(following.fooling)} perturbed problems of dev fool a solver."
+                f"{drawn} roots were drawn from the problems of dev that every solver answers "
+                f"correctly{short}. {len(following.fooling)} perturbed problems of dev fool a "
+                "solver."
             ]
         )
     ]
-    right = dict.fromkeys(following.roots.ids, "every solver is right")
+    right = dict.fromkeys(following.roots.ids, "every solver is correct")
     fools = {id_: f"fools {', '.join(names)}" for id_, names in following.fooled.items()}
     for title, name, problems, status in (
         ("Roots to perturb", "roots", following.roots, right),
@@ -204,26 +205,26 @@ def _make_passage(problem: Problem, status: str) -> report.Passage:
 
 def _format_edit(edit: Edit) -> str:
     if edit.op == "insert":
-        return f"“{edit.new}” was put in"
-    return f"“{edit.old}” became “{edit.new}”" if edit.new else f"“{edit.old}” was taken out"
+        return f"“{edit.new}” was added"
+    return f"“{edit.old}” became “{edit.new}”" if edit.new else f"“{edit.old}” was removed"
 
 
 RECORD = "round.json"
-"""The file in a round's folder that holds its figures."""
+"""The file in a round's folder with its results."""
 
 VERSION = 1
-"""Of that file's form."""
+"""Version of this file's format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One figure of two rounds.
+    """One result in two rounds.
 
     Attributes:
-        what: the figure, in words.
-        before: in the last round; None if it has none.
-        now: in this one; None if it has none.
-        form: how to print it, a format specification.
+        what: name of the result.
+        before: its value in the previous round; None if missing.
+        now: its value in this round; None if missing.
+        form: format specification for printing.
     """
 
     what: str
@@ -233,12 +234,12 @@ class Change:
 
     @property
     def by(self) -> float | int | None:
-        """How much it rose; None if either is not known."""
+        """The difference; None if either value is missing."""
         return None if self.before is None or self.now is None else self.now - self.before
 
     @property
     def in_words(self) -> str | None:
-        """The change with its sign, of shares in percentage points; None if it is not known."""
+        """The signed difference, in percentage points for fractions; None if it is missing."""
         if self.by is None:
             return None
         if self.form.endswith("%"):
@@ -247,29 +248,29 @@ class Change:
 
 
 def read_record(folder: str | Path) -> dict[str, Any]:
-    """Return the numbers of a finished round.
+    """Return the record of a finished round.
 
     Raises:
-        InputError: the folder holds none.
+        InputError: the folder has no finished round.
     """
     path = Path(folder) / RECORD
     try:
         record = dict(parse_json(path.read_text("utf-8")))
     except FileNotFoundError:
-        raise InputError(f"{folder} holds no finished round: {path} is missing") from None
+        raise InputError(f"{folder} has no finished round: {path} is missing") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path} is not the record of a round: {error}") from None
     if record.get("winosmith") != "round" or record.get("version") != VERSION:
-        raise InputError(f"{path} is not the record of a round, of version {VERSION}")
+        raise InputError(f"{path} is not the record of a round in version {VERSION}")
     return record
 
 
 def find_changes(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> list[Change]:
-    """Return the numbers of a round next to those of the last one, in the order of the report.
+    """Return the results of a round and of the previous one, in the order of the report.
 
     Args:
-        now: this round's record.
-        before: the last round's; None in the first.
+        now: record of this round.
+        before: record of the previous round; None in the first.
     """
     last: Mapping[str, Any] = before or {}
     names = list(dict.fromkeys([*now["solvers"], *last.get("solvers", {})]))
@@ -304,7 +305,7 @@ _FIGURES: tuple[tuple[str, _Path, str], ...] = (
     ("kept with all judges agreeing", ("people", "unanimous"), ".1%"),
     ("people who had not judged are right", ("people", "accuracy"), ".1%"),
 )
-"""What it is, where it is in the record, how it is printed."""
+"""Name, path in the record, and format specification of each result."""
 
 _OF_SOLVERS: tuple[tuple[str, _Path, str], ...] = (
     ("accuracy on this round's dev and test", ("accuracy", "value"), ".1%"),

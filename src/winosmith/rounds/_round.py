@@ -1,8 +1,8 @@
-"""One turn of the loop: a pool in; a release, its difficulty, and the next round's roots out.
+"""One round: from a pool to a release, its difficulty, and the roots of the next round.
 
-The steps are the main job's (`winosmith.build`), then EvoGrad's: solve, find what every solver gets
-right and what fools them, and continue from there. A round's recipe says how to build, whom to ask,
-and what to draw for the next round.
+A round first builds a release (`winosmith.build`), then follows EvoGrad: solve it, and find the
+problems that every solver answers correctly, and those that fool a solver. The recipe sets the
+build, the solvers, and the number of roots for the next round.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from winosmith.study import find_training_data
 from winosmith.validate import select_eligible
 
 OWN = ("solvers", "roots", "redraw")
-"""The keys of a round's file; the others are those of a build."""
+"""The keys of a round's recipe; the others belong to the build."""
 
 
 @declaration
@@ -48,21 +48,21 @@ class RoundRecipe:
     """Everything that determines a round."""
 
     build: Recipe
-    """How the release of this round is built from the pool."""
+    """Recipe of the build of this round's release from the pool."""
     solvers: tuple[SolverRule, ...]
-    """The reference solvers, each with a name of its own. One with `learn` is taught this round's
-    train_xl; the others are asked as they are."""
+    """The reference solvers, with distinct names. Solvers with `learn` are trained on this round's
+    train_xl; the others are used as they are."""
     roots: Annotated[int, Field(ge=0)] = 14
-    """Number of problems, at most, that are drawn for the next round to perturb; 14 is EvoGrad's
-    (section 3.1)."""
+    """Largest number of problems to draw as roots of the next round; 14 is EvoGrad's (section
+    3.1)."""
     redraw: bool = False
-    """Draw train, dev and test again; otherwise everything stays in its split of the last round."""
+    """Draw train, dev and test again; otherwise problems stay in their split of the last round."""
     folder: Path = field(default=Path(), compare=False)
-    """Folder that the paths of solvers are relative to."""
+    """Base folder for the paths of solvers."""
 
     def __post_init__(self) -> None:
         if not self.solvers:
-            raise ValueError("a round needs a [[solvers]] to measure with")
+            raise ValueError("a round needs at least one [[solvers]] table")
         names = [rule.name for rule in self.solvers]
         if twice := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"two solvers are named {twice[0]!r}; each needs its own name")
@@ -71,12 +71,12 @@ class RoundRecipe:
 
 
 def read_round(path: str | Path) -> RoundRecipe:
-    """Read the recipe of a round: that of a build, with `[[solvers]]` and `roots` next to it.
+    """Read the recipe of a round: a build's recipe with `[[solvers]]`, `roots` and `redraw`.
 
-    Files are found from where the recipe lies.
+    Relative paths start from the folder of the recipe.
 
     Raises:
-        RecipeError: not TOML, an unknown key, or a value that can't be used; with the file.
+        RecipeError: the file is not TOML, or has an unknown key or an invalid value.
     """
     path = Path(path)
     table = read_toml(path)
@@ -87,7 +87,7 @@ def read_round(path: str | Path) -> RoundRecipe:
 
 
 def parse_round(table: Mapping[str, Any], *, folder: Path | None = None) -> RoundRecipe:
-    """Return the recipe of a table, as TOML gives it.
+    """Return the recipe that a TOML table describes.
 
     >>> solvers = [{"name": "pairs", "solver": "association", "learn": True}]
     >>> parse_round({"name": "mine", "data": "pool.jsonl", "solvers": solvers}).solvers[0].learn
@@ -108,10 +108,10 @@ def parse_round(table: Mapping[str, Any], *, folder: Path | None = None) -> Roun
 
 
 BUILD = "build"
-"""The folder, in a round's, that holds the release."""
+"""The subfolder of a round with the release."""
 
 LAST = "checksums.sha256"
-"""The file that a round writes last."""
+"""The last file that a round writes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +119,9 @@ class Round:
     """A finished round.
 
     Attributes:
-        folder: where everything is.
-        record: its figures, as `round.json` holds them.
-        changes: its figures next to those of the last round.
+        folder: folder of the round.
+        record: content of `round.json`.
+        changes: the results of this round and of the previous one.
     """
 
     folder: Path
@@ -130,7 +130,7 @@ class Round:
 
     @property
     def report(self) -> Path:
-        """The report, to be opened in a browser."""
+        """Path of the HTML report."""
         return self.folder / "report.html"
 
 
@@ -143,38 +143,40 @@ def run_round(
     force: bool = False,
     step: build.Step | None = None,
 ) -> Round:
-    """Run a round of the loop.
+    """Run a round.
 
-    The folder takes `build/` (the release of this round), `predictions/`, `roots.jsonl` and
-    `fooling.jsonl` for the next round, `round.json` and `report.html`; what would give answers
-    away goes to its `private/`. Stopped, the same call resumes.
+    Writes `build/` (the release of this round), `predictions/`, `roots.jsonl` and `fooling.jsonl`
+    for the next round, `round.json` and `report.html`; files that reveal answers are written to
+    `private/`. After an interruption the same call resumes.
 
     Args:
-        recipe: everything that determines the result; see `read_round`.
-        out: the folder.
-        last: the folder of the last round; None in the first. What it, or a round before it, had
-            in train, dev or test stays there, unless the recipe says `redraw`.
-        stored: a finished folder of the same round: its vectors and predictions are taken, so
-            that no model is needed, and the result has the same bytes.
-        force: replace the results of another recipe.
+        recipe: the recipe, from `read_round`.
+        out: output folder.
+        last: folder of the previous round; None in the first. Problems stay in the split that they
+            had in earlier rounds, unless the recipe has `redraw`.
+        stored: a finished folder of the same round. Its vectors and predictions are reused, so
+            that no model is needed, and the output has the same bytes.
+        force: whether to replace the results of another recipe.
         step: shows progress.
 
     Raises:
-        InputError: data, votes, solvers or folders that can't be used, with the reason.
-        OutputError: the folder can't be taken or written.
+        InputError: data, votes, solvers or folders can't be used.
+        OutputError: the output folder is in use or can't be written.
     """
     _check_seen(recipe)
     show = step or build.no_progress
     before = read_record(last) if last is not None else None
     kept = None if stored is None else Path(stored)
     if kept is not None and not (kept / LAST).is_file():
-        raise InputError(f"{kept} holds no finished round to take vectors and predictions from")
+        raise InputError(f"{kept} has no finished round with vectors and predictions to reuse")
     folder = OutputFolder.open(out, _make_shown_record(recipe, before), force=force)
     place = folder.path / BUILD
-    parted = None if last is None or recipe.redraw else Path(last) / BUILD
-    if force or not build.finished_build(recipe.build, place, parted):
+    old_build = None if last is None or recipe.redraw else Path(last) / BUILD
+    if force or not build.finished_build(recipe.build, place, old_build):
         vectors = None if kept is None else kept / BUILD
-        build.build(recipe.build, place, force=force, step=show, vectors_from=vectors, last=parted)
+        build.build(
+            recipe.build, place, force=force, step=show, vectors_from=vectors, last=old_build
+        )
     files = BuildFiles(place)
     train, dev, test = map(files.problems, ("train_xl", "dev", f"{PRIVATE}/test"))
     sets = {"train": train, "dev": dev, "test": test}
@@ -230,7 +232,7 @@ def _find_last_dev(folder: Path) -> Dataset | None:
         found = BuildFiles(folder / BUILD).problems("dev")
     except OSError:
         raise InputError(
-            f"{folder / BUILD} holds no dev set; is this the folder of a round?"
+            f"{folder / BUILD} has no dev set; is {folder} the folder of a round?"
         ) from None
     return Dataset(found, "last dev") if len(found) else None
 
@@ -323,16 +325,16 @@ def _write_files(
 
 @dataclass(frozen=True)
 class People(Result):
-    """What people said of the problems that solvers are measured on.
+    """People's answers to the problems that solvers are measured on.
 
     Attributes:
-        judged: number of problems with votes of judges that count (`validate.select_eligible`).
-        agree: the fraction of the votes on the judged problems that are for the answer, 0–1; None
-            without any. The problems were kept because most judges chose that answer, so this is
-            no accuracy; a round is compared with another one by it.
-        unanimous: the fraction of the judged problems on which all judges chose the answer.
-        accuracy: accuracy of the majority of people whom no judge's vote counts for; None if the
-            votes hold no responses to a test.
+        judged: number of problems with votes that count (`validate.select_eligible`).
+        agree: fraction of these votes that are for the answer, 0–1; None without votes. It is not
+            an accuracy, as problems were kept because most judges chose the answer; use it to
+            compare rounds.
+        unanimous: fraction of the judged problems for which all judges chose the answer.
+        accuracy: accuracy of the majority of people who were not judges; None if the votes contain
+            no responses to a test.
     """
 
     judged: int
@@ -344,11 +346,11 @@ class People(Result):
 
 
 def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | None:
-    """Return what people said of problems of a build; None if it has no votes.
+    """Return people's answers to problems of a build; None if it has no votes.
 
     Raises:
         FormatError: the votes can't be read.
-        DataError: a subject of a test had judged the problem.
+        DataError: a subject of a human test had judged the problem.
     """
     if recipe.votes_file is None:
         return None
@@ -379,7 +381,7 @@ def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> Peopl
 
 
 def find_in_pool(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[str, Problem]:
-    """Return problems of a build as they are in its pool, by the ids that the build gave them.
+    """Return the original problems in the pool, by their ids in the build.
 
     Raises:
         FormatError: the pool can't be read.
@@ -389,15 +391,15 @@ def find_in_pool(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[st
 
 
 def find_differing_files(first: str | Path, second: str | Path) -> list[str]:
-    """Return the names of public files that differ between two finished rounds.
+    """Return the names of the public files that differ between two finished rounds.
 
     Raises:
-        InputError: one is no finished round.
+        InputError: a folder has no finished round.
     """
     lines: list[set[str]] = []
     for folder in (first, second):
         try:
             lines.append({*(Path(folder) / LAST).read_text("utf-8").splitlines()})
         except OSError:
-            raise InputError(f"{folder} holds no finished round") from None
+            raise InputError(f"{folder} has no finished round") from None
     return sorted({line[66:] for line in lines[0] ^ lines[1]})

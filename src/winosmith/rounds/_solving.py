@@ -25,12 +25,13 @@ from winosmith.study import TrainedOn, make_solver
 
 @dataclass(frozen=True)
 class Answers:
-    """What one solver answered.
+    """The predictions of one solver.
 
     Attributes:
-        about: its kind, revision, digest, and what it says determines its scores.
-        dev, test: dev and test of this round.
-        last: on the last round's dev; None in the first round.
+        about: its kind, revision, digest, and the parameters that determine its scores.
+        dev: predictions on this round's dev.
+        test: predictions on this round's test.
+        last: predictions on the previous round's dev; None in the first round.
     """
 
     about: Mapping[str, Any]
@@ -51,20 +52,20 @@ def collect_answers(
     stored: Path | None,
     on_progress: Advance,
 ) -> Answers:
-    """Return what a solver answers; each set is a file of the folder, solved once.
+    """Return a solver's predictions; each set's are saved in a file of the folder.
 
-    The solver is made, and taught, only when an answer is missing. Answers on test stay in the
-    private files: a strong solver's are nearly the answers.
+    The solver is made, and trained, only if predictions are missing. Predictions on test are
+    private files, because a strong solver's are nearly the answers.
 
     Args:
         rule: the solver.
-        folder: the round's.
-        dev: what is asked; this round's.
-        test: the same.
-        last: the last round's dev; None in the first round.
-        train: what a solver that learns is taught.
-        where: the folder that the rule's relative paths start from.
-        stored: a folder of the same round, whose answers are taken.
+        folder: folder of the round.
+        dev: this round's dev.
+        test: this round's test.
+        last: the previous round's dev; None in the first round.
+        train: training data of a solver that learns.
+        where: base folder of the rule's relative paths.
+        stored: a folder of the same round whose predictions are reused.
         on_progress: called with the number of solved problems.
     """
     sets = {f"predictions/{rule.name}.jsonl": dev, f"{PRIVATE}/test/{rule.name}.jsonl": test}
@@ -129,17 +130,18 @@ Predictions = tuple[Prediction, ...]
 
 @dataclass(frozen=True, eq=False)
 class Measured(Result):
-    """What one solver makes of one round.
+    """The results of one solver in one round.
 
     Attributes:
-        accuracy: on dev and test together; None if it is withheld, as all of this round is.
-        twins: the fraction of whole twins that it gets right; None without any.
-        last: on the last round's dev, those problems omitted that it may have been taught; None
-            if there is no last round, or nothing is left of it.
-        taught: how many of the last round's dev were omitted.
-        seen: what it may have been taught of dev and test, and so why figures are withheld.
-        stability: on the perturbed problems of dev and test; None without any whose depth is
-            known, or without the extra `stability`.
+        accuracy: accuracy on dev and test together; None if this round's results are withheld.
+        twins: fraction of twins with both halves correct; None without twins.
+        last: accuracy on the previous round's dev, without problems that the solver may have been
+            trained on; None if no problem is left.
+        taught: number of problems removed from the previous round's dev.
+        seen: problems of dev and test that the solver may have been trained on; if there are any,
+            this round's results are withheld.
+        stability: stability on the perturbed problems of dev and test; None if none has a known
+            depth, or without the extra `stability`.
     """
 
     accuracy: metrics.Proportion | None
@@ -159,18 +161,18 @@ def measure_solver(
     before: TrainedOn | None = None,
     seed: int = 0,
 ) -> Measured:
-    """Measure a solver on a round, and on what the last one published.
+    """Measure a solver on this round, and on the previous round's dev.
 
-    What it is taught of a round shares no block with dev and test, so that they measure it. Where
-    it may have seen any of them before, its results of this round are withheld, as in `score`.
+    The training set of a round shares no block with dev and test. If earlier training may have
+    included problems of dev or test, this round's results are withheld, as in `score`.
 
     Args:
         dataset: dev and test of this round, with answers.
-        predictions: in its order.
-        last: the last round's dev with this solver's predictions.
-        train: what the solver was taught; None if it was taught nothing of these data.
-        before: what it was trained on before; None if nothing is known of that.
-        seed: random seed of draws.
+        predictions: predictions in the order of `dataset`.
+        last: the previous round's dev with this solver's predictions.
+        train: the data that the solver was trained on in this round; None if it was not trained.
+        before: earlier training data; None if unknown.
+        seed: random seed.
     """
     before = before or TrainedOn()
     seen = before.overlap(dataset)
@@ -201,7 +203,7 @@ def _measure_on_last_dev(
 
 def _measure_stability(graded: metrics.Graded, seed: int) -> metrics.Stability | None:
     found = zip(graded.dataset, depths(graded.dataset), strict=True)
-    if not any(p.lineage and any(kind is not None for kind in of) for p, of in found):
+    if not any(p.lineage and any(kind is not None for kind in depth) for p, depth in found):
         return None
     try:
         return metrics.stability(graded, seed=seed)
@@ -211,17 +213,17 @@ def _measure_stability(graded: metrics.Graded, seed: int) -> metrics.Stability |
 
 @dataclass(frozen=True)
 class NextRound:
-    """Problems of this round's dev that people should continue with, as they are in the pool.
+    """Problems of this round's dev for people to perturb, as in the pool.
 
-    What is made of them names them as root and parent, so it can be put next to them there.
+    Children name them as root and parent, so that they can be added to the pool.
 
     Attributes:
-        roots: what every solver gets right that can decide; drawn at random, one of a block
-            at most, as EvoGrad draws its roots (section 3.1).
-        asked: how many roots were asked for.
-        fooling: what was perturbed, found valid, and a solver gets wrong; what fools the most
-            solvers first. A tie is not fooled, whichever options it is between.
-        fooled: by id of those, the names of the solvers.
+        roots: problems that every solver without a tie answers correctly, drawn at random, at most
+            one of a block, as in EvoGrad (section 3.1).
+        asked: requested number of roots.
+        fooling: valid perturbed problems that a solver answers incorrectly, by decreasing number
+            of such solvers. A tie does not count as incorrect.
+        fooled: id of a problem in `fooling` → the names of these solvers.
     """
 
     roots: Dataset
@@ -239,9 +241,8 @@ def plan_next_round(
 ) -> NextRound:
     """Draw the problems that the next round starts with.
 
-    They are only from dev, because perturbed problems become known. If fewer than `wanted` are
-    suitable, all of these are taken. `pool` has the problems of dev as in the pool, by their ids in
-    dev.
+    They come from dev, not test, because they become known to people. If fewer than `wanted` are
+    suitable, all suitable ones are drawn. `pool` has the original problems by their ids in dev.
     """
     unsolved = find_unsolved_ids(dev, list(predictions.values()))
     drawn = draw_roots([dev], [wanted], [unsolved], seed, fewer=True)

@@ -1,4 +1,4 @@
-"""Solvers, which return a score for each option: from chance to language models.
+"""Solvers return a score for each option: from chance to language models.
 
 Every solver has `score(problems)`, one score per option, and never uses an answer.
 

@@ -92,13 +92,13 @@ class Majority:
 
 
 BEFORE = 2
-"""The number of words before the blank that are kept: w[t-2:] (WinoGrande, section 4.1)."""
+"""Number of words to keep before the blank: w[t-2:] (WinoGrande, section 4.1)."""
 
 
 def cut_to_local_context(problems: Sequence[Problem], before: int = BEFORE) -> tuple[Problem, ...]:
     """Return the problems with their sentences cut to the local context.
 
-    For the baseline of WinoGrande's table 3, train a solver on these, too.
+    For the baseline in WinoGrande's table 3, also train the solver on shortened problems.
 
     Raises:
         DataError: a problem is a question.
@@ -114,14 +114,14 @@ def cut_to_local_context(problems: Sequence[Problem], before: int = BEFORE) -> t
 
 @dataclass(frozen=True, slots=True)
 class LocalContext:
-    """Asks a solver with only the words from two before the blank to the end of the sentence.
+    """Gives a solver only the words from two before the blank to the end of the sentence.
 
-    Problems that it still solves are solved without the sentence: by an artifact, or by the words
-    around the blank.
+    Problems that it still solves don't need the sentence: an artifact or the words around the blank
+    reveal the answer.
 
     Attributes:
         solver: any solver.
-        before: number of words before the blank that stay.
+        before: number of words to keep before the blank.
     """
 
     solver: Solver
@@ -141,34 +141,33 @@ Features = Literal["words", "pairs"]
 """The features to count, over lower-cased tokens without the blank (letters and pairs of letters
 if a text has no spaces between words; see `text.units`):
 
-- `words`: the sentence's words with the place of the right option among the mentions in the text,
-  as the PMI filter counts them by default (WinoGrande, section 3; `metrics.find_first_of_twins`).
-  The option that is mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the
-  other one Σ PMI(y = 2; w), so it is about problems of two options; which is written first means
-  nothing.
-- `pairs`: a word of an option with a word of the sentence, by whether that option is right. An
-  option scores Σ PMI(right; v, w) over its distinct pairs; any number of options.
+- `words`: the words of the sentence, by whether the first-mentioned option is correct, as the PMI
+  filter counts them by default (WinoGrande, section 3; `metrics.find_first_of_twins`). The option
+  mentioned first scores Σ PMI(y = 1; w) over the words of the sentence, the other one
+  Σ PMI(y = 2; w). Only for two options; the order of options does not matter.
+- `pairs`: a word of an option with a word of the sentence, by whether the option is correct. An
+  option scores Σ PMI(correct; v, w) over its distinct pairs. For any number of options.
 """
 
 
 ADVICE = (
-    "word association by which option is mentioned first compares two options, so ask through "
+    "word association with features='words' supports only two options; wrap the solver in "
     "solve.TwoWay"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class WordAssociation:
-    """Scores options by the pointwise mutual information of words with the right answers.
+    """Scores options by the pointwise mutual information of words with the correct answers.
 
-    Unknown words and pairs count for nothing. On problems without associations it is at chance.
+    Unknown words and pairs have no effect. On problems without associations it is at chance.
 
     Attributes:
         features: the features to count; see `Features`.
-        weights: by word, or by pair ("cup broke"), in nats: `words` has one for each of the two
-            mentions, `pairs` one for the option.
+        weights: word, or pair ("cup broke") → PMI in nats: two values for `words` (for the option
+            mentioned first and the other), one for `pairs`.
         smoothing: number added to each count, above 0.
-        sees: whether the pronoun is one of the sentence's words, or not.
+        sees: "pronoun" counts the pronoun as one more word of the sentence; "blank" does not.
 
     >>> halves = [
     ...     Problem("a", "A cup hit a jug, the _ broke.", ("cup", "jug"), 1),
@@ -196,15 +195,15 @@ class WordAssociation:
         """Count the words of these problems and return the solver.
 
         Args:
-            train: solved problems; of two options each for `words`.
+            train: solved problems; with two options for `words`.
             features: the features to count.
-            smoothing: added to each count of a word with an answer (100 in Gururangan et al. 2018).
+            smoothing: number added to each count (100 in Gururangan et al. 2018).
             sees: "pronoun" counts the pronoun as one more word of its sentence.
 
         Raises:
-            DataError: there are no problems, an answer is withheld, or a problem has more options
-                than `features` can distinguish; or a pronoun that is to be seen is not known.
-            InputError: unknown `features` or `sees`, or `smoothing` is out of range.
+            DataError: there are no problems, an answer is withheld, a problem has too many options
+                for `features`, or a required pronoun is unknown.
+            InputError: `features` or `sees` is unknown, or `smoothing` is out of range.
         """
         check_choice("features", features, Features)
         if not 0 < smoothing < float("inf"):
@@ -225,11 +224,11 @@ class WordAssociation:
     def of_pairs(cls, problems: Iterable[Problem], *, smoothing: float) -> WordAssociation:
         """Count the pairs of solved problems and return the solver.
 
-        The same as `trained_on`, for problems that need not all be in memory at once.
+        Like `trained_on`, but the problems need not be in memory at the same time.
 
         Args:
-            problems: solved; of any number of options.
-            smoothing: added to each count of a pair, above 0.
+            problems: solved problems with any number of options.
+            smoothing: number added to each count, above 0.
         """
         times, known = _count_pairs(problems)
         weights = metrics.compute_pmi(times, smoothing)[0].tolist()
@@ -250,8 +249,8 @@ class WordAssociation:
         """Return the summed PMI of each option.
 
         Raises:
-            DataError: `words` was asked for a problem with more than two options; or a pronoun
-                that is to be seen is not known.
+            DataError: a problem has more than two options (with `words`), or a required pronoun is
+                unknown.
         """
         problems = _add_pronouns(problems, self.sees)
         if self.features == "words":
@@ -291,12 +290,9 @@ def _find_pairs(problem: Problem) -> Iterator[list[str]]:
 
 
 def _count_pairs(problems: Iterable[Problem]) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the pairs, and how often each occurred with a correct or incorrect option.
+    """Return the (2, pairs) counts of pairs with correct and incorrect options, and the pairs.
 
-    Only counts are held in memory, for a server that learns again now and then.
-
-    Returns:
-        (2, pairs) counts, and the pairs.
+    Only the counts are in memory, so that a server can retrain regularly.
     """
     column: dict[str, int] = {}
     right, wrong = array("q"), array("q")

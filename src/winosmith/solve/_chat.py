@@ -27,29 +27,28 @@ _TOP_TOKENS = 20
 
 @dataclass(frozen=True)
 class ChatSolver:
-    """Asks a chat model for the option of each problem, and reads its free text.
+    """Asks a chat model for the option of each problem, and interprets its reply.
 
-    An option scores the fraction of the replies that mean it: 1 or 0 if a problem is asked once. An
-    unclear reply counts equally for all options, and in `ask(…).unclear`. A problem whose two
-    orders get contradicting replies is undecided.
+    An option's score is the fraction of replies that choose it: 1 or 0 if a problem is asked once.
+    An unclear reply counts equally for all options, and in `ask(…).unclear`. A problem is undecided
+    if the replies to its two orders contradict each other.
 
     Attributes:
-        model: a `chat.Client`, or anything that takes messages and returns a `chat.Reply`.
-        shots: the solved problems before each problem; one tuple for each draw, and each problem is
-            asked once for each. Zero-shot is one empty draw.
+        model: a `chat.Client`, or a callable that takes messages and returns a `chat.Reply`.
+        shots: the few-shot examples: one tuple of solved problems for each draw; each problem is
+            asked once per draw. Zero-shot is one empty draw.
         swap: Whether to ask also with the options in another order, against a position bias.
-        scoring: "reply" reads the text. "logprobs" takes the probabilities of the options'
-            numbers, or letters of a question, as the reply's first token, from a `chat.Client`
-            whose server reports them.
-        instruction: The beginning of every conversation; the default depends on `sees` or a
-            question.
-        sees: The blank, or the pronoun, marked with asterisks and with a question about its
-            referent.
+        scoring: "reply" interprets the text. "logprobs" uses the probabilities of the options'
+            numbers (letters for a question) as the first token, from a `chat.Client` whose server
+            reports them.
+        instruction: The beginning of every conversation; the default depends on `sees` and on
+            whether the problem is a question.
+        sees: "blank", or "pronoun" to mark the pronoun with asterisks and ask for its referent.
         reply_log: A list to which every `Asked` is appended; it grows without limit, so a server
-            omits it.
+            should omit it.
 
     Raises:
-        DataError: a shot has no answer, or no pronoun if that is to be seen; or there is no draw.
+        DataError: a shot has no answer, or no pronoun if it is required; or there is no draw.
         InputError: `sees` is unknown.
 
     >>> from winosmith import Problem, chat
@@ -76,7 +75,7 @@ class ChatSolver:
         if unsolved:
             raise DataError(f"{len(unsolved)} shots have no answer ({first_three(unsolved)})")
         if self.scoring == "logprobs" and not isinstance(self.model, Client):
-            raise DataError("only a chat.Client can ask for log-probabilities")
+            raise DataError("scoring='logprobs' needs a chat.Client; use scoring='reply'")
 
     @classmethod
     def with_shots(
@@ -89,16 +88,16 @@ class ChatSolver:
         seed: int = 0,
         **settings: Any,
     ) -> ChatSolver:
-        """Return a solver whose prompt has solved problems, drawn at random.
+        """Return a solver with few-shot examples, drawn at random.
 
-        EvoGrad (2024, section 4.1) takes 30 of the training set. They are the same for a whole run,
-        so a server can cache them.
+        EvoGrad (2024, section 4.1) uses 30 from the training set. They are the same for a whole
+        run, so that a server can cache them.
 
         Args:
             model: The chat model.
             train: The problems to draw from; problems without an answer are skipped.
             count: The number of shots.
-            draws: The number of draws; their replies are votes.
+            draws: The number of draws, whose replies are averaged.
             seed: The random seed of the draws.
             settings: Further attributes of the solver.
 
@@ -148,8 +147,7 @@ class ChatSolver:
         """Ask about each problem, and return all replies.
 
         Raises:
-            DataError: A problem is among the shots with its answer, or a required pronoun is not
-                known.
+            DataError: A problem is among the shots, or a required pronoun is unknown.
         """
         solved = {_make_shot_key(shot) for draw in self.shots for shot in draw}
         known = [problem.id for problem in problems if _make_shot_key(problem) in solved]
@@ -205,10 +203,9 @@ def _make_shot_key(problem: Problem) -> tuple[str, frozenset[str]]:
 
 
 def _score_first_token(reply: Reply, names: Sequence[str]) -> list[float]:
-    """Return each option's fraction of the first token's probability.
+    """Return the probability of each option's name as the first token, normalised over options.
 
-    A name that is not among the reported tokens gets the least reported probability, its upper
-    bound.
+    A name that is not reported gets the lowest reported probability, its upper bound.
     """
     if not reply.first_token:
         raise ChatError(
@@ -229,15 +226,15 @@ def _digest(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A problem and the reply to it in one draw and order.
+    """The reply to a problem in one draw and order.
 
     Attributes:
-        problem_id: which.
+        problem_id: id of the problem.
         draw: 0-based number of the draw of shots.
-        order: the options as shown, by their indices in the problem.
+        order: the problem's option indices in the order shown.
         reply: the model's reply.
-        choice: index of the option that it means, in the problem; None if unclear.
-        scores: one for each option, which sum to 1; equal if the choice is unclear.
+        choice: index of the chosen option in the problem; None if unclear.
+        scores: score of each option; they sum to 1, and are equal if the choice is unclear.
     """
 
     problem_id: str
@@ -249,7 +246,7 @@ class Asked:
 
     @property
     def place(self) -> int | None:
-        """The 0-based place of the choice as shown; None if unclear."""
+        """The 0-based position at which the chosen option was shown; None if unclear."""
         return None if self.choice is None else self.order.index(self.choice)
 
 
@@ -258,14 +255,14 @@ class Interview:
     """All replies, problem by problem.
 
     Attributes:
-        asked: of each problem its draws, and of each draw its orders.
+        asked: the replies, ordered by problem, draw and order.
     """
 
     asked: tuple[Asked, ...]
 
     @property
     def unclear(self) -> int:
-        """The number of replies that mean no option, or more than one."""
+        """The number of replies that choose no option, or more than one."""
         return sum(one.choice is None for one in self.asked)
 
     @property
@@ -275,7 +272,7 @@ class Interview:
 
     @property
     def first_place(self) -> float | None:
-        """The fraction of clear replies that name the option shown first, 0-1; None if none is."""
+        """Fraction of clear replies that choose the option shown first, 0–1; None without any."""
         places = [one.place for one in self.asked if one.place is not None]
         return sum(place == 0 for place in places) / len(places) if places else None
 
@@ -292,9 +289,9 @@ class Interview:
 
     @property
     def position_bias(self) -> float | None:
-        """The fraction of questions whose two replies name the same place, 0-1.
+        """The fraction of problems whose two replies choose the same position, 0–1.
 
-        The options changed places in between, so such replies follow the place, not the words.
+        As the options change positions between the two orders, such replies follow the position.
         None if only one order was asked.
         """
         if not self._pairs:
@@ -330,19 +327,19 @@ this pronoun refers to. Reply with the number of that option, and nothing else."
 Each question below has several options. Choose the option that answers the question. Reply with \
 the letter of that option, and nothing else.""",
 }
-"""The beginning of every conversation, by `sees`, or about a question; EvoGrad (2024, section 4.1)
-does not print its own. With the pronoun the question is that of GPT-3's SuperGLUE-WSC
-(Brown et al. 2020, appendix G)."""
+"""The beginning of a conversation, by `sees` or for a question; EvoGrad (2024, section 4.1) does
+not print its own. The question about a pronoun is that of GPT-3's SuperGLUE-WSC (Brown et al. 2020,
+appendix G)."""
 
 Order = tuple[int, ...]
-"""The options as they are shown: the index in the problem of each."""
+"""The indices of the options in the order shown."""
 
 
 def make_orders(options: int, *, swap: bool) -> tuple[Order, ...]:
     """Return the orders in which options are shown: the original one, and rotated by one.
 
-    Two options are swapped. With more, no option keeps its position either, so a solver that always
-    chooses the same position never chooses the same option twice.
+    No option keeps its position, so that a solver that always chooses the same position chooses two
+    different options.
 
     >>> make_orders(2, swap=True), make_orders(3, swap=True)
     (((0, 1), (1, 0)), ((0, 1, 2), (1, 2, 0)))
@@ -360,8 +357,8 @@ def make_conversation(
 ) -> tuple[Message, ...]:
     """Return the turns: the instruction, solved problems with their answers, and the problem.
 
-    All turns but the last are the same for every problem, so a server can cache them. The
-    instruction is part of the first turn, as some models have no system role.
+    All turns except the last are the same for every problem, so that a server can cache them. The
+    instruction is part of the first turn, because some models have no system role.
     """
     turns: list[Message] = []
     for shot in shots:
@@ -412,7 +409,7 @@ _LABEL = rf"(?:option|choice|answer|number|no\.|#)\s*[#:]?\s*\(?({_NAME})\b\)?"
 _NTH = r"(?:the\s+)?(first|second|third|fourth|fifth|1st|2nd|3rd|4th|5th|former|latter)\b"
 _LABELLED = re.compile(rf"\b{_LABEL}|\b{_NTH}\s+{_THING}\b|\bthe\s+(former|latter)\b")
 _HEAD = re.compile(rf"(?:the\s+)?(?:{_LABEL}|{_NTH}|\(?({_NAME})\b\)?)(?:\s+{_THING}\b)?")
-"""A place at the beginning of a line: labelled, as an ordinal, or by its name alone."""
+"""A position at the beginning of a line: with a label, as an ordinal, or only a name."""
 
 _SET_OFF = re.compile(
     r"\W*$|\s*[.,:;=)\]}!–—-]|\s+\(?(?:because|since|as|explanation|reason)\b|\s+is\s+(?!not\b|wrong\b|incorrect\b)"
@@ -444,7 +441,7 @@ _NOT = re.compile(
 _IS_NOT = re.compile(
     r"\s*(?:\([^)]*\)\s*)?(?:\w+(?:n't\b|\s+not\b)|(?:is|seems)\s+(?:wrong|incorrect))"
 )
-"""Text that denies the place before it."""
+"""Text that denies the position before it."""
 
 _SPEAKER = re.compile(r"^(?:assistant|output|response|reply|final answer|sure)\s*[:=!,]\s*")
 _THOUGHT = re.compile(r"^.*</think(?:ing)?>", re.DOTALL)
@@ -456,25 +453,24 @@ _CLAUSE = 500
 
 
 def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int | None:
-    """Return the index of the option, as shown, that a text means; None if unclear.
+    """Return the position of the option that a text chooses; None if unclear.
 
-    The first of these that is found decides. A contradiction ("Option 1: Maria" if Maria is the
+    The first of these that is present decides; a contradiction ("Option 1: Maria" if Maria is the
     second) is unclear:
 
-    1. after the last "answer is", "I choose", or the like;
-    2. a line that is the option's number, letter, place or own words, and no more;
+    1. the text after the last "answer is", "I choose", or the like;
+    2. a line with only the option's number, letter, position or text;
     3. the beginning of the first line, with an explanation after it;
     4. an option that is said to fit, or to make more sense;
     5. the sentence, or the words around its blank, with an option filled in;
-    6. the one option that is named at all, if it isn't denied ("not Maria").
+    6. the only option that is mentioned, unless it is denied ("not Maria").
 
-    A model's thoughts (`<think>…</think>`) are ignored; a thought that was cut off is not an
-    answer.
+    A model's thoughts (`<think>…</think>`) are ignored, even if they were cut off.
 
     Args:
         text: the model's reply.
-        options: in the order in which they were shown.
-        sentence: with its blank.
+        options: the options in the order shown.
+        sentence: the sentence with its blank.
 
     >>> [parse_answer(said, ("Ann", "Sue")) for said in ("2", "Option 1: Ann", "**Sue**, as …")]
     [1, 0, 1]

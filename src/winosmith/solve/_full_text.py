@@ -1,4 +1,4 @@
-"""`FullTextIndex`: a user's own texts, cut into sentences and searched by SQLite."""
+"""`FullTextIndex`: a full-text index of the sentences in a user's texts, with SQLite."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _BATCH = 10_000
 _TABLE = "CREATE VIRTUAL TABLE passages USING fts5(text, tokenize='porter unicode61')"
 
 Progress = Callable[[int, int, int], None]
-"""Called with the texts done, all texts, and the passages so far."""
+"""Called with the number of finished texts, of all texts, and of passages so far."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class FullTextIndex:
     The best match comes first (Okapi BM25); ties are in the order of the texts.
 
     Attributes:
-        path: the index; one file.
-        digest: digest of the texts' contents, and of how they are indexed.
+        path: path of the index file.
+        digest: digest of the texts' contents and of the indexing scheme.
     """
 
     path: Path
@@ -56,12 +56,12 @@ class FullTextIndex:
     ) -> FullTextIndex:
         """Return the index of a text collection; build it in `folder` if it is missing.
 
-        It is found by the contents of the texts, not by their names, and equal texts are read
-        once. A stopped build starts again in the next call.
+        An index is identified by the contents of the texts, not by their names; equal texts are
+        indexed once. An interrupted build starts again in the next call.
 
         Args:
-            collection: a text, or a folder of texts: `.txt` or `.jsonl` with a "text" in each
-                line, gzipped or not; None for the articles that ship.
+            collection: a text, or a folder of texts: `.txt`, or `.jsonl` with a "text" in each
+                line, gzipped or not; None for winosmith's articles.
             folder: folder of the indexes; created if missing.
             on_progress: called after each batch of passages, and after each text.
 
@@ -99,10 +99,10 @@ class FullTextIndex:
             return int(self._db.execute("SELECT count(*) FROM passages").fetchone()[0])
 
     def search(self, phrases: Sequence[str], limit: int) -> list[str]:
-        """Return at most `limit` sentences that contain all the phrases, word by word.
+        """Return at most `limit` sentences that contain all phrases.
 
-        Words are compared without case and inflection; operators in a phrase are read as words.
-        Phrases without a word are omitted.
+        Case and inflection are ignored; operators in a phrase are treated as words. Phrases without
+        words are ignored.
 
         Raises:
             OutputError: the index was damaged or removed.
@@ -155,7 +155,7 @@ def _explained(path: Path) -> Iterator[None]:
 _SUFFIXES = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
 
 _WRAPPED = 100
-"""Characters; a shorter line continues in the next, a longer one is a paragraph of its own."""
+"""Length of a line, in characters, from which it is a paragraph; shorter lines are joined."""
 
 _LONGEST, _SHORTEST = 80, 4
 """Words of a passage; longer ones (tables, lists) are cut, shorter ones are omitted."""
@@ -165,7 +165,7 @@ _END = re.compile(rf"(?:(?<=[.!?])|(?<=[.!?][\"'”’)])){_TITLES}\s+(?=[\"'“
 
 
 def text_files(collection: str | Path) -> list[Path]:
-    """Return the texts of a collection: one file, or all below a folder, in the order of names.
+    """Return the texts of a collection: one file, or all in a folder and its subfolders, sorted.
 
     Texts are `.txt`, and `.jsonl` with a "text" in each line; both may be gzipped.
 
@@ -190,8 +190,7 @@ def _is_text(path: Path) -> bool:
 def passages(path: Path) -> Iterator[str]:
     """Yield the sentences of a text, each of 4 to 80 words, with single spaces.
 
-    Bytes that are not UTF-8 become the replacement character, so that one of them in a library of
-    old books stops nothing.
+    Bytes that are not UTF-8 become the replacement character.
 
     Raises:
         FormatError: the file can't be read, or a line of JSON Lines has no text.

@@ -2,11 +2,10 @@
 
 The sentence determines the search: "The man couldn't lift his son because _ was so weak" has the
 context predicate *lift*, between its two options, and the query predicate *weak*, in the clause of
-the blank (section 3.1; in place of their parser, the words between the options and around the blank
-are taken). In a snippet like "The movers couldn't lift it because they were weak" the one who is
-weak is the one who lifts: evidence for the option that does so in the problem (section 3.3).
-Pronouns are resolved only by their form (`they` are the movers, `it` is not); a snippet with two
-readings is not evidence.
+the blank (section 3.1; instead of a parser, the words between the options and around the blank are
+used). In the snippet "The movers couldn't lift it because they were weak" the lifter is weak, which
+is evidence for the option that lifts in the problem (section 3.3). Pronouns are resolved only by
+their form (`they` can be the movers, `it` can't); a snippet with two readings is not evidence.
 """
 
 from __future__ import annotations
@@ -35,21 +34,20 @@ _NEGATIONS = frozenset("not n't never no hardly cannot without".split())
 
 
 _LONGEST = 5
-"""Words of a term at most; longer ones are never met word for word."""
-
+"""Largest number of words of a term; longer ones would never be found."""
 
 _COPY = 0.7
-"""The least fraction of a problem's content words that a copy of it has."""
+"""Least fraction of a problem's content words in a snippet that counts as its copy."""
 
 
 class Retriever(Protocol):
     """Finds snippets of text, such as an index or a search engine."""
 
     def search(self, phrases: Sequence[str], limit: int) -> Sequence[str]:
-        """Return at most `limit` snippets of about a sentence that contain all the phrases.
+        """Return at most `limit` snippets, of about a sentence, that contain all phrases.
 
-        Snippets are checked again, so a retriever may return too many. The same phrases give the
-        same snippets.
+        Snippets are checked again, so a retriever may return unsuitable ones. The result must
+        depend only on the arguments.
         """
         ...
 
@@ -58,9 +56,9 @@ class Found(NamedTuple):
     """A snippet that is evidence for an option.
 
     Attributes:
-        snippet: its text.
-        option: the index of the option that it supports.
-        strength: 1 to 4.
+        snippet: text of the snippet.
+        option: index of the option that it supports.
+        strength: strength of the evidence, 1 to 4.
         phrases: the phrases of the search.
     """
 
@@ -74,23 +72,22 @@ class Found(NamedTuple):
 class KnowledgeHunting:
     """Scores an option by the strength of the evidence for it in retrieved snippets.
 
-    This is Wino Knowledge Hunting (Emami et al. 2018) with a text collection of the user's in
-    place of a web search, and words in place of its parsers. Each term of the predicate between
-    two options is searched for together with each term of the predicate at the blank; a sentence
-    found speaks for the option whose part is played, there, by the one in the blank's place. In
-    addition a sentence that names an option itself next to the blank's predicate speaks for it,
-    which serves problems of more options, and things rather than people.
+    This is Wino Knowledge Hunting (Emami et al. 2018) with the user's text collection instead of a
+    web search, and words instead of parsers. Each term of the predicate between the options is
+    searched together with each term of the predicate at the blank. If, in a sentence found, the
+    participant with the blank's role is the agent (or patient) of the first predicate, it is
+    evidence for the option with that role in the problem. A sentence that mentions an option next
+    to the blank's predicate is also evidence for it; this helps with more options, and with things.
 
-    A snippet counts once, with its strongest reading, unless another one speaks as strongly for
-    another option. A snippet with 70 % of the problem's content words, and of those among them that
-    were not searched for, is taken for a copy of the problem and omitted. Options without evidence
-    score 0, so if nothing is found all scores are equal.
+    A snippet counts once, with its strongest reading, unless another reading supports another
+    option equally. A snippet with 70 % of the problem's content words, and of those that were not
+    searched, counts as a copy of the problem and is omitted. Options without evidence score 0.
 
     Attributes:
         retriever: finds the snippets.
-        snippets: number of snippets that are read for each search.
-        tagger: as `nltk.pos_tag`; only verbs and adjectives are then terms of one word, as in the
-            paper. Without one, every word that is not a function word is a term.
+        snippets: number of snippets to read for each search.
+        tagger: a function like `nltk.pos_tag`, to use only verbs and adjectives as one-word terms,
+            as in the paper; None uses all words except function words.
     """
 
     retriever: Retriever
@@ -113,7 +110,7 @@ class KnowledgeHunting:
         """Return the summed strength of the evidence for each option; 0 if there is none.
 
         Raises:
-            DataError: some are questions, which have no blank.
+            DataError: a problem is a question, which has no blank.
         """
         check_blanks(problems, "knowledge hunting")
         scores = []
@@ -168,17 +165,17 @@ def _is_copy(asked: Query, stems: frozenset[str]) -> bool:
 
 
 Tagger = Callable[[list[str]], Sequence[tuple[str, str]]]
-"""Gives each token its Penn tag, as `nltk.pos_tag` does."""
+"""A function that returns each token with its Penn tag, like `nltk.pos_tag`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Words to look for.
+    """A search term.
 
     Attributes:
-        text: one word or a phrase, lower-cased.
+        text: a word or a phrase in lower case.
         stems: stems of its words.
-        negated: whether a negation is before it.
+        negated: whether a negation precedes it.
     """
 
     text: str
@@ -191,14 +188,15 @@ class Query:
     """The query of a problem.
 
     Attributes:
-        context: the terms of the predicate between the first two options that the sentence
-            mentions, the most specific first; empty if there is none.
-        query: the terms of the predicate of the blank's clause.
-        blank: "subject" if the blank is before its predicate, "object" if after it.
-        passive: whether the predicate of the blank is in the passive.
-        agent, patient: the options before and after the context predicate, the other way round in
-            the passive; None if the sentence does not mention both.
-        heads: each option's last word; None for a name, as texts have no facts about it.
+        context: terms of the predicate between the first two options in the sentence, the most
+            specific first; empty if there is none.
+        query: terms of the predicate in the blank's clause.
+        blank: "subject" if the blank is before its predicate, otherwise "object".
+        passive: whether the blank's predicate is in the passive.
+        agent: option before the context predicate (after it in the passive); None if the sentence
+            does not mention two options.
+        patient: option after the context predicate (before it in the passive); None likewise.
+        heads: last word of each option; None for a name, because texts have no facts about it.
         stems: stems of the content words of the sentence.
     """
 
@@ -221,9 +219,8 @@ def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
     """Return the query of a problem.
 
     Args:
-        problem: its sentence and options are read.
-        tagger: keeps verbs and adjectives alone as terms of one word; without one, every word
-            that is not a function word.
+        problem: the problem; its answer is not used.
+        tagger: see `KnowledgeHunting`.
 
     >>> lifting = "The man couldn't lift his son because _ was so weak."
     >>> found = parse_query(Problem("a", lifting, ("man", "son")))
@@ -319,8 +316,8 @@ class Evidence(NamedTuple):
     """The evidence in a snippet.
 
     Attributes:
-        option: the index of the option that it supports.
-        strength: 1 or more.
+        option: index of the option that it supports.
+        strength: strength of the evidence, 1 or more.
     """
 
     option: int
@@ -328,11 +325,11 @@ class Evidence(NamedTuple):
 
 
 def find_role_evidence(snippet: str, asked: Query, context: Term, query: Term) -> Evidence | None:
-    """Return the evidence of a snippet by the roles in it, or None.
+    """Return the evidence of a snippet by its roles, or None.
 
-    The mention with the blank's role at `query` is the agent or the patient of `context`. The
-    strength is that of the paper: 2 if a term has several words, otherwise 1; and 2 more if the
-    context comes first, otherwise 1 more.
+    It is evidence if the mention with the blank's role at `query` is the agent or the patient of
+    `context`. The strength is that of the paper: 2 if a term has several words, otherwise 1; plus 2
+    if the context comes first, otherwise plus 1.
     """
     if asked.agent is None or asked.patient is None:
         return None
@@ -351,7 +348,7 @@ def find_role_evidence(snippet: str, asked: Query, context: Term, query: Term) -
 
 
 def find_mention_evidence(snippet: str, asked: Query, option: int, query: Term) -> Evidence | None:
-    """Return the evidence of a snippet that names the option itself next to `query`, or None.
+    """Return the evidence of a snippet that mentions the option next to `query`, or None.
 
     The strength is 2 if the term has several words, otherwise 1.
     """
@@ -404,5 +401,5 @@ def _collect_query_stems(asked: Query) -> frozenset[str]:
 
 
 def is_negated(tokens: Sequence[str], start: int, reach: int = 3) -> bool:
-    """Return whether a negation is at most `reach` tokens before a place."""
+    """Return whether a negation is among the `reach` tokens before a position."""
     return not _NEGATIONS.isdisjoint(t.lower() for t in tokens[max(0, start - reach) : start])

@@ -1,4 +1,4 @@
-"""Solvers by language models (`Causal`, `Masked`), by a trained encoder, and by several solvers."""
+"""Solvers that use language models (`Causal`, `Masked`), encoders, or several solvers."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from winosmith.solve._solver import Scores, Solver, draw_solved
 
 @dataclass(frozen=True)
 class LanguageScores:
-    """Every score of a language model for some problems.
+    """All scores of a language model for some problems.
 
     Attributes:
-        scores: by their name, one tuple a problem.
-        tokens_fed: the tokens that the model read, padding counted.
+        scores: name of the score → one tuple per problem, with a value for each option.
+        tokens_fed: number of tokens that the model read, including padding.
     """
 
     scores: dict[str, list[tuple[float, ...]]]
@@ -35,11 +35,11 @@ class LanguageScores:
 
 
 def ask_referents(problems: Sequence[Problem], sees: Sees, end: str = "") -> Sequence[Problem]:
-    """Return the problems as a language model reads them; see `models.ask_referent`.
+    """Return the problems in the form for a language model; see `models.ask_referent`.
 
     Raises:
         InputError: `sees` is unknown.
-        DataError: a pronoun that is to be seen is not known.
+        DataError: a required pronoun is unknown.
     """
     check_sees(sees)
     if sees == "blank":
@@ -55,7 +55,7 @@ def collect_scores(
     tokens_fed: int,
     model: str | Path,
 ) -> LanguageScores:
-    """Return sums and means of the values, option by option, for each part in turn."""
+    """Return the sum and the mean of each option's values, for each part."""
     rows = iter(values)
     scores: dict[str, list[tuple[float, ...]]] = {}
     for part in parts:
@@ -65,7 +65,7 @@ def collect_scores(
             if not all(np.isfinite(one).all() for one in own):
                 raise DataError(
                     f"the model {model} gives values that are not finite, first for "
-                    f"{problem.id!r}; its weights are damaged, or the dtype is too coarse"
+                    f"{problem.id!r}; its weights are damaged, or the dtype is too imprecise"
                 )
             sums.append(tuple(float(one.sum()) for one in own))
             means.append(tuple(float(one.mean()) if len(one) else 0.0 for one in own))
@@ -77,17 +77,17 @@ def collect_scores(
 class LanguageSolver(ABC):
     """Scores each option by a language model.
 
-    Options are worded for the pronoun that they replace, if it is known (`models.word_options`).
-    The constructor loads and downloads nothing; the first `score` does.
+    Options are inflected for the pronoun that they replace, if it is known (`models.word_options`).
+    The model is loaded, or downloaded, by the first call of `score`.
 
     Attributes:
         model: a folder with a saved model, or a hub id.
-        kind: which score.
-        sees: the blank, or the pronoun.
-        device: as torch names it ("cpu", "cuda:0"); by default the GPU if there is one.
-        dtype: what the network computes in; see `models.Precision`.
-        tokens_per_batch: number of tokens in a batch; by default as suits the device.
-        on_progress: called with the number of texts that are done, and of all.
+        kind: name of the score.
+        sees: "blank" or "pronoun".
+        device: a torch device ("cpu", "cuda:0"); by default the GPU if there is one.
+        dtype: precision of the network; see `models.Precision`.
+        tokens_per_batch: number of tokens in a batch; the default depends on the device.
+        on_progress: called with the number of finished texts and of all texts.
     """
 
     model: str | Path
@@ -115,9 +115,8 @@ class LanguageSolver(ABC):
         """Return the score of each option.
 
         Raises:
-            InputError: a model that can't be loaded, or an unknown score.
-            DataError: the model gives values that are not finite; or a pronoun that it is to see
-                is not known.
+            InputError: the model can't be loaded, or the score is unknown.
+            DataError: the model gives values that are not finite, or a required pronoun is unknown.
         """
         check_choice("score", self.kind, self.kinds)
         part = self.kind.removesuffix("_per_token")
@@ -132,27 +131,27 @@ class LanguageSolver(ABC):
 
 
 CausalScore = Literal["partial", "full", "partial_per_token", "full_per_token"]
-"""The part of a filled-in sentence that counts (Trinh and Le 2018, "A Simple Method for Commonsense
-Reasoning", section 3): the log-probability of all of it, or of what follows the blank given all
-up to the end of the option; as a sum, or as the mean over its tokens."""
+"""The log-probability of the filled-in sentence ("full"), or of the text after the blank given the
+text up to the end of the option ("partial"; Trinh and Le 2018, "A Simple Method for Commonsense
+Reasoning", section 3); as a sum, or as the mean over its tokens."""
 
 
 @dataclass(frozen=True)
 class Causal(LanguageSolver):
     """Scores each option by a causal language model (GPT-2, OPT, Pythia, Llama, Qwen, …).
 
-    The common beginning of a problem's options, of a twin's halves, and of the sentences after one
-    prompt is read once. Partial scores are those of lm-evaluation-harness, to 1e-4. If nothing
-    follows the blank (COPA), the partial score is that of the option after its context.
+    Common beginnings of texts (of a problem's options, of twins, and of sentences after the same
+    prompt) are read once. Partial scores agree with lm-evaluation-harness to 1e-4. If nothing
+    follows the blank (COPA), the partial score is that of the option given its context.
 
-    With `sees="pronoun"` the sentence stays as it was written, "'She' refers to" follows, and the
-    partial score is that of the option's tokens after all of this (`models.ask_referent`).
+    With `sees="pronoun"` the original sentence is followed by "'She' refers to", and the partial
+    score is that of the option after this text (`models.ask_referent`).
 
     Attributes:
-        kind: which score; see `CausalScore`.
-        prompt: a text before each sentence, such as solved problems (`solve.make_prompt`), with the
-            white space between them.
-        bos: whether a token that starts texts comes first; by default as the tokeniser does. See
+        kind: name of the score; see `CausalScore`.
+        prompt: a text before each sentence, such as solved problems (`solve.make_prompt`),
+            including the white space between them.
+        bos: whether to put a start token first; by default the tokeniser decides. See
             `models.make_passages`.
 
     >>> Causal("openai-community/gpt2").kind
@@ -204,14 +203,14 @@ over its tokens. Kocijan et al. take the mean: `option_per_token`."""
 class Masked(LanguageSolver):
     """Scores each option by a masked language model (BERT, RoBERTa, ALBERT, ModernBERT, …).
 
-    With `sees="pronoun"` the sentence stays as it was written, and the option is scored in "'She'
-    refers to …." after it (`models.ask_referent`).
+    With `sees="pronoun"` the original sentence is followed by "'She' refers to …", in which the
+    option is scored (`models.ask_referent`).
 
     Attributes:
-        kind: which score; see `MaskedScore`. A sentence is read once for each of its tokens, an
-            option once.
-        within_word: for the score of the sentence, hide the later pieces of a word with each of
-            its pieces (Kauf and Ivanova 2023, PLL-word-l2r).
+        kind: name of the score; see `MaskedScore`. Sentence scores read the sentence once for each
+            of its tokens, option scores once.
+        within_word: whether, for sentence scores, the later pieces of a word are hidden together
+            with each of its pieces (Kauf and Ivanova 2023, PLL-word-l2r).
 
     >>> Masked("FacebookAI/roberta-large", "option_per_token").within_word
     False
@@ -259,19 +258,19 @@ BETWEEN = "\n\n"
 def make_prompt(
     problems: Sequence[Problem], count: int = 30, *, seed: int = 0, sees: Sees = "blank"
 ) -> str:
-    r"""Return a prompt of some problems with the right option filled in, drawn at random.
+    r"""Return a prompt of random problems with the correct option filled in.
 
-    The prompt is before every sentence that is scored, so it is read once. Draw it from
-    problems that are not scored; EvoGrad (2024, section 4.1) takes 30 of the training part.
+    The prompt is the same for all sentences, so it is read once. Draw it from problems that are not
+    scored; EvoGrad (2024, section 4.1) uses 30 from the training set.
 
     Args:
         problems: The problems to draw from; those without an answer are skipped.
         count: The number of problems.
         seed: The random seed.
-        sees: the blank, or the pronoun: each shot then names its referent.
+        sees: "blank", or "pronoun" to state the pronoun's referent in each example.
 
     Raises:
-        DataError: too few problems have an answer, or a pronoun to be seen is not known.
+        DataError: too few problems have an answer, or a required pronoun is unknown.
 
     >>> make_prompt([Problem("1", "The cup hit the jug, so the _ broke.", ("cup", "jug"), 1)], 1)
     'The cup hit the jug, so the jug broke.\n\n'
@@ -282,21 +281,21 @@ def make_prompt(
 
 Combination = Literal["product", "vote"]
 """`product`: the sum of the solvers' scores. For log-likelihoods it is the logarithm of the product
-of the likelihoods (Trinh and Le 2018, section 4), so that calibration is that of the product.
-`vote`: the number of solvers whose best option it is (a solver's vote is split between tied
-options), plus half the option's fraction of the product, scaled so that it only breaks ties."""
+of the likelihoods (Trinh and Le 2018, section 4). `vote`: the number of solvers that prefer the
+option (a solver's vote is split between tied options), plus half the option's fraction of the
+product, scaled so that it only breaks ties."""
 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """Several solvers as one, such as the language models of Trinh and Le (2018), section 4.
+    """Combines several solvers, such as the language models of Trinh and Le (2018, section 4).
 
-    A product asks for scores of one kind, the same score of several language models; a vote takes
-    any solvers.
+    A product needs comparable scores, such as the same score of several language models; a vote
+    works with any solvers.
 
     Attributes:
-        solvers: one or more; each is asked in turn.
-        combine: see `Combination`.
+        solvers: the solvers, one or more.
+        combine: the combination; see `Combination`.
 
     >>> from winosmith.solve import Random
     >>> ensemble = Ensemble((Random(1), Random(2), Random(3)), "vote")
@@ -326,7 +325,7 @@ class Ensemble:
         """
         check_choice("combination", self.combine, Combination)
         if not self.solvers:
-            raise InputError("an ensemble needs one solver or more")
+            raise InputError("an ensemble needs at least one solver")
         given = [solver.score(problems) for solver in self.solvers]
         return [
             tuple(map(float, self._combined(np.array(own, np.float64))))
@@ -334,7 +333,7 @@ class Ensemble:
         ]
 
     def _combined(self, scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return one score an option, (options,), from those of the solvers (solvers, options)."""
+        """Return one score per option, (options,), from those of the solvers (solvers, options)."""
         product: npt.NDArray[np.float64] = scores.sum(0)
         if self.combine == "product":
             return product
@@ -352,23 +351,21 @@ class Ensemble:
 class EncoderSolver:
     """Scores each option by an encoder that was trained for multiple choice.
 
-    Each option is filled in and gets a score of its own, so a model that was trained on two
-    options solves problems of more: the option with the best score (as the two-option models
-    of WinoGrande's table 6 are read on the Pronoun Disambiguation Problems). It reads problems as
-    it was trained to: with the blank or the pronoun, cut at the same place, whole or from two
-    words before the blank on. Texts are sorted by length and padded to the longest of a batch
-    alone. Constructing it loads and downloads nothing; the first `score` does.
+    Each option is filled in and scored separately, so that a model trained on two options also
+    solves problems with more (like the two-option models of WinoGrande's table 6 on the Pronoun
+    Disambiguation Problems). The input has the same format as in training. Texts are batched by
+    length. The model is loaded, or downloaded, by the first call of `score`.
 
     Attributes:
-        model: a folder that `winosmith train` or `models.train_multiple_choice` wrote, or the
-            `model/` in it; or a hub id or folder of a model with a multiple-choice head.
-        how: its input format; by default that of its training, or cut before the option.
-        sees: the blank or the pronoun, for a model without an input format of its own; a model with
-            another one is refused. By default as in `how`.
-        device: as torch names it ("cpu", "cuda:0"); by default the GPU if there is one.
-        tokens_per_batch: number of tokens in a batch; by default as suits the device. A batch that
-            does not fit into memory is halved.
-        on_progress: called with the texts done and those in all.
+        model: a folder from `winosmith train` or `models.train_multiple_choice`, or its `model/`;
+            or a hub id or folder of a model with a multiple-choice head.
+        how: the input format; by default that of the training, or cut before the option.
+        sees: "blank" or "pronoun", for a model without its own input format; a model with a
+            different one is refused. By default as in `how`.
+        device: a torch device ("cpu", "cuda:0"); by default the GPU if there is one.
+        tokens_per_batch: number of tokens in a batch; the default depends on the device. A batch
+            that does not fit into memory is halved.
+        on_progress: called with the number of finished texts and of all texts.
 
     >>> EncoderSolver("tuned").tokens_per_batch is None
     True
@@ -392,8 +389,8 @@ class EncoderSolver:
             return models.InputFormat(sees=self.sees or "blank")
         if self.sees not in (None, how.sees):
             raise InputError(
-                f"{self.model}: this model was trained to see the {how.sees}, so its scores of "
-                f"the {self.sees} mean nothing; train one with "
+                f"{self.model} was trained with the {how.sees}, so its scores with the "
+                f"{self.sees} are meaningless; train a model with "
                 f"`winosmith train --sees {self.sees}` on problems whose pronouns are known, or "
                 "omit `sees=`"
             )
@@ -413,9 +410,9 @@ class EncoderSolver:
         """Return the score of each option.
 
         Raises:
-            InputError: a model that can't be loaded, was not trained for multiple choice, or was
-                trained to see something else; or a memory too small for one text.
-            DataError: it sees the pronoun, and a problem's is not known.
+            InputError: the model can't be loaded, was not trained for multiple choice, or was
+                trained with another `sees`; or one text does not fit into memory.
+            DataError: a required pronoun is unknown.
         """
         given = self._loaded.scores(
             problems, tokens_per_batch=self.tokens_per_batch, on_batch=self.on_progress
@@ -428,15 +425,13 @@ class EncoderSolver:
         return self._loaded.how.claims
 
     def judge(self, claims: Sequence[Claim]) -> list[float]:
-        """Return the log-odds that each claim holds, by a model that was trained on claims.
+        """Return the log-odds that each claim is true; needs a model that was trained on claims.
 
         Raises:
             InputError: see `score`, or the model was trained to choose between options.
         """
         if not self.judges_claims:
-            raise InputError(
-                f"{self.model}: this model was not trained on claims; train it on some"
-            )
+            raise InputError(f"{self.model} was not trained on claims; use a model that was")
         rows = self._loaded.inputs([models.convert_claim(claim) for claim in claims], options=1)
         given = self._loaded.text_scores(
             rows, tokens_per_batch=self.tokens_per_batch, on_batch=self.on_progress

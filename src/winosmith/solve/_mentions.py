@@ -1,8 +1,8 @@
 """The mentions next to a predicate, their roles, and the possible referents of pronouns.
 
-Everything depends on the form of words, without a parser: pronouns by number, gender and whether
-they refer to people or things; the passive by its auxiliary and participle. The lists of nouns are
-ours. A noun in no list may be a person or a thing, so that a pronoun next to it is inconclusive.
+Only the form of words is used, without a parser: pronouns by number, gender and animacy, and the
+passive by its auxiliary and participle. The lists of nouns are our own. A noun in no list may be a
+person or a thing, so that it may be the referent of either kind of pronoun.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GROUPS = {
 }
 
 PRONOUNS = {form: group for group, forms in _GROUPS.items() for form in forms.split()}
-"""Each form of a personal pronoun, with the name of its group."""
+"""Form of a personal pronoun → its group."""
 
 POSSESSIVES = frozenset("my your his her its our their".split())
 """The forms before a noun; "his" and "her" are also used without one."""
@@ -47,7 +47,7 @@ _LINKING = frozenset(
 )
 
 _AUXILIARIES = _BE | _GET | _LINKING
-"""Verbs after which a participle is said of the subject (Quirk et al. 1985, 3.63–3.67)."""
+"""Verbs after which a participle refers to the subject (Quirk et al. 1985, 3.63–3.67)."""
 
 _PARTICIPLES = frozenset(
     """beat bent bet bit blown born bought bound bred brought built burnt burst cast caught chosen
@@ -130,7 +130,7 @@ _GENDERS = {"he": "male", "she": "female"}
 
 
 class Mention(NamedTuple):
-    """Who is next to a predicate: a token, or nobody ("and was weak")."""
+    """The mention next to a predicate: a token, or none ("and was weak")."""
 
     token: str | None
 
@@ -153,13 +153,13 @@ NOBODY = Mention(None)
 def roles(
     cut: Sequence[str], place: slice, *, stop: int = 0, over: frozenset[str] = frozenset()
 ) -> Roles:
-    """Return the agent and the patient of the predicate at a place; the passive swaps them.
+    """Return the agent and the patient of a predicate; the passive swaps them.
 
     Args:
         cut: the tokens.
-        place: place of the predicate.
-        stop: the end of the search for its subject.
-        over: stems that are passed on the way to its subject.
+        place: position of the predicate.
+        stop: first position of the search for its subject.
+        over: stems to skip in the search for its subject.
 
     >>> cut = "The bowl got badly chipped by hand .".split()
     >>> found = roles(cut, slice(4, 5))
@@ -175,7 +175,7 @@ def roles(
 
 
 def passive_auxiliary(cut: Sequence[str], place: slice) -> int | None:
-    """Return the place of a passive's auxiliary ("was (not badly) chipped"); None in the active."""
+    """Return the position of the auxiliary ("was (not badly) chipped"); None in the active."""
     for at in range(place.start, min(place.stop, len(cut))):
         token = cut[at].lower()
         if token not in _PARTICIPLES and not token.endswith(("ed", "en")):
@@ -200,7 +200,7 @@ def _by(cut: Sequence[str], start: int) -> int | None:
 
 
 def is_adverb(token: str) -> bool:
-    """Return whether a token is an adverb by its form: in -ly, or one of a list."""
+    """Return whether a token is an adverb: it ends in -ly, or is in a list."""
     if token in _ADVERBS:
         return True
     return token.islower() and token.endswith("ly") and token not in _NOUNS_IN_LY
@@ -239,7 +239,7 @@ def _owns(cut: Sequence[str], at: int) -> bool:
 
 
 def is_same_noun(who: Mention, other: Mention) -> bool:
-    """Return whether both mentions are nouns, and the same one."""
+    """Return whether both mentions are the same noun."""
     if who.token is None or other.token is None or who.group or other.group:
         return False
     return stem(who.token) == stem(other.token)
@@ -282,7 +282,7 @@ def _kind(noun: str) -> Literal["person", "thing"] | None:
 
 
 def is_boundary(token: str) -> bool:
-    """Return whether a clause ends at a token: punctuation, or a word that opens the next one."""
+    """Return whether a token separates clauses: punctuation, or a conjunction."""
     return token.lower() in _BOUNDARIES or not any(map(str.isalnum, token))
 
 
@@ -304,7 +304,7 @@ def is_plural(token: str) -> bool:
 
 
 def stem(word: str) -> str:
-    """Return a word without the endings of its inflection, roughly as Porter (1980) has it.
+    """Return the stem of a word, roughly as Porter (1980) does.
 
     >>> {stem(word) for word in ("refuse", "refuses", "refused", "refusing")}
     {'refus'}

@@ -1,6 +1,6 @@
 """`Solver` scores the options of problems; `predict` returns the best ones.
 
-`predict_to_file` writes them chunk by chunk, so that an interrupt costs little.
+`predict_to_file` saves them chunk by chunk, so that an interrupted run can resume.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ Scores = Sequence[tuple[float, ...]]
 
 
 class Solver(Protocol):
-    """Gives each option of a problem a score, without the answers.
+    """Scores the options of problems, without using the answers.
 
-    Answers kept, flipped or absent give equal scores; the order of the problems, and how many are
-    asked at once, change a score by less than 1e-4. An option keeps its score wherever it is
-    written among the others; exceptions are documented with their reason.
+    Scores don't depend on the answers; the order and the number of the problems change a score by
+    less than 1e-4. An option's score does not depend on the order of options; exceptions are
+    documented.
 
-    A solver that learns from solved problems is made by a function or class method that takes
-    them, and a seed; constructors only store what they are given.
+    A solver that learns from solved problems is made by a function or class method that takes the
+    problems and a seed; constructors only store their arguments.
     """
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return one finite score an option for each problem, in the order of the problems."""
+        """Return one finite score per option for each problem, in the order of the problems."""
         ...
 
 
@@ -56,7 +56,7 @@ def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ..
     first of them.
 
     Raises:
-        DataError: the solver does not keep its promise of one finite score an option.
+        DataError: the solver does not return one finite score per option.
 
     >>> from winosmith.solve import Random
     >>> [answer.choice for answer in predict(Random(), [Problem("a", "A _ b.", ("x", "y"))])]
@@ -69,8 +69,8 @@ def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ..
     for problem, given in zip(problems, scores, strict=True):
         if len(given) != len(problem.options) or not all(map(math.isfinite, given)):
             raise DataError(
-                f"the solver gave {problem.id!r} the scores {tuple(given)}; one finite score for "
-                f"each of its {len(problem.options)} options is needed"
+                f"the solver gave {problem.id!r} the scores {tuple(given)}; it must give one "
+                f"finite score for each of its {len(problem.options)} options"
             )
         own = tuple(map(float, given))
         best = best_options(own)
@@ -99,7 +99,7 @@ def draw_solved(problems: Sequence[Problem], count: int, seed: int | list[int]) 
     """Draw problems with an answer at random.
 
     Raises:
-        DataError: too few have an answer.
+        DataError: too few problems have an answer.
     """
     solved = [problem for problem in problems if problem.answer is not None]
     if not 0 < count <= len(solved):
@@ -109,15 +109,14 @@ def draw_solved(problems: Sequence[Problem], count: int, seed: int | list[int]) 
 
 @dataclass(frozen=True, slots=True)
 class TwoWay:
-    """Asks a solver that takes two options about every pair of them.
+    """Applies a solver for two options to every pair of options.
 
-    An option's score is the mean, over its comparisons, of its own score less the other's. For a
-    solver with independent scores this selects the option with the best one, as for a two-option
-    model on the Pronoun Disambiguation Problems. Problems of two options are
-    asked as they are, their scores unchanged.
+    An option's score is the mean difference between its score and the other option's over its
+    pairs. If the solver scores options independently, the best option stays the best. Scores of
+    problems with two options don't change.
 
     Attributes:
-        solver: a solver of two options.
+        solver: a solver for two options.
     """
 
     solver: Solver
@@ -128,7 +127,7 @@ class TwoWay:
         return dict(getattr(self.solver, "parameters", {}))
 
     def score(self, problems: Sequence[Problem]) -> Scores:
-        """Return one score an option, from the scores of all comparisons."""
+        """Return one score per option, from the scores of all pairs."""
         asked = [pair for problem in problems for pair in _comparisons(problem)]
         given = iter(self.solver.score(asked))
         return [
@@ -159,10 +158,11 @@ def _means(options: int, given: Iterator[tuple[float, ...]]) -> tuple[float, ...
 
 
 _CHUNK = 256
-"""Problems in a chunk; an interrupt loses one at most. Even, so that few twins are separated."""
+"""Number of problems in a chunk; an interruption loses at most one chunk. It is even, so that few
+twins are separated."""
 
 _SHOWN = 4
-"""Differences that a message names at most."""
+"""Largest number of differences in a message."""
 
 
 def predict_to_file(
@@ -175,28 +175,26 @@ def predict_to_file(
     on_progress: Callable[[int], None] | None = None,
     executor: Executor | None = None,
 ) -> answers.Answers:
-    """Solve the problems, and write the predictions to a file that appears when it is complete.
+    """Solve the problems and write the predictions to a file, or read them if it exists.
 
-    Finished work is saved in `.NAME.part` after every 256 problems. The same call continues from
-    there, and a call whose file is complete reads it. The chunks are the same however often
-    the work was stopped, so the file is, too.
+    Finished work is saved in `.NAME.part` after every 256 problems, so that the same call resumes
+    it; the file appears when it is complete. Interruptions don't change the result.
 
     Args:
-        solver: gets the problems without their answers.
+        solver: the solver; it gets the problems without their answers.
         dataset: the problems.
-        path: the file, `.jsonl` by custom.
-        parameters: what else determines the scores, next to the solver's own `parameters`; both go
-            into the header. `solver`, in either, is the name.
-        force: replace a file, or unfinished work, of other problems or parameters; without it,
-            that is refused.
-        on_progress: called with the number of problems done, at the start and after each chunk.
-        executor: who solves the chunks; without one they are solved here. What the solver needs,
-            such as a model's folder, must be where the executor's workers are; each loads it once.
+        path: path of the file, usually `.jsonl`.
+        parameters: further parameters that determine the scores, for the header, in addition to the
+            solver's `parameters`. The key `solver` is the solver's name.
+        force: whether to replace a file, or unfinished work, of other problems or parameters.
+        on_progress: called with the number of solved problems, at the start and after each chunk.
+        executor: solves the chunks; by default this process does. Files that the solver needs, such
+            as a model's folder, must be accessible to the workers; each loads them once.
 
     Raises:
-        OutputError: the file holds other predictions (and how they differ), or can't be written,
-            or another process is writing it.
-        DataError: the solver does not give one finite score an option.
+        OutputError: the file contains other predictions, can't be written, or is being written by
+            another process.
+        DataError: the solver does not return one finite score per option.
     """
     path = Path(path)
     stated = {**getattr(solver, "parameters", {}), **(parameters or {})}
@@ -232,7 +230,7 @@ def predict_to_file(
 
 
 _last: list[Solver] = []
-"""The solver that was asked last in this process."""
+"""The last solver used in this process."""
 
 
 def _predict_in_worker(solver: Solver, chunk: Sequence[Problem]) -> tuple[Prediction, ...]:
@@ -243,12 +241,12 @@ def _predict_in_worker(solver: Solver, chunk: Sequence[Problem]) -> tuple[Predic
 
 def _is_finished(path: Path, header: str, force: bool) -> bool:
     if not path.is_file():
-        raise OutputError(f"{path} is not a file; name one")
+        raise OutputError(f"{path} is not a file; choose another path")
     with path.open(encoding="utf-8", errors="replace") as file:
         held = file.readline().rstrip("\n")
     if held != header and not force:
         raise OutputError(
-            f"{path} {_difference(held, header)}; name another file, or add `force=True`"
+            f"{path} {_difference(held, header)}; choose another file, or add `force=True`"
         )
     return not force
 
@@ -259,7 +257,7 @@ def _keep_whole_chunks(part: Path, file: IO[str], header: str, force: bool) -> i
     if lines and lines[0] != header and not force:
         raise OutputError(
             f"{part} {_difference(lines[0], header)}: it is unfinished work; run the command that "
-            "started it, name another file, or add `force=True` to drop it"
+            "started it, choose another file, or add `force=True` to discard it"
         )
     kept = lines if lines and lines[0] == header and not force else [header]
     done = (len(kept) - 1) // _CHUNK * _CHUNK
@@ -281,7 +279,7 @@ def _difference(held: str, header: str) -> str:
         if there.get(key) != here.get(key)
     ]
     more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return f"holds other predictions ({'; '.join(found[:_SHOWN])}{more})"
+    return f"contains other predictions ({'; '.join(found[:_SHOWN])}{more})"
 
 
 def _header(line: str) -> dict[str, Any]:

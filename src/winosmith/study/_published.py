@@ -1,4 +1,4 @@
-"""The published figures of WinoGrande's tables 3, 4, 6 and 7 and EvoGrad's 4, beside the user's."""
+"""Published results: WinoGrande's tables 3, 4, 6 and 7 and EvoGrad's 4, next to the user's."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from winosmith.results import Result, shown, table
 from winosmith.study._transfer import TARGETS, Solved
 
 CELL = 120
-"""Sentences in each cell of table 7."""
+"""Number of sentences behind each cell of table 7."""
 
 
 @dataclass(frozen=True)
@@ -23,15 +23,14 @@ class Published:
     """One printed accuracy.
 
     Attributes:
-        table: its number in WinoGrande (AAAI 2020); 0 for the text of section 1.
-        data: the data set that was solved: "wsc", "pdp", "superglue-wsc", "dpr", "knowref", "copa",
+        table: number of the table in WinoGrande (AAAI 2020); 0 for the text of section 1.
+        data: name of the data set: "wsc", "pdp", "superglue-wsc", "dpr", "knowref", "copa",
             "winogender", "winogrande-dev", "winogrande-test".
-        system: who solved it, with its source.
+        system: the solver and its source.
         printed: the percentage as printed.
         marks: "*" zero-shot, "-ft" fine-tuned on the target, "†" other data, "‡" not reproduced.
         own: whether WinoGrande's authors measured it.
-        n: the numbers of questions that it may be a fraction of; empty if it is a mean over people
-            or over other data.
+        n: the possible numbers of questions; empty for a mean over people or other data.
     """
 
     table: int
@@ -56,43 +55,43 @@ class Published:
 
     @property
     def impossible(self) -> bool:
-        """Whether it is no fraction of any number of questions that it could be of."""
+        """Whether no count of correct answers rounds to it, for any of the numbers `n`."""
         return bool(self.n) and not any(possible_counts(self.printed, n) for n in self.n)
 
     @property
     def counts(self) -> str:
-        """What it is of which number of questions, where it can't be of one, or may be of several.
+        """The counts behind the percentage, if a number of questions is impossible or ambiguous.
 
         >>> [found.counts for found in get_published(6, "pdp") if found.system == "RoBERTa-DPR"]
-        ['86.3 is no share of 60; of 80 it is 69']
+        ['86.3 is impossible for 60 questions; 69 of 80 is possible']
         >>> [found.counts for found in get_published(6, "wsc") if found.printed in ("83.1", "96.5")]
-        ['83.1 is no share of 273; 227 is 83.15', '96.5 is no share of 273']
+        ['83.1 is impossible for 273 questions; 227 are 83.15', '96.5 is impossible for 273 questions']
         >>> get_published(0, "winogender")[0].counts
         '97.1 is 699 of 720 or 466 of 480'
-        """
+        """  # noqa: E501
         counts = {n: possible_counts(self.printed, n) for n in self.n}
         ruled_out = [n for n, found in counts.items() if not found]
         if not ruled_out:
             shares = (f"{found[0]} of {n}" for n, found in counts.items())
             return f"{self.printed} is {' or '.join(shares)}" if len(counts) > 1 else ""
-        said = [f"{self.printed} is no share of {' or '.join(map(str, ruled_out))}"]
+        said = [f"{self.printed} is impossible for {' or '.join(map(str, ruled_out))} questions"]
         for n in self.n:
             found = counts[n] or possible_counts(self.printed, n, rounding="any")
             if counts[n]:
-                said.append(f"of {n} it is {' or '.join(map(str, found))}")
+                said.append(f"{' or '.join(map(str, found))} of {n} is possible")
             elif found:
-                said.append(f"{found[0]} is {fixed(100 * found[0] / n, '.2f')}")
+                said.append(f"{found[0]} are {fixed(100 * found[0] / n, '.2f')}")
         return "; ".join(said)
 
 
 @dataclass(frozen=True)
 class PublishedGender:
-    """One system of table 7: accuracies on Winogender, in percent, for [female, male].
+    """One system of table 7: accuracies on Winogender in percent, for (female, male).
 
     Attributes:
-        system: with its source.
-        plain: without the gotcha, as printed.
-        gotcha: with it.
+        system: the system and its source.
+        plain: accuracies without the gotcha, as printed.
+        gotcha: accuracies with the gotcha, as printed.
         gap: |ΔF| and |ΔM| as printed.
         own: whether WinoGrande's authors measured it.
     """
@@ -105,7 +104,7 @@ class PublishedGender:
 
     @property
     def of_counts(self) -> tuple[float, float]:
-        """ΔF and ΔM from the counts of 120 behind the cells, in percent, with their signs.
+        """ΔF and ΔM from the unrounded counts out of 120, in percent, with their signs.
 
         >>> [round(gap, 1) for gap in PUBLISHED_GENDER[2].of_counts]  # prints 14.1 and 2.5
         [14.2, 2.5]
@@ -122,11 +121,11 @@ class PublishedStability:
 
     Attributes:
         system: the model.
-        trained: on what, as printed; few-shot examples, for GPT models.
+        trained: its training data, as printed; for GPT models, its few-shot examples.
         data: "winogrande-dev", "evograd-m-val" or "evograd-l-val".
-        n: how many problems that has.
-        accuracy: in percent, as printed; empty if a dash stands for it, as the training set may
-            hold the test's roots.
+        n: number of problems of `data`.
+        accuracy: accuracy in percent, as printed; empty for a dash (the training set may contain
+            the test's roots).
         depth: the mean error depth, as printed; empty for WinoGrande.
     """
 
@@ -139,14 +138,14 @@ class PublishedStability:
 
     @property
     def errors(self) -> tuple[int, ...]:
-        """The numbers of errors that the accuracy can stand for; none if there is none."""
+        """The numbers of errors that are consistent with the accuracy; empty without one."""
         if not self.accuracy:
             return ()
         return tuple(self.n - right for right in possible_counts(self.accuracy, self.n))
 
     @property
     def sums(self) -> tuple[int, ...]:
-        """The sums of depths over those errors that the mean depth can stand for.
+        """The sums of the errors' depths that are consistent with the mean depth.
 
         >>> [(row.errors, row.sums) for row in PUBLISHED_STABILITY if row.system == "BERT"][:2]
         [((80,), (553,)), ((237,), ())]
@@ -160,7 +159,7 @@ class PublishedStability:
 
 
 def get_published(table: int | None = None, data: str | None = None) -> tuple[Published, ...]:
-    """Return the printed accuracies of a table, a data set, or both, in the order of print.
+    """Return the printed accuracies of a table, a data set, or both, in printed order.
 
     >>> [found.name for found in get_published(6, "dpr") if found.own][:2]
     ['BERT-WinoGrande *', 'RoBERTa-ft']
@@ -176,7 +175,7 @@ def _load() -> tuple[
     text = resources.files(__package__).joinpath("published.toml").read_text("utf-8")
     tables: dict[str, list[dict[str, Any]]] = {
         name: [
-            {key: tuple(of) if isinstance(of, list) else of for key, of in row.items()}
+            {key: tuple(cell) if isinstance(cell, list) else cell for key, cell in row.items()}
             for row in rows
         ]
         for name, rows in tomllib.loads(text).items()
@@ -189,12 +188,12 @@ def _load() -> tuple[
 
 
 PUBLISHED, PUBLISHED_GENDER, PUBLISHED_STABILITY = _load()
-"""Every printed accuracy of WinoGrande's tables 3, 4 and 6 with section 1's on Winogender; its
-table 7; and EvoGrad's table 4."""
+"""The accuracies of WinoGrande's tables 3, 4 and 6 and of section 1 on Winogender; its table 7;
+and EvoGrad's table 4."""
 
 
 EVOGRAD_TABLE = 4
-"""Of EvoGrad (2024): its models on WinoGrande's dev set. These lines are named for it."""
+"""The table of EvoGrad (2024) with its models on WinoGrande's dev set."""
 
 
 @dataclass(frozen=True)
@@ -202,13 +201,13 @@ class Line(Result):
     """One system on one data set.
 
     Attributes:
-        system: with its marks.
-        accuracy: 0–1.
-        printed: as printed; empty for the user's own.
-        table: where it was printed; None for the user's own.
-        own: the user's share with its interval; None for a printed one.
-        impossible: whether the printed figure is no fraction of its questions.
-        counts: what numbers of questions it can't be a fraction of, in words.
+        system: the system with its marks.
+        accuracy: accuracy, 0–1.
+        printed: the percentage as printed; empty for the user's system.
+        table: number of the table that prints it; None for the user's system.
+        own: the user's accuracy with its interval; None for a printed one.
+        impossible: see `Published.impossible`.
+        counts: see `Published.counts`.
     """
 
     system: str
@@ -221,12 +220,12 @@ class Line(Result):
 
 
 def make_accuracy_lines(found: Mapping[str, Sequence[Solved]]) -> dict[str, list[Line]]:
-    """Return, for each data set that was solved, all systems by increasing accuracy.
+    """Return the systems by increasing accuracy, for each data set that the user solved.
 
-    Printed rows are those of WinoGrande's section 1 and tables 3 and 6, and of EvoGrad's table 4.
+    Printed systems are from WinoGrande's section 1 and tables 3 and 6, and EvoGrad's table 4.
 
     Args:
-        found: the user's systems by name, with their results.
+        found: the results of the user's systems, by system.
     """
     lines: dict[str, list[Line]] = {}
     for name in TARGETS:
@@ -277,11 +276,11 @@ class GenderLine(Result):
     """One system of table 7, in percent.
 
     Attributes:
-        system: with its source.
+        system: the system and its source.
         plain: female and male accuracy without the gotcha.
-        gotcha: with it.
+        gotcha: female and male accuracy with the gotcha.
         gaps: ΔF and ΔM from the counts, with their signs.
-        printed: |ΔF| and |ΔM| as printed; empty for the user's own.
+        printed: |ΔF| and |ΔM| as printed; empty for the user's systems.
     """
 
     system: str = field(metadata=shown("system"))
@@ -295,7 +294,7 @@ class GenderLine(Result):
 
 
 def make_gender_lines(found: Mapping[str, Sequence[Solved]]) -> list[GenderLine]:
-    """Return table 7 with the user's systems as its last rows; nothing without a gap."""
+    """Return table 7 and the user's systems, or nothing if none of these has a gender gap."""
     mine = [
         GenderLine(
             system,
@@ -323,20 +322,20 @@ def make_gender_lines(found: Mapping[str, Sequence[Solved]]) -> list[GenderLine]
 
 
 MARKS = (
-    "* zero-shot; -ft fine-tuned on the target's train and dev, for RoBERTa-X after X; † evaluated "
+    "* zero-shot; -ft fine-tuned on the target's train and dev, after X for RoBERTa-X; † evaluated "
     "on other data; ‡ not reproduced with SuperGLUE's leaderboard"
 )
-"""What the marks of the tables mean."""
+"""Explanation of the marks in the tables."""
 
 
 def make_transfer_sections(
     found: Mapping[str, Sequence[Solved]], withheld: Sequence[str] = ()
 ) -> list[Section]:
-    """Return a table for each data set, table 7, and the printed figures that can't be.
+    """Return a table for each data set, table 7, and the impossible printed numbers.
 
     Args:
-        found: the user's systems by name, with what each solved.
-        withheld: why other data sets were not solved.
+        found: the results of the user's systems, by system.
+        withheld: the reasons why other data sets were not solved.
     """
     lines = make_accuracy_lines(found)
     sections = [
@@ -355,20 +354,20 @@ def make_transfer_sections(
         sections.append(Section("Not solved", [Text([f"{reason}." for reason in withheld])]))
     return [
         *sections,
-        Section("Printed figures that can't be", [_report_impossible(lines)], IMPOSSIBLE),
+        Section("Impossible printed numbers", [_report_impossible(lines)], IMPOSSIBLE),
     ]
 
 
 GENDER = (
-    "Accuracy in percent without and with a gotcha: the pronoun's gender is the rarer one in the "
-    "right answer. The gaps are differences of counts, with their signs; the paper prints those of "
-    "rounded cells, without."
+    "Accuracy in percent without and with a gotcha: the pronoun's gender is the rarer one for the "
+    "correct answer. The gaps are signed differences of counts; the paper prints unsigned "
+    "differences of rounded numbers."
 )
 
 IMPOSSIBLE = (
-    "A share of n questions can only be k/n. These printed ones are none, rounded to the nearest; "
-    "where cutting off or rounding up would explain one, its count is given (GRIM, Brown and "
-    "Heathers 2017)."
+    "An accuracy on n questions is k/n for a whole number k, but no k/n rounds to these numbers "
+    "(GRIM test, Brown and Heathers 2017). If truncating or rounding up explains a number, its "
+    "count is given."
 )
 
 
@@ -399,11 +398,7 @@ def _write_notes(
 ) -> list[Text]:
     solved = [(system, one) for system, own in found.items() for one in own if one.data == name]
     notes = dict.fromkeys(note for _, one in solved for note in one.notes)
-    counts = [
-        f"{'impossible: ' if line.impossible else ''}{line.system}: {line.counts}"
-        for line in lines
-        if line.counts
-    ]
+    counts = [f"{line.system}: {line.counts}" for line in lines if line.counts]
     signed = [f"Signature: {system}: {one.signature}" for system, one in solved]
     return [*([Text([*notes, *counts], "list")] if notes or counts else []), Text(signed)]
 
@@ -416,5 +411,5 @@ def _report_impossible(lines: Mapping[str, Sequence[Line]]) -> Table | Text:
         if line.impossible
     ]
     if not rows:
-        return Text(["All printed figures on these data sets are possible."])
-    return Table("Impossible figures", ["data set", "system", "why"], rows)
+        return Text(["All printed numbers for these data sets are possible."])
+    return Table("Impossible numbers", ["data set", "system", "why"], rows)

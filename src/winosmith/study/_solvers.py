@@ -1,6 +1,6 @@
-"""The solvers of a study: made from rules, with what they learnt from, and trained in whole blocks.
+"""The solvers of a study: made from rules, with a record of their training data, or fine-tuned.
 
-Training chooses on dev, takes all the data, or goes by size.
+Training sets are split in whole blocks: to select on dev, to train on everything, or by size.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from winosmith.solve import ChatSolver, Solver, WordAssociation
 from winosmith.solver_rule import SolverParts, SolverRule
 
 SMOOTHING = 1.0
-"""Of word association: Laplace's, for what is learnt from is small."""
+"""Laplace smoothing of word association, as its training set is small."""
 
 
 @dataclass(frozen=True)
 class MadeSolver:
-    """A solver, and what it is.
+    """A solver with its identity.
 
     Attributes:
-        solver: ready to be asked; the first question may load its weights.
-        digest: 64 hexadecimal digits of its weights, and of all else that determines a score.
-        revision: its maker's name of the revision, or a digest.
-        about: what the solver says determines its scores, for pages; neither paths nor keys.
-        at_once: number of problems that are asked at the same time, in threads; 1 for batches.
+        solver: the solver; its first prediction may load the weights.
+        digest: SHA-256 of its weights and parameters, 64 hexadecimal digits.
+        revision: the publisher's name of the revision, or a digest.
+        about: the parameters that determine its scores, without paths and keys.
+        at_once: number of concurrent requests, in threads; 1 if it works in batches.
     """
 
     solver: Solver
@@ -56,11 +56,11 @@ class _Source:
     """The inputs of a solver.
 
     Attributes:
-        options: the rule's.
-        folder: that relative paths start from.
-        cache: for full-text indexes.
+        options: settings of the rule.
+        folder: base folder of relative paths.
+        cache: folder of full-text indexes.
         train: the problems that it learns from.
-        patience: seconds after which a chat server's reply has timed out.
+        patience: timeout for a chat server's reply, in seconds.
     """
 
     options: Any
@@ -70,7 +70,6 @@ class _Source:
     patience: float
 
     def solver(self, **parts: Any) -> Solver:
-        """Return the solver of the options, and of further parts."""
         solver: Solver = self.options.make(SolverParts(self.train, **parts))
         return solver
 
@@ -83,18 +82,18 @@ def make_solver(
     cache: Path | None = None,
     patience: float = 60.0,
 ) -> MadeSolver:
-    """Make the solver of a rule; weights are read later, when it is asked.
+    """Return the solver that a rule describes; its weights are loaded on first use.
 
     Args:
-        rule: what is to be made.
-        folder: the folder that its relative paths start from.
-        train: what it learns from, or is shown before a question; the twins that ship when None.
-        cache: the folder of full-text indexes; the user's cache if None.
-        patience: seconds after which a chat server's reply is too late.
+        rule: the solver and its settings.
+        folder: base folder of the rule's relative paths.
+        train: problems for training or few-shot examples; None uses winosmith's handwritten twins.
+        cache: folder of full-text indexes; None uses the user's cache.
+        patience: timeout for a chat server's reply, in seconds.
 
     Raises:
-        InputError: what the rule names is not there, or can't be used.
-        DataError: `train` can't be learnt from.
+        InputError: a file or model of the rule is missing or unusable.
+        DataError: `train` is unusable.
 
     >>> found = make_solver(SolverRule("words", "association"), Path())
     >>> found.about["features"], len(found.digest)
@@ -123,15 +122,11 @@ def make_solver(
 
 
 Parts = tuple[Solver, str, str]
-"""A solver, a digest of what it has learnt or reads, and its revision."""
+"""A solver, the digest of its weights or texts, and its revision."""
 
 
 def _make_association(source: _Source) -> Parts:
-    """Return word association that knows the twins that ship, or what it is taught.
-
-    By `words` it has an opinion on nearly every sentence, if no better than chance; the few
-    `pairs` of the twins that ship are in hardly any other.
-    """
+    """Return word association, trained on the source's problems."""
     asked = source.solver(smoothing=SMOOTHING)
     counted = asked.solver if isinstance(asked, solve.TwoWay) else asked
     state = hashlib.sha256()
@@ -149,8 +144,7 @@ def _make_hunting(source: _Source) -> Parts:
 def _make_language(source: _Source) -> Parts:
     """Return a language model or an encoder as a solver.
 
-    A model in a folder has the folder's digest as its revision; one of the hub the commit, which
-    is the folder's name.
+    Its revision is the commit for a model of the hub (the folder's name), otherwise the digest.
     """
     named = source.folder / source.options.model
     place = models.find_model_folder(named if named.is_dir() else source.options.model)
@@ -187,23 +181,21 @@ _MAKERS: dict[str, Callable[[_Source], Parts]] = {
 }
 
 
-# What a solver was trained on, as far as it is known, and which problems it may have seen there.
-# Four things tell: what the solver learns from here (the twins that ship), what its rule says
-# (`find_training_data`), what `winosmith train` left next to the weights, and, on the command line,
-# `--trained-on`.
+# Known training data has four sources: the handwritten twins, the rule's `trained_on`, the digests
+# that `winosmith train` saved next to the weights, and `--trained-on`.
 
 OTHER = "other:"
-"""Leads the name of a corpus that is not here."""
+"""Prefix of the name of a corpus that is not available."""
 
 
 @dataclass(frozen=True)
 class TrainedOn:
-    """What a solver was trained on.
+    """The known training data of a solver.
 
     Attributes:
-        datasets: those whose text is here.
-        contents: digests of those whose text is not here.
-        unknown: the names of corpora with which nothing here can be compared.
+        datasets: data sets that are available.
+        contents: digests of data sets that are not.
+        unknown: names of corpora that can't be compared with a test set.
     """
 
     datasets: tuple[Dataset, ...] = ()
@@ -212,11 +204,12 @@ class TrainedOn:
 
     @classmethod
     def named(cls, names: Iterable[str], folder: Path = Path()) -> TrainedOn:
-        """Return the data of some names.
+        """Return the data with the given names.
 
         Args:
-            names: files; published sets, as `published.known_contents` has them; or "other:NAME".
-            folder: the folder that relative paths start from.
+            names: paths of files; names of published sets (`published.known_contents`); or
+                "other:NAME".
+            folder: base folder of relative paths.
 
         Raises:
             InputError: a name is none of these, or a file can't be read.
@@ -232,11 +225,13 @@ class TrainedOn:
             elif re.fullmatch(r"[\w-]+", name):
                 contents.append(published.known_contents(name))
             else:
-                raise InputError(f"there is no file {name!r}")
+                raise InputError(
+                    f"{name!r} is not a file; for a corpus without a file, write {OTHER}NAME"
+                )
         return cls(tuple(datasets), tuple(contents), tuple(unknown))
 
     def overlap(self, test: Dataset) -> Overlap:
-        """Return which problems of a test set may have been seen, each with the first reason."""
+        """Return the problems of a test set that the solver may have seen, each with a reason."""
         rows: dict[int, str] = {}
         for found in (
             *(metrics.overlap(test, training) for training in self.datasets),
@@ -247,10 +242,10 @@ class TrainedOn:
 
 
 def find_training_data(rule: SolverRule, folder: Path) -> TrainedOn:
-    """Return what the solver of a rule was trained on before anybody here teaches it.
+    """Return the training data of a rule's solver, before any training in this study.
 
     Raises:
-        InputError: what the rule says is not there, as `TrainedOn.named`.
+        InputError: the rule's `trained_on` has an unknown name.
 
     >>> len(find_training_data(SolverRule("words", "association"), Path()).datasets)
     1
@@ -261,7 +256,6 @@ def find_training_data(rule: SolverRule, folder: Path) -> TrainedOn:
         stated = TrainedOn.named(rule.settings.trained_on, folder)
     except InputError as error:
         raise InputError(f"the solver {rule.name}: trained_on: {error}") from None
-    # The majority's answer is the same whatever the sentence: it has seen none.
     ships = rule.solver == "association" or rule.options.get("shots")
     datasets = (practice.read_handwritten(),) if ships and not rule.learn else ()
     left: tuple[Contents, ...] = ()
@@ -271,18 +265,18 @@ def find_training_data(rule: SolverRule, folder: Path) -> TrainedOn:
 
 
 Trainable = Dataset | tuple[Claim, ...]
-"""What an encoder is trained on: problems, or claims."""
+"""Training data of an encoder: problems or claims."""
 
 SMALLEST, TIMES = 160, 4
-"""WinoGrande's nested sizes are 160, 640, 2,558, 10,234 and all (table 4): 160 · 4^k, bar the few
-that whole twins ask for."""
+"""WinoGrande's nested sizes are 160, 640, 2,558, 10,234 and all (table 4): about 160 · 4^k, as
+twins stay together."""
 
 
 def join_data(parts: Sequence[Trainable], name: str = "") -> Trainable:
-    """Return several data sets as one; if ids occur twice, each gets its part's number in front.
+    """Join data sets; if ids repeat, each is prefixed with the number of its data set.
 
     Raises:
-        DataError: some hold problems, and some claims.
+        DataError: some parts are problems and others are claims.
 
     >>> from winosmith import Problem
     >>> one = Dataset([Problem("1", "A _ b.", ("x", "y"), 0)])
@@ -292,7 +286,7 @@ def join_data(parts: Sequence[Trainable], name: str = "") -> Trainable:
     problems = [part for part in parts if isinstance(part, Dataset)]
     claims = [part for part in parts if not isinstance(part, Dataset)]
     if problems and claims:
-        raise DataError("problems and claims can't be trained on together; recast one of them")
+        raise DataError("can't train on problems and claims together; recast one of them")
     if claims:
         return tuple(
             replace(claim, problem_id=f"{number}/{claim.problem_id}")
@@ -309,12 +303,12 @@ def join_data(parts: Sequence[Trainable], name: str = "") -> Trainable:
 
 
 def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trainable]:
-    """Draw a part of about `size` problems, in whole blocks; return the rest and the part.
+    """Split off about `size` random problems in whole blocks; return the rest and this part.
 
-    Blocks are twins, families and lookalikes (`winosmith.blocks`), or the claims on one text.
+    Blocks are twins, families and look-alikes (`winosmith.blocks`), or the claims about one text.
 
     Raises:
-        DataError: nothing would be left.
+        DataError: nothing would remain.
     """
     if isinstance(data, Dataset):
         drawn = set(draw(shuffled_blocks(data, seed), range(len(data)), [size])[0])
@@ -329,7 +323,7 @@ def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trai
         if len(drawn) < size:
             drawn.update(texts[digest])
     if len(drawn) == len(data):
-        raise DataError(f"{size} claims are to be drawn from {len(data)}; nothing would be left")
+        raise DataError(f"can't hold out {size} of {len(data)} claims: none would remain")
     return (
         tuple(claim for row, claim in enumerate(data) if row not in drawn),
         tuple(data[row] for row in sorted(drawn)),
@@ -337,14 +331,14 @@ def hold_out(data: Trainable, size: int, seed: int = 0) -> tuple[Trainable, Trai
 
 
 def get_text(item: Problem | Claim) -> str:
-    """Return the sentence, with the pronoun in the blank if it is known."""
+    """Return the sentence with the pronoun, if known, in its blank."""
     return item.sentence.replace("_", item.pronoun or "_")
 
 
 def draw_nested_parts(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
-    """Return nested parts of 160, 640, 2,560 … problems in whole blocks, and then all of it.
+    """Return nested random parts of 160, 640, 2,560 … problems in whole blocks, then all problems.
 
-    Each holds the one before it. A part that would hold nearly all (80 %) is omitted.
+    Each part contains the previous one. Parts larger than 80 % of the data are omitted.
 
     >>> from winosmith.testing import made_twins
     >>> [len(part) for part in draw_nested_parts(made_twins(1000))]
@@ -371,24 +365,24 @@ def train_on_all(
     device: str | None = None,
     on_step: Callable[[int, int, str], None] | None = None,
 ) -> FineTuned:
-    """Train again, on train and dev, with the settings and epochs that were chosen on dev.
+    """Retrain on train and dev, with the settings and number of epochs selected on dev.
 
-    So WinoGrande's models for transfer were made ("fine-tuned on train and dev", table 6). The dev
-    accuracy of the result is on problems that it was trained on: it says whether the run fell to
-    chance, and nothing else.
+    WinoGrande's models for transfer were trained like this ("fine-tuned on train and dev",
+    table 6). The dev accuracy of the result is on training problems: it only shows whether the run
+    fell to chance.
 
     Args:
-        chosen: what `train_grid` gave for `train` and `dev`.
-        train: as there.
-        dev: as there.
-        model: as there: what to start from.
-        out: the folder of the run.
-        device: as torch names it.
+        chosen: the result of `train_grid` for `train` and `dev`.
+        train: training data of `chosen`.
+        dev: dev data of `chosen`.
+        model: name or path of the pretrained model.
+        out: folder of the run.
+        device: a torch device, such as "cpu" or "cuda".
         on_step: called after every step.
     """
     both = join_data([train, dev])
     settings = replace(chosen.settings, last=chosen.best + 1)
-    measured = both[len(train) :]  # with the ids that they have there
+    measured = both[len(train) :]  # `dev`, with the ids of `both`
     return train_multiple_choice(
         both, measured, model=model, out=out, settings=settings, device=device, on_step=on_step
     )
@@ -399,8 +393,8 @@ class CurveRun:
     """The best run of one seed on one training size.
 
     Attributes:
-        size: training problems.
-        run: what it gave on dev.
+        size: number of training problems.
+        run: the run with the highest dev accuracy.
     """
 
     size: int
@@ -418,10 +412,10 @@ def make_curve_runs(
     """Train on each part, and return the best run of each seed and size.
 
     Args:
-        parts: nested, such as `draw_nested_parts` gives, or WinoGrande's xs to xl.
-        dev: what measures all of them.
-        out: a folder; each size gets one in it.
-        on_size: called with each size and what it gave.
+        parts: nested training sets, from `draw_nested_parts` or WinoGrande's xs to xl.
+        dev: the dev set for all of them.
+        out: folder of the runs, with a subfolder for each size.
+        on_size: called with each size and its runs.
         arguments: `model`, `grid`, `settings`, `device`, `on_step`, `on_run` of `train_grid`.
     """
     points: list[CurveRun] = []
@@ -437,7 +431,7 @@ def make_curve_runs(
 
 
 def write_curve(points: Sequence[CurveRun], path: str | Path) -> None:
-    """Write the runs as `winosmith curve` reads them: size, accuracy (0–1), seed, at_chance."""
+    """Write the CSV file for `winosmith curve`: size, accuracy (0–1), seed, at_chance."""
     with atomic_write(path) as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(["size", "accuracy", "seed", "at_chance"])
@@ -448,18 +442,18 @@ def write_curve(points: Sequence[CurveRun], path: str | Path) -> None:
 
 
 DPR_DEV = 122
-"""WinoGrande (section 5.1) trains on 1,200 of DPR's and chooses by 122. It prints 1,332 for their
-sum, which is 1,322."""
+"""WinoGrande (section 5.1) trains on 1,200 problems of DPR and selects on 122. It prints their sum
+as 1,332 (correct: 1,322)."""
 
 COPA_TRAIN, COPA_SIZE = 400, 500
-"""SuperGLUE trains on the first 400 of COPA's dev set and chooses by the last 100, in its order."""
+"""SuperGLUE trains on the first 400 problems of COPA's dev set and selects on the last 100."""
 
 
 def split_as_in_paper(name: str, data: Trainable, seed: int = 0) -> tuple[Trainable, Trainable]:
-    """Return what to train on and what to choose by, of the training data of a data set.
+    """Split the training data of a data set into train and dev.
 
-    DPR: 1,200 and 122, drawn in whole twins, as the paper does not say how. COPA: 400 and 100, as
-    SuperGLUE. Elsewhere a tenth is drawn in whole blocks to choose by.
+    DPR: 1,200 and 122, in whole twins (the paper does not say how). COPA: 400 and 100, as in
+    SuperGLUE. Otherwise a random tenth, in whole blocks, becomes dev.
 
     >>> from winosmith.testing import made_twins
     >>> [len(part) for part in split_as_in_paper("dpr", made_twins(661))]
@@ -471,14 +465,14 @@ def split_as_in_paper(name: str, data: Trainable, seed: int = 0) -> tuple[Traina
 
 
 def find_overlap(one: Iterable[Problem | Claim], other: Iterable[Problem | Claim]) -> list[str]:
-    """Return the distinct texts of the second set that are in the first one too, in order.
+    """Return the distinct sentences of `other` that are also in `one`, in order.
 
-    Only letters and digits are compared, in lower case, with the pronoun in the blank if it is
-    known: so a Winograd schema is found in SuperGLUE-WSC.
+    Only letters and digits are compared, in lower case, with the pronoun, if known, in the blank:
+    this finds a Winograd schema in SuperGLUE-WSC.
     """
-    held = {_strip_to_letters(item) for item in one}
+    known = {_strip_to_letters(item) for item in one}
     shared = {
-        _strip_to_letters(item): item.sentence for item in other if _strip_to_letters(item) in held
+        _strip_to_letters(item): item.sentence for item in other if _strip_to_letters(item) in known
     }
     return list(shared.values())
 

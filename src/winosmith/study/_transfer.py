@@ -1,4 +1,4 @@
-"""A solver on the data sets of WinoGrande's table 5: what it solves of each, with intervals."""
+"""The accuracy of a solver on the data sets of WinoGrande's table 5, with intervals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TARGETS = {
 """The data sets by name, in the order of table 6."""
 
 WSC_SIZE, PDP_SIZE = 273, 60
-"""The Winograd schemas that everybody's figures are on, the first of the 285; the PDPs of 2016."""
+"""Number of Winograd schemas in published results, the first of 285; number of PDPs of 2016."""
 
 _BY_FORMAT = {
     "wsc-xml": "wsc",
@@ -62,7 +62,7 @@ TEST_FILES = {
     "winogrande_1.1/dev.jsonl": "winogrande-dev",
     "winogrande/dev.jsonl": "winogrande-dev",
 }
-"""The ends of the paths that `winosmith data get` gives the files that are solved."""
+"""Path suffixes of the test files that `winosmith data get` downloads."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class Target:
     Attributes:
         name: one of `TARGETS`.
         asked: its problems, or its claims in the order of the file.
-        file: where it was read from.
-        unreadable: records of the file that are no problems, and were omitted.
+        file: path of its file.
+        unreadable: number of records of the file that are not problems, and were omitted.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Target:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was omitted, in words; empty if nothing was."""
+        """A note on omitted records, if there are any."""
         omitted = f"{self.unreadable:,} records of the file are not problems and were removed"
         return (omitted,) if self.unreadable else ()
 
@@ -94,23 +94,23 @@ class Target:
 def read_target(
     path: str | Path, name: str | None = None, how: Mapping[str, Any] | None = None
 ) -> Target:
-    """Read a data set of table 5, recognised by its format or named.
+    """Read a data set of table 5.
 
-    Of the Winograd Schema Challenge's 285 schemas the first 273 are kept, as everywhere in print.
-    Records that are no problems (two in KnowRef) are omitted and counted.
+    Only the first 273 of the Winograd Schema Challenge's 285 schemas are used, as in all published
+    results. Records that are not problems (two in KnowRef) are omitted and counted.
 
     Args:
-        path: the file.
-        name: one of `TARGETS`; recognised by the format if None.
-        how: arguments of `formats.scan` for a file whose format is not found from its content.
+        path: path of the file.
+        name: one of `TARGETS`; None derives it from the format.
+        how: arguments of `formats.scan`, if the file's content does not determine its format.
 
     Raises:
-        FormatError: the file can't be read, or holds no problem.
-        InputError: no data set of that name, or none has that format.
+        FormatError: the file can't be read, or contains no problem.
+        InputError: the name is unknown, or no data set has this format.
         DataError: answers are withheld.
     """
     if name is not None and name not in TARGETS:
-        raise InputError(f"there is no data set {name!r}; there are {', '.join(TARGETS)}")
+        raise InputError(f"unknown data set {name!r}; use one of {', '.join(TARGETS)}")
     try:
         contents = formats.scan(path)
     except FormatError:
@@ -119,15 +119,15 @@ def read_target(
         contents = formats.scan(path, **(how or {}))
     contents.warn()
     if not contents.items:
-        raise FormatError("the file holds no record that can be read", path)
+        raise FormatError("the file contains no readable record", path)
     file_format = contents.format.name
     if file_format == "substitutions":
         name = name or ("pdp" if len(contents.items) == PDP_SIZE else "wsc")
     name = name or _BY_FORMAT.get(file_format)
     if name is None:
         raise InputError(
-            f"{path} is {file_format}, which is the format of no data set of table 5; say which it "
-            f"is, as NAME={path}, with a name of {', '.join(TARGETS)}"
+            f"no data set of table 5 has the format {file_format} of {path}; write NAME={path} to "
+            f"name the data set, with one of {', '.join(TARGETS)}"
         )
     claims = [item for item in contents.items if isinstance(item, Claim)]
     problems = [item for item in contents.items if isinstance(item, Problem)]
@@ -140,19 +140,19 @@ def read_target(
         withheld = [problem.id for problem in asked if problem.answer is None]
     if withheld:
         raise DataError(
-            f"{path}: {len(withheld):,} of {len(asked):,} answers are withheld; name a file with "
-            "the answers, such as the dev or val part"
+            f"{path}: {len(withheld):,} of {len(asked):,} answers are withheld; use a file with "
+            "answers, such as the dev or val part"
         )
     return Target(name, asked, str(path), len(contents.bad))
 
 
 def list_test_files(folder: str | Path) -> list[tuple[str, Path]]:
-    """Return the name and path of each data set of table 5 below a folder, the first of each.
+    """Return the name and path of each data set of table 5 in a folder and its subfolders.
 
-    Files are known by the names that `winosmith data get` gives them; see `TEST_FILES`.
+    Files are recognized by the path suffixes in `TEST_FILES`; the first path of a name counts.
 
     Raises:
-        InputError: there is none.
+        InputError: the folder has none.
     """
     found: dict[str, Path] = {}
     for file in sorted(Path(folder).rglob("*")):
@@ -163,25 +163,25 @@ def list_test_files(folder: str | Path) -> list[tuple[str, Path]]:
             found.setdefault(name, file)
     if not found:
         raise InputError(
-            f"{folder}: no data set of table 5 is there; get some with: winosmith data get"
+            f"{folder} contains no data set of table 5; download some with: winosmith data get"
         )
     return [(name, found[name]) for name in TARGETS if name in found]
 
 
 @dataclass(frozen=True)
 class Solved(Result):
-    """What a solver made of a data set.
+    """The results of a solver on a data set.
 
     Attributes:
-        data: its name, one of `TARGETS`.
-        accuracy: over its problems or claims.
-        comparisons: the fraction of two-way comparisons won, where problems have more than two
-            options: table 6 counts the 60 PDPs as 80 of them.
-        p_value: the probability that guessing does as well; None for claims.
-        gap: the gender gap, in the reading of table 7; None except for Winogender, and for a solver
-            that does not see the pronoun, which the notes tell.
-        notes: what a reader must know of the figure.
-        signature: what determines it.
+        data: name of the data set, one of `TARGETS`.
+        accuracy: accuracy over its problems or claims.
+        comparisons: fraction of correct two-way comparisons, if problems have more than two
+            options: table 6 counts the 60 PDPs as 80 comparisons.
+        p_value: probability that guessing has at least this accuracy; None for claims.
+        gap: the gender gap, as defined for table 7; only for Winogender, and only if the solver
+            sees the pronoun.
+        notes: caveats for readers.
+        signature: signature of the data and the solver.
     """
 
     data: str
@@ -194,7 +194,7 @@ class Solved(Result):
 
     @property
     def comparable(self) -> Proportion:
-        """The accuracy to compare with printed ones: of comparisons if these are counted."""
+        """The accuracy to compare with published ones: over comparisons if there are any."""
         return self.comparisons or self.accuracy
 
 
@@ -208,22 +208,22 @@ def solve_target(
     force: bool = False,
     on_progress: Callable[[int], None] | None = None,
 ) -> Solved:
-    """Solve a data set of table 5, and measure what was solved.
+    """Solve a data set of table 5, and score the predictions.
 
-    Predictions go to `out`/NAME.jsonl, and work that was stopped continues. Claims are judged again
-    each time.
+    Predictions are saved in `out`/NAME.jsonl, so that an interrupted run resumes. Claims are judged
+    again in each run.
 
     Args:
-        target: from `read_target`.
-        solver: any; it sees no answer.
+        target: the data set, from `read_target`.
+        solver: the solver; it does not see the answers.
         out: an existing folder for the predictions.
         women: occupation → percentage or fraction of women, for Winogender's gap.
         seed: random seed of the bootstrap.
-        force: replace predictions of another solver.
-        on_progress: called with how many problems are done.
+        force: whether to replace predictions of another solver.
+        on_progress: called with the number of solved problems.
 
     Raises:
-        OutputError: the folder holds predictions of another solver.
+        OutputError: the folder contains predictions of another solver.
     """
     if not isinstance(target.asked, Dataset):
         return _solve_claims(target, target.asked, solver)
@@ -238,12 +238,12 @@ def solve_target(
     scored = score(graded, seed=seed)
     gap, notes = None, target.notes
     if found.parameters.get("sees") == "pronoun":
-        notes = (*notes, "the pronoun was seen, and whom it refers to was asked")
+        notes = (*notes, "the solver saw the pronoun and chose its referent")
     if target.name == "winogender" and women:
         try:
             gap = gender_gap(graded, women, seed=seed)
         except SameInputError as error:
-            notes = (*notes, f"there is no gender gap: {error}")
+            notes = (*notes, f"the gender gap can't be measured: {error}")
         else:
             notes = (*notes, gap.of_pronoun, *filter(None, [gap.note]))
     return Solved(
@@ -258,8 +258,8 @@ def solve_target(
 
 
 def _solve_claims(target: Target, claims: tuple[Claim, ...], solver: Solver) -> Solved:
-    held = judge(solver, claims)
-    right = [said == claim.holds for said, claim in zip(held, claims, strict=True)]
+    judged = judge(solver, claims)
+    correct = [said == claim.holds for said, claim in zip(judged, claims, strict=True)]
     texts = [get_text(claim) for claim in claims]
     labels = [texts.index(text) for text in texts]
     lines = "\n".join(canonical(claim_record(claim)) for claim in claims)
@@ -267,26 +267,24 @@ def _solve_claims(target: Target, claims: tuple[Claim, ...], solver: Solver) -> 
     signature = Signature(sha256(lines.encode()).hexdigest(), len(claims), parameters)
     share = sum(claim.holds is False for claim in claims) / len(claims)
     usual = "false" if share >= 0.5 else "true"
-    notes = [f"always saying {usual} gives {fixed(100 * max(share, 1 - share))}"]
+    notes = [f"always answering {usual} gives {fixed(100 * max(share, 1 - share))} %"]
     if not (isinstance(solver, EncoderSolver) and solver.judges_claims):
         lone = count_lone_claims(claims)
         notes.append(
-            "candidates of one blank were compared with each other, which SuperGLUE does not "
-            f"provide for; {lone:,} claims alone on theirs were said to be false"
+            "claims about the same blank were compared with each other, although SuperGLUE judges "
+            f"each by itself; {lone:,} claims without a competitor were judged false"
         )
-    accuracy = proportion(right, labels, chance=0.5)
+    accuracy = proportion(correct, labels, chance=0.5)
     return Solved(target.name, accuracy, None, None, None, (*notes, *target.notes), signature)
 
 
 def judge(solver: Solver, claims: Sequence[Claim]) -> tuple[bool, ...]:
-    """Return whether each claim holds, by a solver.
+    """Return the solver's judgment of each claim: whether it holds.
 
-    A model that was trained on claims judges each by itself, as SuperGLUE asks. Any other solver
-    compares the candidates of one blank with each other, and the claim on the best of them holds;
-    a claim that is alone on its blank has nothing to be compared with, and is said not to hold,
-    as more do not; so are those between which the solver can't decide. That the candidates of a
-    blank are known together makes the task easier than SuperGLUE's: at most one holds. Labels are
-    not looked at.
+    A model that was trained on claims judges each by itself, as in SuperGLUE. Any other solver
+    compares the candidates of a blank, and judges only the best candidate's claims true. This is
+    easier than SuperGLUE's task, as at most one candidate is true. Claims without a competing
+    candidate, and ties, are judged false, the more frequent label. The claims' labels are not used.
 
     >>> from winosmith.solve import Random
     >>> judge(Random(3), [Claim("1", "A _ b.", c) for c in "xy"] + [Claim("2", "C _ d.", "z")])
@@ -308,7 +306,7 @@ def judge(solver: Solver, claims: Sequence[Claim]) -> tuple[bool, ...]:
 
 
 def count_lone_claims(claims: Sequence[Claim]) -> int:
-    """Return how many claims have a blank to themselves."""
+    """Return the number of claims without a competing candidate for the same blank."""
     return sum(len(rows) for rows, options in _group_by_blank(claims) if len(options) == 1)
 
 

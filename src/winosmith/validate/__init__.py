@@ -1,10 +1,10 @@
-"""Validation: the structure of twins, the votes of judges, and the funnel of what they reject.
+"""Validation: the structure of twins, the votes of judges, and the number that each step keeps.
 
 >>> from winosmith import Dataset, Problem, validate
 >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
 >>> checked = validate.check(data)
 >>> checked.funnel.kept.problems, checked.result.dropped[0].reason
-(0, 'length: 9 words; 15 to 30 are asked for')
+(0, 'length: 9 words; 15 to 30 are required')
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The whole of validation: structure, then votes, with the funnel of what each of them kept."""
+"""Validation: first the structure, then the votes, with the counts that each step keeps."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from winosmith.validate._votes import SetAside, VoteRules
 
 @dataclass(frozen=True)
 class Checked:
-    """What validation found.
+    """The result of validation.
 
     Attributes:
-        stages: the examination of the structure, and that of the votes when there are any; the
-            second is of what the first one kept.
+        stages: the examination of the structure and, if there are votes, that of the votes, on the
+            problems that the first one kept.
         set_aside: the responses that did not count.
-        funnel: how many problems each stage kept, and why the others went.
-        result: what was kept and dropped by all stages; together they are the input, in order.
+        funnel: number of problems that each stage kept, with the reasons for the others.
+        result: the problems kept and dropped over all stages.
         signature: signature of the data, the votes and the rules.
-        valid: the ids of the kept problems that enough judges found valid.
+        valid: ids of the kept problems that enough judges found valid.
     """
 
     stages: tuple[Examined, ...] = field(repr=False)
@@ -41,13 +41,13 @@ class Checked:
 
     @property
     def applied(self) -> Applied:
-        """To which problems WinoGrande's rules for authors were applied, and why."""
+        """The problems that WinoGrande's rules for authors were applied to, and the reason."""
         found = self.stages[0].applied
         return found or Applied("none", {}, len(self.stages[0].dataset))
 
     @property
     def kept(self) -> Dataset:
-        """What was kept; generated problems that judges found valid are no longer marked."""
+        """The kept problems; those that judges found valid are no longer marked as unvalidated."""
         return _votes.remove_marks(self.result.kept, self.valid)
 
 
@@ -57,20 +57,19 @@ def check(
     structure: StructureRules = _structure.WINOGRANDE,
     votes: VoteRules = _votes.WINOGRANDE,
 ) -> Checked:
-    """Validate a data set: its structure, then the votes on what is left.
+    """Validate a data set: its structure, then the votes on the remaining problems.
 
-    The whole data set decides which votes count: a judge who saw a half has seen it, even if the
-    first stage drops that half.
+    Which votes count is decided on the whole data set: a judge has seen a twin even if the first
+    stage drops it.
 
     Args:
         dataset: the problems as collected.
-        responses: responses of the judges, in the order in which they answered; None when none were
-            asked.
-        structure: the rules for halves and twins.
+        responses: the judges' responses in chronological order; None without judges.
+        structure: the rules for problems and pairs of twins.
         votes: the rules for votes.
 
     Raises:
-        DataError: a response that does not fit its problem.
+        DataError: a response does not fit its problem.
     """
     first = examine_structure(dataset, structure)
     filtered = first.filtered()
@@ -92,7 +91,7 @@ def check(
         (first, second),
         aside,
         make_funnel({"structure": filtered, "votes": voted}),
-        Filtered(voted.kept, tuple(sorted((*filtered.dropped, *later), key=lambda of: of.row))),
+        Filtered(voted.kept, tuple(sorted((*filtered.dropped, *later), key=lambda e: e.row))),
         signature_of(
             dataset,
             votes_file=digest.hexdigest()[:12],
@@ -112,7 +111,7 @@ def _get_parameters(rules: StructureRules | VoteRules) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many problems there are, how many whole twins among them, and how many singles."""
+    """The numbers of problems, complete pairs of twins, and singles."""
 
     problems: int
     twins: int
@@ -120,19 +119,19 @@ class Count:
 
     @classmethod
     def of(cls, dataset: Dataset) -> Count:
-        """Count a data set."""
+        """Return the counts of a data set."""
         return cls(len(dataset), len(dataset.twins), len(dataset.singles))
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one filter did.
+    """The counts of one filter.
 
     Attributes:
-        stage: its name.
-        kept: what it kept.
-        dropped: how many problems it dropped for each reason, the most frequent first. A problem
-            that breaks several rules counts once, under the first.
+        stage: name of the filter.
+        kept: counts of the kept problems.
+        dropped: number of dropped problems for each reason, the most frequent first. A problem that
+            breaks several rules counts only for the first.
     """
 
     stage: str
@@ -142,23 +141,20 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Funnel(Result):
-    """What came in, and what each filter made of it.
-
-    At each step the problems kept and dropped are together those of the step before.
-    """
+    """The counts before validation and after each filter."""
 
     collected: Count
     steps: tuple[Step, ...]
 
     @property
     def kept(self) -> Count:
-        """What the last filter kept."""
+        """The counts after the last filter."""
         return self.steps[-1].kept if self.steps else self.collected
 
     @property
     @computed()
     def share(self) -> float | None:
-        """The problems kept over the problems collected, 0–1; None when nothing was collected.
+        """Fraction of the collected problems that were kept, 0–1; None if none were collected.
 
         WinoGrande kept 0.68 of its 77,000 (section 2; it prints 53k, the product is 52.4k).
         """
@@ -166,12 +162,15 @@ class Funnel(Result):
 
 
 def make_funnel(stages: Mapping[str, Filtered]) -> Funnel:
-    """Return the funnel of the filters, by stage, each fed with what the one before it kept.
+    """Return the counts of consecutive filters.
 
     A reason is counted by its part before the first colon ("length: 12 words" as "length").
 
+    Args:
+        stages: the result of each filter, by its name, in order.
+
     Raises:
-        DataError: no filter is given, or one was not fed with what the one before it kept.
+        DataError: there is no filter, or a filter's input is not the previous one's output.
 
     >>> from winosmith import Problem
     >>> data = Dataset([Problem(str(i), "A _ b.", ("x", "y")) for i in range(4)])
@@ -182,13 +181,16 @@ def make_funnel(stages: Mapping[str, Filtered]) -> Funnel:
     [('structure', 2, {'length': 2}), ('votes', 1, {'majority': 1})]
     """
     if not stages:
-        raise DataError("a funnel needs the result of one filter or more")
+        raise DataError("a funnel needs the result of at least one filter")
     first, *_ = stages.values()
     collected = feed = first.input()
     steps = []
     for stage, result in stages.items():
         if result.input() != feed:
-            raise DataError(f"the stage {stage!r} was not fed with what the stage before it kept")
+            raise DataError(
+                f"the input of stage {stage!r} is not the output of the previous stage; pass the "
+                "stages in order"
+            )
         reasons = Counter(entry.reason.partition(":")[0] for entry in result.dropped)
         steps.append(Step(stage, Count.of(result.kept), dict(reasons.most_common())))
         feed = result.kept

@@ -1,7 +1,7 @@
-"""The gender that a person's name, or the word for a person, shows: for the rule on social twins.
+"""The gender of names and of words for people, for the rule on social twins.
 
-The lists are ours: common English given names that are given to one gender only, and words for
-people. A name that both have (Alex, Sam, Jordan) is in no list, so that nothing is said of it.
+The lists are our own: common English given names of one gender, and words for people. A name of
+both genders (Alex, Sam, Jordan) is in neither list, so that its gender is unknown.
 """
 
 from __future__ import annotations
@@ -112,11 +112,11 @@ _OF_PRONOUNS: dict[str, Gender] = {
 }
 
 _POSSESSIVES = frozenset("his her hers".split())
-"""Pronouns that show the gender of an owner, not of the person: "her brother"."""
+"""Pronouns with the gender of the owner, not of the person: "her brother"."""
 
 
 def find_gender(option: str) -> Gender | None:
-    """Return the gender that an option's words show; None if they show none, or both.
+    """Return the gender of an option's words; None if they have none, or both.
 
     >>> [find_gender(option) for option in ("Robert", "the old queen", "Alex", "her brother")]
     ['male', 'female', None, 'male']
@@ -136,17 +136,17 @@ def find_gender(option: str) -> Gender | None:
 
 
 def explain_unlike_people(problem: Problem, halves: Sequence[Problem]) -> str | None:
-    """Return how the two people of a social problem differ in gender; "" if they don't.
+    """Return an explanation if the two people of a social problem differ in gender, otherwise "".
 
-    A person's gender is what the name or word shows; if that shows none, it is that of the pronoun
-    in the blank's place in a half whose answer the person is.
+    A person's gender is that of the name or noun; if this has none, it is that of the pronoun in
+    the twin whose answer is the person.
 
     Args:
-        problem: a problem of two options.
-        halves: all problems of its twin, itself included.
+        problem: a problem with two options.
+        halves: the problem and its twin.
 
     Returns:
-        None if the gender of a person is not shown, or shown in two ways.
+        None if the gender of a person is unknown or contradictory.
     """
     if len(problem.options) != 2:
         return None
@@ -157,7 +157,7 @@ def explain_unlike_people(problem: Problem, halves: Sequence[Problem]) -> str | 
         return ""
     (one, other), (first, second) = problem.options, genders
     both = f"{one!r} is {first} and {other!r} is {second}"
-    return f"{both}; two people of the same gender are asked for"
+    return f"{both}; two people of the same gender are required"
 
 
 def _gender_in(option: str, halves: Sequence[Problem]) -> Gender | None:

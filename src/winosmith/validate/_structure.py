@@ -1,14 +1,12 @@
-"""Structural validation: what WinoGrande asked of its authors, checked on halves and twins.
+"""Structural validation: WinoGrande's rules for authors, checked on problems and twins.
 
-A rule's check returns "" if the problem keeps the rule, the fault in words if it breaks the rule,
-and None if the rule can't be checked because its input is missing. Rules that count words are not
-checked in text without spaces, and rules that know English words not in another script
-(`winosmith.text.writing`).
+A check returns "" if the rule is met, the fault in words if it is broken, and None if its input is
+missing. Rules that count words are not checked in text without spaces, and rules that need English
+words not in other scripts (`winosmith.text.writing`).
 
-WinoGrande's rules for authors were made for twins as people write them (WinoGrande, section 2). A
-problem that was perturbed from another one is meant to differ from it a little, so it may be
-shorter or share other words; and what others published was written under other rules: of the 273
-Winograd schemas, 126 break one of WinoGrande's.
+The rules are for twins that people write (WinoGrande, section 2). They do not fit perturbed
+problems, which may be shorter or share fewer words, or other published data: 126 of the 273
+Winograd schemas break one of them.
 """
 
 from __future__ import annotations
@@ -32,12 +30,12 @@ from winosmith.validate._gender import explain_unlike_people
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that a problem, or both halves of a twin, break.
+    """A broken rule.
 
     Attributes:
-        rule: its name ("length").
-        rows: the rows of the problems that break it: one, or the two halves of a twin.
-        detail: what is wrong, in words ("12 words; 15 to 30 are asked for").
+        rule: name of the rule ("length").
+        rows: the row of the problem, or the rows of both halves of a twin.
+        detail: the fault in words ("12 words; 15 to 30 are required").
     """
 
     rule: str
@@ -50,13 +48,12 @@ class Examined:
     """The result of examining a data set.
 
     Attributes:
-        dataset: what was examined.
-        stage: the name of the examination ("structure", "votes").
-        findings: in the order of the problems, and for one problem in the order of the rules.
-        checked: the number of problems that each active rule could be checked on. A rule that
-            lacks its input (no anchor, no votes, a withheld answer, a half that is gone) is not
-            checked on that problem, and never failed.
-        applied: to which problems the rules were applied, and why; None for votes.
+        dataset: the examined data set.
+        stage: name of the examination ("structure", "votes").
+        findings: the broken rules, in the order of the problems, then of the rules.
+        checked: number of problems that each active rule was checked on. A rule is not checked
+            without its input (the anchor, votes, the answer, the other half), and then never fails.
+        applied: the problems that the rules were applied to, and the reason; None for votes.
     """
 
     dataset: Dataset
@@ -71,10 +68,10 @@ class Examined:
         return tuple(sorted(rows))
 
     def filtered(self) -> Filtered:
-        """Return the problems without a finding as kept, the others as dropped.
+        """Keep the problems without a finding, and drop the others.
 
-        The reason names every broken rule, the first one first ("length: 12 words; 15 to 30 are
-        asked for | overlap: …"). Up to its first colon it is the rule that `funnel` counts.
+        The reason lists all broken rules in order ("length: 12 words; 15 to 30 are required |
+        overlap: …"). The text before its first colon is the rule that the funnel counts.
         """
         reasons: dict[int, list[str]] = {}
         for rule in self.checked:
@@ -88,14 +85,14 @@ class Examined:
 
 
 Outcome = tuple[str, tuple[int, ...], str | None]
-"""The result of one rule for one problem or twin: the rule's name, the rows, and the fault: "" if
-there is none, None if the rule can't be checked."""
+"""Result of a rule for a problem or twin: the rule's name, the rows, and the fault ("" for none,
+None if the rule can't be checked)."""
 
 
 def gather(
     dataset: Dataset, stage: str, outcomes: Iterable[Outcome], rules: Iterable[str]
 ) -> Examined:
-    """Return what the outcomes of these rules, in this order, amount to."""
+    """Collect the outcomes of the given rules; `rules` has their order."""
     checked = dict.fromkeys(rules, 0)
     place = {rule: number for number, rule in enumerate(checked)}
     findings = []
@@ -109,27 +106,27 @@ def gather(
 
 
 RuleSet = Literal["auto", "winogrande", "none"]
-"""Which rules are used: WinoGrande's for everything, none of them, or "auto": WinoGrande's, but not
-for problems that were perturbed, their roots, and problems of published sets that are known."""
+"""Whether WinoGrande's rules apply to all problems, to none, or ("auto") to all except perturbed
+problems, their roots, and problems of known published data sets."""
 
 PERTURBED = "perturbed or their roots"
-"""Why the rules do not apply to a family with lineages."""
+"""The reason why the rules do not apply to a family with lineages."""
 
 MADE_FOR = frozenset({"WinoGrande"})
-"""The published sets whose rules they are."""
+"""The published data sets that the rules are for."""
 
 
 @dataclass(frozen=True)
 class Applied:
-    """Which rules were used, and why.
+    """The problems that WinoGrande's rules were applied to.
 
     Attributes:
-        rules: what was asked for.
-        exempt: the rows to which WinoGrande's rules were not applied, each with the reason; empty
-            with "winogrande". With "none" they are all rows.
-        n: how many problems there are.
-        unspaced, spaced: how many of them are written without spaces between words, and in another
-            script than Latin with spaces (`winosmith.text.writing`).
+        rules: the setting.
+        exempt: the rows that the rules were not applied to, each with the reason; none with
+            "winogrande", all with "none".
+        n: number of problems.
+        unspaced: number of problems in a script without spaces (`winosmith.text.writing`).
+        spaced: number of problems in another script with spaces than Latin.
     """
 
     rules: RuleSet
@@ -139,15 +136,15 @@ class Applied:
     spaced: int = 0
 
     def __str__(self) -> str:
-        """Return it as one line: the first one that is reported of a check.
+        """Return the summary that a report starts with.
 
         >>> str(Applied("auto", {2: "of WSC, published"}, 3))
         "Rules: WinoGrande's for authors, on 2 of 3; not on 1 of WSC, published"
         """
         if self.rules == "none":
-            return "Rules: none of WinoGrande's for authors, as asked for"
+            return "Rules: none of WinoGrande's for authors, as set"
         if self.rules == "winogrande":
-            return f"Rules: WinoGrande's for authors, on all {self.n:,}, as asked for"
+            return f"Rules: WinoGrande's for authors, on all {self.n:,}, as set"
         if not self.exempt:
             return "Rules: WinoGrande's for authors; no problem is perturbed or known as published"
         why = Counter(self.exempt.values()).most_common()
@@ -159,20 +156,20 @@ class Applied:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """One line about the rules, and one for each script in which some rule is not checked.
+        """The summary, and a note for each script in which some rules are not checked.
 
         >>> Applied("auto", {}, 2, unspaced=1).lines[1]
-        '1 without spaces between words: rules that count or know words are not checked there'
+        '1 without spaces between words: rules about words are not checked there'
         """
         other = (
-            (self.unspaced, "without spaces between words: rules that count or know words"),
-            (self.spaced, "in another script than Latin: rules that know English words"),
+            (self.unspaced, "without spaces between words: rules about words"),
+            (self.spaced, "in another script than Latin: rules about English words"),
         )
         notes = (f"{count:,} {what} are not checked there" for count, what in other if count)
         return str(self), *notes
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return the record for JSON."""
         return {
             "rules": self.rules,
             "applied_to": self.n - len(self.exempt),
@@ -184,7 +181,7 @@ class Applied:
 
 
 def find_applied_rules(dataset: Dataset, rules: RuleSet) -> Applied:
-    """Return to which problems WinoGrande's rules apply; halves of one twin go together.
+    """Return the problems that WinoGrande's rules apply to: both halves of a twin, or neither.
 
     >>> from winosmith import Problem
     >>> wsc = Problem("0", "The trophy doesn't fit into the brown suitcase because the _ is too "
@@ -194,7 +191,7 @@ def find_applied_rules(dataset: Dataset, rules: RuleSet) -> Applied:
     """
     exempt: dict[int, str] = {}
     if rules == "none":
-        exempt = dict.fromkeys(range(len(dataset)), "as asked for")
+        exempt = dict.fromkeys(range(len(dataset)), "as set")
     elif rules == "auto":
         exempt = _find_exempt(dataset)
     written = Counter(kind_of_script(problem.sentence) for problem in dataset)
@@ -227,58 +224,57 @@ def _check_length(length: tuple[int, int]) -> tuple[int, int]:
 
 @declaration
 class StructureRules:
-    """`[structure]`: the rules for halves and twins; false switches one off.
+    """`[structure]`: the rules for problems and twins; false disables a rule.
 
-    They are for twins as authors write them; `rules` says for which problems they are used.
+    `rules` selects the problems that the rules apply to.
 
-    The numbers are WinoGrande's (section 2) if it states them. Of the released train_debiased and
-    dev, 99.7 % of the problems and 99.96 % of the twins keep the first two, which is how we know
-    that words between white space are counted.
+    Thresholds are WinoGrande's (section 2) if it states them. In the released train_debiased and
+    dev, 99.7 % of the problems meet `length` and 99.96 % of the twins meet `overlap`, if words are
+    separated by white space.
 
-    Three or more problems of one twin id are always refused, since nothing says which two of them
-    are the twin. So are lineages that can't be true (`winosmith.lineage.check_lineages`), which are
-    not checked if the parent or the root is missing.
+    Two checks are always active: a twin id must not have more than two problems, and lineages must
+    be consistent (`winosmith.lineage.check_lineages`), unless the parent or root is missing.
     """
 
     rules: RuleSet = "auto"
     """The problems that the rules apply to. "auto": all problems except perturbed ones, their
-    roots, and those of published sets that are known by their sentences (WSC, PDP, DPR, KnowRef,
+    roots, and those whose sentences are from known published data sets (WSC, PDP, DPR, KnowRef,
     COPA, Winogender, SuperGLUE-WSC); "winogrande": all; "none": none."""
     length: OrFalse[Annotated[Numbers, AfterValidator(_check_length)]] = (15, 30)
-    """Least and greatest number of words in a half, the blank included."""
+    """Least and greatest number of words in a sentence, including the blank."""
     overlap: OrFalse[Annotated[float, Field(ge=0, le=1)]] = 0.7
-    """Least fraction of words that the halves have in common, of the longer half."""
+    """Least number of words that the halves share, as a fraction of the longer half."""
     edit: OrFalse[Annotated[float, Field(ge=0, le=1)]] = 1.0
     """Greatest token edit distance between the halves, as a fraction of the tokens of the longer
-    half; 1 sets no limit. The paper asks for "non-zero but small", without a number, so by default
+    half; 1 sets no limit. The paper requires "non-zero but small", without a number, so by default
     only a distance of 0 fails. A limit of 0.3 would refuse twins that share exactly 70 % of their
     words."""
     anchor: bool = True
-    """Each half contains the words of each anchor that either half names."""
+    """Each half contains the words of both halves' anchors."""
     content_anchor: bool = True
-    """An anchor is not made only of function words ("the, it, he, of")."""
+    """An anchor has other words than function words ("the, it, he, of")."""
     options_in_sentence: bool = True
-    """Each option occurs in the sentence, in any case. This rule is ours: it is true of all of
-    WinoGrande; switch it off for COPA, whose options are clauses."""
+    """Each option occurs in the sentence, in any case. This rule is our own: all of WinoGrande
+    meets it; disable it for COPA, whose options are clauses."""
     same_options: bool = True
     """The halves have the same options, in any order and case."""
     flipped: bool = True
     """The halves have different answers."""
     domain: bool = True
-    """The domain, if it is named, is one of the paper's two, "social" and "physical"."""
+    """The domain, if any, is one of the paper's two, "social" and "physical"."""
     same_gender: bool = True
-    """The two people of a "social" problem have the same gender; not checked unless their names, or
-    the pronouns that the blanks stand for, show it."""
+    """The two people of a "social" problem have the same gender; checked only if their names or
+    the pronouns behind the blanks show it."""
     complete: bool = False
-    """Refuse problems whose other half is missing. Off by default, because validation is by the
-    question and leaves singles, which WinoGrande keeps."""
+    """Refuse problems without their other half. Off by default, as validation can drop one half,
+    and WinoGrande keeps the other."""
 
 
 WINOGRANDE = StructureRules()
 
 
 def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
-    """Drop the problems that break a rule; breaking a rule for twins drops both halves.
+    """Drop the problems that break a rule, and both halves of twins that break a rule for twins.
 
     >>> from winosmith import Problem
     >>> text = "The trophy does not fit into the suitcase because the _ is too "
@@ -288,14 +284,14 @@ def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
     ... ]
     >>> for entry in structure(Dataset(twin)).dropped:
     ...     print(entry.problem.id, entry.reason)
-    a length: 14 words; 15 to 30 are asked for | flipped answers: both halves say 'trophy'
-    b flipped answers: both halves say 'trophy'
+    a length: 14 words; 15 to 30 are required | flipped answers: both halves have 'trophy'
+    b flipped answers: both halves have 'trophy'
     """
     return examine_structure(dataset, rules).filtered()
 
 
 def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Examined:
-    """Check each rule on each problem and twin, and return what was found."""
+    """Check each rule on each problem and twin, and return the findings."""
     using = find_applied_rules(dataset, rules.rules)
     names = [rule.name for rule in (*OF_A_HALF, *OF_A_TWIN) if _is_on(rule, rules)]
     names += [_TWIN_ID] * any(len(rows) > 2 for rows in dataset.groups)
@@ -311,7 +307,7 @@ def _is_on(rule: Rule, rules: StructureRules) -> bool:
 
 
 _TWIN_ID = "twin id"
-"""The rule that two problems share a twin id, and no third; listed only if it is broken."""
+"""Name of the rule that a twin id has at most two problems; listed only if it is broken."""
 
 
 def _examine(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterator[Outcome]:
@@ -321,13 +317,13 @@ def _examine(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterato
         group = [dataset[row] for row in rows]
         for row, problem in zip(rows, group, strict=True):
             for rule, value in of_a_half:
-                is_meant = row not in using.exempt or rule.setting == "complete"
-                detail = rule.check(problem, group, value) if is_meant else None
+                applies = row not in using.exempt or rule.setting == "complete"
+                detail = rule.check(problem, group, value) if applies else None
                 yield rule.name, (row,), detail
         if len(group) == 2:
             for rule, value in of_a_twin:
-                is_meant = rows[0] not in using.exempt  # as the other half
-                detail = rule.check(group[0], group[1], value) if is_meant else None
+                applies = rows[0] not in using.exempt  # the other half is exempt, too
+                detail = rule.check(group[0], group[1], value) if applies else None
                 yield rule.name, rows, detail
     if any(len(rows) > 2 for rows in dataset.groups):
         for rows in dataset.groups:
@@ -343,10 +339,10 @@ def _examine(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterato
 
 
 class Rule(NamedTuple):
-    """A rule by its name, the field of `StructureRules` that sets it, and its check.
+    """A rule's name, its field of `StructureRules`, and its check.
 
-    A half's check takes the problem, all problems of its twin id, and the setting; a twin's takes
-    both halves and the setting.
+    The check of a problem takes the problem, all problems with its twin id, and the setting; the
+    check of a twin takes both halves and the setting.
     """
 
     name: str
@@ -361,7 +357,7 @@ def _check_text_length(
         return None
     low, high = limits
     count = len(text.words(problem.sentence))
-    return "" if low <= count <= high else f"{count} words; {low} to {high} are asked for"
+    return "" if low <= count <= high else f"{count} words; {low} to {high} are required"
 
 
 def _check_options(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
@@ -387,11 +383,11 @@ def _check_content_anchor(problem: Problem, group: Sequence[Problem], _: bool) -
     anchor = problem.origin.anchor if problem.origin else None
     if not anchor or not anchor.strip() or text.kind_of_script(anchor) != "latin":
         return None
-    return "" if text.content_words(anchor) else f"{anchor!r} holds only function words"
+    return "" if text.content_words(anchor) else f"{anchor!r} has only function words"
 
 
 DOMAINS = ("social", "physical")
-"""The domains of WinoGrande's twins (section 2): people, and things."""
+"""The domains of WinoGrande's twins (section 2)."""
 
 
 def _get_domain(problem: Problem) -> str:
@@ -399,10 +395,10 @@ def _get_domain(problem: Problem) -> str:
 
 
 def _check_domain(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
-    named = _get_domain(problem)
-    if not named:
+    domain = _get_domain(problem)
+    if not domain:
         return None
-    return "" if named.lower() in DOMAINS else f"{named!r}; {' or '.join(DOMAINS)} is asked for"
+    return "" if domain.lower() in DOMAINS else f"{domain!r}; {' or '.join(DOMAINS)} is required"
 
 
 def _check_gender(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
@@ -427,7 +423,7 @@ def _check_flipped(first: Problem, second: Problem, _: bool) -> str | None:
     answer = first.options[first.answer]
     if _normalize(answer) != _normalize(second.options[second.answer]):
         return ""
-    return f"both halves say {answer!r}"
+    return f"both halves have {answer!r}"
 
 
 def _check_overlap(first: Problem, second: Problem, least: float) -> str | None:
@@ -436,7 +432,7 @@ def _check_overlap(first: Problem, second: Problem, least: float) -> str | None:
     share = text.overlap(text.words(first.sentence), text.words(second.sentence))
     if share >= least:
         return ""
-    return f"the halves share {percent(share)} of their words; {percent(least, 0)} are asked for"
+    return f"the halves share {percent(share)} of their words; {percent(least, 0)} are required"
 
 
 def _check_edit(first: Problem, second: Problem, most: float) -> str | None:
@@ -448,7 +444,7 @@ def _check_edit(first: Problem, second: Problem, most: float) -> str | None:
         return None
     if distance <= most * longer:
         return ""
-    return f"the halves differ in {distance} of {longer} tokens; at most {percent(most, 0)} may"
+    return f"the halves differ in {distance} of {longer} tokens; {percent(most, 0)} are allowed"
 
 
 def _has_no_words(*halves: Problem) -> bool:

@@ -1,24 +1,24 @@
-"""Validation by people: which votes count, and what they find valid (WinoGrande, section 2).
+"""Validation by judges: which votes count, and which problems they find valid (WinoGrande, 2).
 
-Their files are a table that people can edit (CSV), or JSON Lines. The table has a header; its
+Files of votes are CSV, which people can edit, or JSON Lines. The CSV table has a header; its
 columns may be in any order:
 
 ==============  ===========================================================================
-`problem_id`    the problem that was asked; needed
-`participant`   the person's pseudonym; needed
-`choice`        the chosen option's number, **from 1**, as in `option1`; empty for none; needed
+`problem_id`    id of the problem; required
+`participant`   pseudonym of the judge; required
+`choice`        number of the chosen option, **from 1**, as in `option1`, or empty; required
 `purpose`       `validate` (the default), `local` or `test`
-`ambiguous`     1 when the person finds both options plausible, else 0 or empty
-`associative`   1 when the person finds that nearby words give the answer away, else 0 or empty
-`shown`         the options' numbers in the order in which they were shown ("2 1"), or empty
-`seconds`       how long it took, or empty
+`ambiguous`     1 if the judge finds both options plausible, otherwise 0 or empty
+`associative`   1 if the judge finds that nearby words reveal the answer, otherwise 0 or empty
+`shown`         numbers of the options in the order shown ("2 1"), or empty
+`seconds`       time to answer, in seconds, or empty
 ==============  ===========================================================================
 
-In JSON Lines each line is an object with the fields of `winosmith.Response`, so there `choice` and
-`shown` count **from 0**, as `answer` does in our problems.
+In JSON Lines each line is an object with the fields of `winosmith.Response`, so that `choice` and
+`shown` count **from 0**, like `Problem.answer`.
 
-A text that a spreadsheet would take for a formula is written with an apostrophe before it, which
-is taken off again when the file is read.
+In CSV, text that a spreadsheet would execute as a formula is written with an apostrophe before it,
+which reading removes.
 """
 
 from __future__ import annotations
@@ -48,41 +48,39 @@ from winosmith.response import Response
 from winosmith.validate._structure import Examined, gather
 
 Agreement = Literal["majority", "unanimous", "off"]
-"""More than half of the judges, a tie not being enough; all of them; or the rule is off."""
+"""Required agreement: more than half of the judges, all of them, or none (the rule is off)."""
 
 
 @declaration
 class VoteRules:
-    """`[votes]`: when a problem is valid.
+    """`[votes]`: the conditions for a valid problem.
 
     The paper: "(1) the majority of the three workers chooses the correct answer option, (2) they
     agree that the two answer options are unambiguous and (3) the question cannot be answered
     simply by word association in which local context around the target pronoun is given". It
-    does not say what "agree" means nor how wide the local context is; both are settings.
+    defines neither "agree" nor the width of the local context; both are settings.
     """
 
     judges: Annotated[int, Field(ge=1)] = 3
-    """Number of distinct judges that a problem needs. More may vote; all count."""
+    """Least number of judges of a problem. All votes count if there are more."""
     correct: Agreement = "majority"
-    """How many of the judges must choose the correct option. A judge who chooses none is a judge
-    who did not choose the correct one."""
+    """Agreement of the judges on the correct option. Choosing no option counts as incorrect."""
     unambiguous: Agreement = "majority"
-    """How many must find one option clearly more plausible."""
+    """Agreement of the judges that one option is clearly more plausible."""
     unassociated: Agreement = "majority"
-    """How many must find that nearby words do not give the answer away."""
+    """Agreement of the judges that nearby words do not reveal the answer."""
     local: Agreement = "unanimous"
-    """Refuse a problem if this many of the judges who saw only the local context chose the
-    correct option. "unanimous", because three people who must guess are all correct on 1 problem in
-    8, two of them or more on every second."""
+    """Agreement on the correct option, among judges who saw only the local context, that makes a
+    problem invalid. By default "unanimous": three guessing judges are all correct on 1 problem in
+    8, but a majority of them on 1 in 2."""
     local_before: Annotated[int, Field(ge=0)] = 2
-    """Number of words before the blank with which the local context begins; it runs to the end. 2
-    is what WinoGrande's local-context baseline sees (section 4.1)."""
+    """Number of words before the blank in the local context, which extends to the end. 2 is that of
+    WinoGrande's local-context baseline (section 4.1)."""
     both_halves: bool = False
     """Allow a judge to vote on both halves of a twin. Off by default, because a judge who has seen
-    one half reads the other as its opposite."""
+    one half expects the opposite answer for the other."""
     undecided: Literal["drop", "keep"] = "drop"
-    """What happens to a problem with too few votes: "drop", with that as the reason, since it was
-    not found valid; or "keep", unchecked."""
+    """Whether to drop or keep a problem with too few votes."""
 
 
 WINOGRANDE = VoteRules()
@@ -91,14 +89,13 @@ WINOGRANDE = VoteRules()
 def votes(
     dataset: Dataset, responses: Iterable[Response], rules: VoteRules = WINOGRANDE
 ) -> Filtered:
-    """Drop the problems that their judges do not find valid.
+    """Drop the problems that the judges do not find valid.
 
-    Only some votes count; see `select_eligible`. The kept problems were chosen by these people's
-    answers, so the same answers can't serve as human performance: the majority would be correct by
-    construction.
+    Not all votes count; see `select_eligible`. The kept problems were selected by these answers, so
+    they can't also measure human performance: the majority would be correct by construction.
 
     Raises:
-        DataError: a response that does not fit its problem.
+        DataError: a response does not fit its problem.
 
     >>> from winosmith import Problem
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
@@ -114,13 +111,13 @@ def votes(
 def examine_votes(
     dataset: Dataset, responses: Iterable[Response], rules: VoteRules = WINOGRANDE
 ) -> Examined:
-    """Check each rule on each problem by the votes that count, and return what was found."""
+    """Check each rule on each problem by the votes that count, and return the findings."""
     counted, _ = select_eligible(dataset, responses, both_halves=rules.both_halves)
     whole: list[list[Response]] = [[] for _ in dataset]
     local: list[list[Response]] = [[] for _ in dataset]
     for response in counted:
-        of_purpose = local if response.purpose == "local" else whole
-        of_purpose[dataset.row(response.problem_id)].append(response)
+        votes = local if response.purpose == "local" else whole
+        votes[dataset.row(response.problem_id)].append(response)
     outcomes = (
         (rule, (row,), detail)
         for row, problem in enumerate(dataset)
@@ -130,7 +127,7 @@ def examine_votes(
 
 
 class _Rule(NamedTuple):
-    """A rule on the votes of those who read the whole problem: how many must answer yes."""
+    """A rule on the votes of judges who read the whole problem."""
 
     name: str
     setting: str
@@ -194,11 +191,11 @@ def _decide(
 def _check_local(problem: Problem, local: Sequence[Response], rules: VoteRules) -> str | None:
     if problem.answer is None or len(local) < rules.judges:
         return None
-    right = sum(vote.choice == problem.answer for vote in local)
-    if not _is_agreed(right, len(local), rules.local):
+    correct = sum(vote.choice == problem.answer for vote in local)
+    if not _is_agreed(correct, len(local), rules.local):
         return ""
     context = text.local_context(problem.sentence, rules.local_before, blank=problem.blank)
-    return f"{right} of {len(local)} judges found the right option from {context!r}"
+    return f"{correct} of {len(local)} judges found the right option from {context!r}"
 
 
 def _is_agreed(yes: int, judges: int, how: Agreement) -> bool:
@@ -206,10 +203,10 @@ def _is_agreed(yes: int, judges: int, how: Agreement) -> bool:
 
 
 OWN = "the judge wrote the problem"
-TWICE = "the judge had voted on it already"
+TWICE = "the judge had already voted on it"
 HALF_SEEN = "the judge had seen the other half"
 WHOLE_SEEN = "the judge had read more than the local context"
-UNKNOWN = "there is no such problem in the data"
+UNKNOWN = "the data have no such problem"
 TEST = "it belongs to a human test"
 
 
@@ -224,16 +221,15 @@ class SetAside:
 def select_eligible(
     dataset: Dataset, responses: Iterable[Response], *, both_halves: bool = False
 ) -> tuple[tuple[Response, ...], tuple[SetAside, ...]]:
-    """Return the votes that count, and the other responses; each in the order given.
+    """Return the votes that count, and the other responses; each in the given order.
 
-    The order is taken for the order in which people answered. Set aside are: a vote of the
-    problem's own author (or of its other half's), a second vote of one judge on one problem for
-    one purpose, a vote for the local context by someone who had read the whole problem, a vote by
-    someone who had seen the other half (unless `both_halves`), responses of human tests, and
-    responses to problems that the data set does not hold.
+    The responses must be in chronological order. Set aside are: a vote by the author of the problem
+    or of its other half, a repeated vote of a judge on a problem for the same purpose, a vote on
+    the local context by a judge who had read the whole problem, a vote by a judge who had seen the
+    other half (unless `both_halves`), responses of human tests, and responses to unknown problems.
 
     Raises:
-        DataError: a choice, or an order shown, that does not fit the problem's options.
+        DataError: a choice, or the order shown, does not fit the problem's options.
     """
     other_halves: dict[int, set[int]] = {}
     authors: dict[int, set[str | None]] = {}
@@ -288,14 +284,14 @@ def _check_options(response: Response, problem: Problem) -> None:
 
 
 def find_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) -> frozenset[str]:
-    """Return the ids of the kept problems that enough judges read whole, and answered rightly.
+    """Return the ids of the kept problems that enough judges answered correctly.
 
-    None is when its answer is withheld, or when nobody asks how many chose the right option.
+    Problems with a withheld answer are not included, and none is if `rules.correct` is "off".
 
     Args:
-        kept: what the votes kept; a problem with too few votes may be among them.
+        kept: problems that `votes` kept; some may have too few votes.
         counted: the votes that count.
-        rules: those that the votes were examined by.
+        rules: the rules for votes.
     """
     votes = Counter(response.problem_id for response in counted if response.purpose != "local")
     return frozenset(
@@ -308,7 +304,7 @@ def find_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) -> 
 
 
 def count_unvalidated(problems: Iterable[Problem]) -> int:
-    """Return how many problems were generated and not found valid by people.
+    """Return the number of generated problems that people have not found valid.
 
     >>> count_unvalidated([Problem("a", "A _ b.", ("x", "y"), extra=Extra({UNVALIDATED: True}))])
     1
@@ -317,9 +313,9 @@ def count_unvalidated(problems: Iterable[Problem]) -> int:
 
 
 def remove_marks(dataset: Dataset, valid: Collection[str]) -> Dataset:
-    """Return the data set, the problems of these ids no longer marked as not validated."""
+    """Return the data set without the mark "unvalidated" on the problems with these ids."""
     problems = [
-        replace(p, extra=Extra({key: of for key, of in p.extra.items() if key != UNVALIDATED}))
+        replace(p, extra=Extra({k: v for k, v in p.extra.items() if k != UNVALIDATED}))
         if p.id in valid and UNVALIDATED in p.extra
         else p
         for p in dataset
@@ -328,18 +324,18 @@ def remove_marks(dataset: Dataset, valid: Collection[str]) -> Dataset:
 
 
 COLUMNS = tuple(field.name for field in fields(Response))
-"""The columns of a table, or keys of a JSON object, of responses."""
+"""The columns of a CSV file, and keys of a JSON object, of responses."""
 
 _NEEDED = ("problem_id", "participant", "choice")
 _YES_NO = {"": False, "0": False, "1": True, "false": False, "true": True, "no": False, "yes": True}
 
 
 def read_votes(path: str | Path) -> tuple[Response, ...]:
-    """Read responses from CSV or JSON Lines; the first character shows which.
+    """Read responses from CSV or JSON Lines, as the first character shows.
 
     Raises:
         FormatError: the file is empty or not UTF-8, a column is missing or unknown, or a response
-            can't be read; with the line.
+            can't be read; names the line.
     """
     text = read_text(path)
     if not text.strip():
@@ -357,7 +353,7 @@ def read_votes(path: str | Path) -> tuple[Response, ...]:
 
 
 def write_votes(responses: Iterable[Response], path: str | Path) -> None:
-    """Write responses as JSON Lines when the path ends in `.jsonl`, otherwise as CSV.
+    """Write responses as JSON Lines if the path ends in `.jsonl`, otherwise as CSV.
 
     Raises:
         OutputError: the file can't be written.
@@ -373,11 +369,11 @@ def write_votes(responses: Iterable[Response], path: str | Path) -> None:
 
 
 def check_names(names: Iterable[str], needed: tuple[str, ...], path: str | Path, line: int) -> None:
-    """Raise FormatError when a column is missing, unknown, or there twice."""
+    """Raise FormatError if a column is missing, unknown or repeated."""
     names = list(names)
     for name in needed:
         if name not in names:
-            raise FormatError(f"there is no {name!r}; {', '.join(needed)} are needed", path, line)
+            raise FormatError(f"{name!r} is missing; {', '.join(needed)} are required", path, line)
     for name in names:
         if name not in COLUMNS or names.count(name) > 1:
             what = "occurs twice" if name in COLUMNS else "is unknown"
@@ -386,7 +382,7 @@ def check_names(names: Iterable[str], needed: tuple[str, ...], path: str | Path,
 
 
 def read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line and the fields of each response; raises FormatError."""
+    """Yield the line number and the fields of each response; raises FormatError."""
     table = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] | None = None
     start = 1
@@ -426,7 +422,7 @@ def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str,
 def _parse_number(cell: str) -> int:
     if re.fullmatch(r"\s*[1-9][0-9]{0,2}\s*", cell):
         return int(cell) - 1
-    raise ProblemError(f"{cell!r} is not the number of an option; they count from 1")
+    raise ProblemError(f"{cell!r} is not the number of an option; options are numbered from 1")
 
 
 def _parse_flag(row: Mapping[str, str], name: str) -> bool:
@@ -440,11 +436,11 @@ def _parse_seconds(cell: str) -> float | None:
     try:
         return float(cell) if cell.strip() else None
     except ValueError:
-        raise ProblemError(f"seconds is {cell!r}; a number or nothing is needed") from None
+        raise ProblemError(f"seconds is {cell!r}; it must be a number or empty") from None
 
 
 def write_csv(responses: Iterable[Response], file: IO[str]) -> None:
-    """Write responses as CSV with a header, by RFC 4180."""
+    """Write responses as CSV (RFC 4180) with a header."""
     table = csv.writer(file, lineterminator="\r\n")
     table.writerow(COLUMNS)
     table.writerows(map(_make_cells, responses))
@@ -483,4 +479,4 @@ _MAY_BE: Mapping[str, tuple[type, ...]] = {
     "shown": (list,),
     "seconds": (int, float, NoneType),
 }
-"""What the value of each key may be in JSON Lines; a truth value is no number."""
+"""The types of each key's value in JSON Lines; a Boolean is not a number."""
