@@ -90,7 +90,7 @@ def make_sheets(
 
     Raises:
         RecipeError: `orders`, `seed` or `alike` is out of range.
-        DataError: there are no problems, one is a question or has more than 5 options, or
+        DataError: there are no problems, one is a question or has more than 23 options, or
             names or numbers that can't be used.
 
     >>> made = make_sheets(Dataset([
