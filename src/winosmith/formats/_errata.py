@@ -18,12 +18,11 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import IO
 
 from winosmith import data
 from winosmith.data import Readable, Row
-from winosmith.errors import DataError, FormatError
+from winosmith.errors import DataError, FormatError, InputError
 from winosmith.formats._answers import readings
 from winosmith.outputs import guard_cell
 from winosmith.problem import Problem
@@ -57,8 +56,8 @@ def read_errata(source: Readable, problems: Iterable[Problem]) -> tuple[Erratum,
 
     Raises:
         FormatError: a column is missing; an id is unknown, or occurs twice in the errata or the
-            data; `old` is not the item's key; `new` is not one of its options; there is no
-            evidence, or no row. With the file and the line.
+            data; `old` is not the item's key; `new` is not one of its options, or two have its
+            text; there is no evidence, or no row. With the file and the line.
 
     >>> quiz = [Problem("q1", "What barks? _", ("a cat", "a dog"), 0)]
     >>> table = [{"id": "q1", "old": "A", "new": "a dog", "evidence": "a dictionary"}]
@@ -80,7 +79,7 @@ def read_errata(source: Readable, problems: Iterable[Problem]) -> tuple[Erratum,
             erratum = _read_row(row, items)
             if erratum.id in places:
                 raise DataError(f"{erratum.id!r} has another erratum ({places[erratum.id]})")
-        except DataError as error:
+        except InputError as error:
             raise FormatError(str(error), row.place.path, *row.place[1:3]) from None
         places[erratum.id] = str(row.place)
         found.append(erratum)
@@ -107,7 +106,9 @@ def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> 
         )
     if not evidence:
         raise DataError(f"the erratum of {name!r} has no evidence; state a source or a reason")
-    return Erratum(name, key, _option(new, problem), evidence)
+    found = Erratum(name, key, _option(new, problem), evidence)
+    correct([problem], [found])
+    return found
 
 
 def _option(value: str, problem: Problem) -> int:
@@ -123,7 +124,11 @@ def _option(value: str, problem: Problem) -> int:
 
 
 def correct(problems: Iterable[Problem], errata: Iterable[Erratum]) -> list[Problem]:
-    """Return the problems with the corrected keys; all others are unchanged."""
+    """Return the problems with the corrected keys; all others are unchanged.
+
+    Raises:
+        ProblemError: another option has the text of the new key.
+    """
     new = {erratum.id: erratum.new for erratum in errata}
     return [
         replace(problem, answer=new[problem.id]) if problem.id in new else problem
