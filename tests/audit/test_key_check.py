@@ -111,7 +111,7 @@ def test_the_first_suspects_are_all_checked_and_others_at_random() -> None:
 
 
 def test_judges_see_no_key_field_or_id(tmp_path: Path) -> None:
-    """Problems for judges have other ids and no key; the private file has all, and is read again."""
+    """Problems for judges have other ids and no key; the private file has both, and is read."""
     twin = [Problem(f"t{half}", f"The cup and the jug {half} _.", ("cup", "jug"), 0, "twin")
             for half in ("fell", "broke")]  # fmt: skip
     data = Dataset([*_items(12), *twin], "quiz")
@@ -209,7 +209,7 @@ def test_precision_and_visibility_of_the_ranking() -> None:
     assert found.seen == (4 / found.limits[1], 1.0)
     assert found.visibility == pytest.approx((found.seen[0] / 0.6, 1 / 0.6))
     assert check.most_if_none == rest.limits[1]
-    assert found.proposed == sum(check_item.other == (check_item.key + 1) % 3
+    assert found.as_proposed == sum(check_item.other == (check_item.key + 1) % 3
                                  for check_item in check.items
                                  if check_item.id in ids[:4])  # fmt: skip
 
@@ -226,5 +226,5 @@ def test_answers_that_support_no_number_are_refused() -> None:
     with pytest.raises(DataError, match="chose option 4 of 'item"):
         count_wrong_keys(check, [Response("1", "x", "test", 3)])
     first = {one.asked for one in check.items if one.stratum == 0}
-    with pytest.raises(DataError, match="no verdict on the first 5 suspects.* none of 5 items"):
+    with pytest.raises(DataError, match=r"no verdict on the first 5 suspects.* none of 5 items"):
         count_wrong_keys(check, [one for one in said if one.problem_id not in first])

@@ -216,7 +216,7 @@ def check_problems(check: KeyCheck, data: Dataset, *, site: bool = False) -> Fil
             )
             for problem in passed.kept
         ),
-        "check",
+        f"check {check.data} {check.seed} {len(check.items)}",
     )
     return replace(passed, kept=kept)
 
@@ -357,8 +357,8 @@ class StratumKeys(Result):
             at once in at least 95 of 100 samples.
     """
 
-    name: str = field(metadata=shown("items"))
-    items: int = field(metadata=shown("number"))
+    name: str = field(metadata=shown("stratum"))
+    items: int = field(metadata=shown("items"))
     checked: int = field(metadata=shown("checked"))
     wrong: int = field(metadata=shown("wrong"))
     undecided: int = field(metadata=shown("undecided"))
@@ -405,7 +405,7 @@ class WrongKeys(Result):
 
     @property
     @computed()
-    def proposed(self) -> int:
+    def as_proposed(self) -> int:
         """The number of wrong keys for which judges chose the option that models propose."""
         return sum(one.chosen == one.item.other for one in self.of("wrong"))
 
