@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -128,6 +129,20 @@ def test_judges_see_no_key_field_or_id(tmp_path: Path) -> None:
     path = tmp_path / "check.json"
     path.write_text(json.dumps(audit.check_record(check)))
     assert audit.read_check(path) == check
+
+
+def test_copies_are_asked_once() -> None:
+    """Their keys may differ; the verdict on the question is one on each of them."""
+    once = _items(12)
+    copies = [replace(once[0], id="same"), replace(once[0], id="other", answer=2)]
+    check = draw_check(Dataset([*once, *copies]), (), 14)
+    asked = check_problems(check, Dataset([*once, *copies])).kept
+    assert [*asked.ids] == [f"{at}" for at in range(1, 13)]
+    said = [
+        Response(p.id, judge, "test", int(p.options[0][1:]) % 3) for p in asked for judge in "xyz"
+    ]
+    verdicts = {key.id: key.verdict for key in judge_keys(check, said)}
+    assert verdicts == dict.fromkeys([*once.ids, "same"], "sound") | {"other": "wrong"}
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ class DrawnItem:
     """An item that people check."""
 
     asked: str
-    """Its id on test sheets, which reveals nothing."""
+    """Its id on test sheets, which reveals nothing; the same for copies, which are asked once."""
     id: str
     """Its id in the data."""
     stratum: Annotated[int, Field(ge=0)]
@@ -162,24 +162,27 @@ def draw_check(
     first = [one.id for one in suspects if one.id in rows][: n // SUSPECTS_IN]
     rest = sorted(rows.keys() - {*first})
     rng = np.random.default_rng([seed, 11])
-    sample = [rest[at] for at in rng.choice(len(rest), n - len(first), replace=False)]
+    sample = rng.choice(len(rest), n - len(first), replace=False).tolist()
+    drawn = [*first, *(rest[at] for at in sample)]
     strata = [Stratum("all other items" if first else "all items", len(rest), len(sample))]
     if first:
         strata.insert(0, Stratum(f"the first {len(first)} suspects", len(first), len(first)))
     proposed = {one.id: one.other for one in suspects}
-    items = []
-    for name in [*first, *sample]:
-        problem = data[rows[name]]
+    items, asked = [], dict[tuple[str, ...], str]()
+    for at in rng.permutation(n).tolist():
+        problem = data[rows[name := drawn[at]]]
+        number = asked.setdefault((problem.sentence, *problem.options), f"{len(asked) + 1}")
         stratum = 0 if name in first else len(strata) - 1
         key = problem.answer or 0
-        items.append(DrawnItem("", name, stratum, problem.options, key, proposed.get(problem.id)))
-    order = rng.permutation(n)
+        items.append(
+            DrawnItem(number, name, stratum, problem.options, key, proposed.get(problem.id))
+        )
     as_high = float(np.mean(np.asarray(planted) <= len(first) / len(rows))) if planted else None
     return KeyCheck(
         data=data.digest,
         seed=seed,
         strata=tuple(strata),
-        items=tuple(replace(items[at], asked=f"{place}") for place, at in enumerate(order, 1)),
+        items=tuple(items),
         planted=as_high if first else None,
     )
 
@@ -198,7 +201,10 @@ def check_problems(check: KeyCheck, data: Dataset, *, site: bool = False) -> Fil
     Raises:
         DataError: the data has no item of such an id.
     """
-    asked = {item.id: item.asked for item in check.items}
+    first: dict[str, str] = {}
+    for item in check.items:
+        first.setdefault(item.asked, item.id)
+    asked = {name: number for number, name in first.items()}
     passed = for_people(data, [*asked], plain=site)
     twins: dict[str, str] = {}
     for problem in passed.kept:
@@ -307,29 +313,25 @@ def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKe
         DataError: no answer is to a drawn item, an answer is not an option of its item, or a judge
             answered an item twice.
     """
-    place = {item.asked: at for at, item in enumerate(check.items)}
-    place |= {item.site: at for at, item in enumerate(check.items) if item.site}
-    said: list[dict[str, int | None]] = [{} for _ in check.items]
+    item_of = {name: item for item in check.items for name in (item.asked, item.site) if name}
+    said: dict[str, dict[str, int | None]] = {item.asked: {} for item in check.items}
     for response in responses:
-        at = place.get(response.problem_id)
-        if at is None or response.purpose == "local":
+        item, who = item_of.get(response.problem_id), response.participant
+        if item is None or response.purpose == "local":
             continue
-        item, who = check.items[at], response.participant
-        if who in said[at]:
+        if who in said[item.asked]:
             raise DataError(f"{who!r} judged {item.id!r} twice; keep one of the answers")
         choice = None if response.ambiguous else response.choice
         if choice is not None and choice >= len(item.options):
             raise DataError(
                 f"{who!r} chose option {choice + 1} of {item.id!r}, which has {len(item.options)}"
             )
-        said[at][who] = choice
-    if not any(said):
+        said[item.asked][who] = choice
+    if not any(said.values()):
         raise DataError(
             "none of the answers is to an item of this check; are they of another check?"
         )
-    return tuple(
-        _verdict(item, [*answers.values()]) for item, answers in zip(check.items, said, strict=True)
-    )
+    return tuple(_verdict(item, [*said[item.asked].values()]) for item in check.items)
 
 
 def _verdict(item: DrawnItem, answers: Sequence[int | None]) -> JudgedKey:

@@ -272,7 +272,7 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
                 f"({', '.join(names)})"
             )
             reasons.update(dict.fromkeys(texts[text], reason))
-    first: dict[str, int] = {}
+    first: dict[tuple[str, ...], int] = {}
     for row in sorted(where):
         asked_before = first.setdefault(_sheet.make_question_key(dataset[row]), row)
         if asked_before != row:

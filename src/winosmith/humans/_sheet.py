@@ -298,9 +298,10 @@ def make_text_key(problem: Problem) -> str:
     return " ".join(_WORD.findall(get_text(problem).lower()))
 
 
-def make_question_key(problem: Problem) -> str:
-    """Return the words of the sentence with its blank: the key of one question."""
-    return " ".join(_WORD.findall(problem.sentence.lower()))
+def make_question_key(problem: Problem) -> tuple[str, ...]:
+    """Return the words of the sentence with its blank, and the options: the key of one question."""
+    options = sorted(" ".join(option.lower().split()) for option in problem.options)
+    return " ".join(_WORD.findall(problem.sentence.lower())), *options
 
 
 _VERSION = 1
