@@ -1,7 +1,7 @@
 """Count how often the interval of the number of wrong keys has their true number.
 
-In made sets of 5,000 items, wrong keys are ranked above sound ones with an AUROC of .90. Perfect
-judges check some items (`audit.draw_check`); in half of the rows, 5 % of the items stay undecided.
+In made sets of 2,000 items, wrong keys are ranked above sound ones with an AUROC of .90. Perfect
+judges check some items (`audit.draw_check`); in some rows, 5 % of the items stay undecided.
 Each row is of 1,000 sets. Next to the exact limits is the normal interval of the Horvitz-Thompson
 estimate: Σ N x/n with the variance Σ N² (1 − n/N) p (1 − p)/(n − 1), undecided items as sound.
 
@@ -23,10 +23,13 @@ import numpy as np
 
 from winosmith import Dataset, Problem, Response, answers, audit, formats, metrics
 
-ITEMS, ABOVE = 5000, 1.8124
+ITEMS, ABOVE = 2000, 1.8124
 """The number of items, and by how many standard deviations wrong keys rank above sound ones."""
 
-RATES, CHECKS, UNDECIDED = (0.0, 0.01, 0.03, 0.10), (60, 100, 300), (0.0, 0.05)
+RATES = 0.0, 0.01, 0.03, 0.10
+
+CHECKS = (60, 0.0), (100, 0.0), (100, 0.05), (300, 0.0)
+"""The number of checks, and the fraction of undecided items."""
 
 Draw = Callable[[np.random.Generator], tuple[Sequence[audit.Suspect], set[str]]]
 """Returns the suspects, the most doubtful first, and the ids of items with a wrong key."""
@@ -73,7 +76,8 @@ def measure(data: Dataset, draw: Draw, n: int, undecided: float, sets: int, name
     low, high = (100 * end for end in metrics.wilson_interval(inside, sets))
     least, most = np.mean(limits, axis=0)
     print(
-        f"| {name} | {n} | {undecided:.0%} | {100 * inside / sets:.1f} % ({low:.1f}–{high:.1f}) | "
+        f"| {name} | {n} | {100 * undecided:.0f} % | "
+        f"{100 * inside / sets:.1f} % ({low:.1f}–{high:.1f}) | "
         f"{least:,.0f} to {most:,.0f} | {100 * of_normal / sets:.1f} % |",
         flush=True,
     )
@@ -114,16 +118,15 @@ def main() -> None:
         wrong = {name for name in data.ids if marks[name] == "wrong_groundtruth"}
         given = answers.read([asked.data / "answers.csv"], data)
         suspects = audit.triage(audit.Items.of(data), given).suspects
-        for n in CHECKS:
-            name = f"MMLU-Redux: {len(wrong)} of {len(data):,}"
-            measure(data, lambda _: (suspects, wrong), n, 0.0, asked.sets, name)
+        for n, undecided in CHECKS:
+            name = f"{len(wrong)} of {len(data):,}"
+            measure(data, lambda _: (suspects, wrong), n, undecided, asked.sets, name)
         return
     data = made()
     for rate in RATES:
-        for n in CHECKS:
-            for undecided in UNDECIDED:
-                of = f"{round(rate * ITEMS)} of {ITEMS:,}"
-                measure(data, ranked(data, rate), n, undecided, asked.sets, of)
+        for n, undecided in CHECKS:
+            of = f"{round(rate * ITEMS)} of {ITEMS:,}"
+            measure(data, ranked(data, rate), n, undecided, asked.sets, of)
 
 
 if __name__ == "__main__":
