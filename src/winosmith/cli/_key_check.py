@@ -70,8 +70,9 @@ def write_check(
     name_of = {item.asked: item.id for item in check.items}
     omitted = {one.problem.id: one.reason for one in asked.dropped}
     omitted |= {name_of[one.problem.id]: one.reason for one in made.left_out}
+    on_site = None
     if secret is not None:
-        check = _send_to_site(check, part.dataset, secret)
+        check, on_site = _with_site_ids(check, part.dataset, secret)
     record = canonical(audit.check_record(check)) + "\n"
     digest = hashlib.sha256(record.encode("utf-8", "surrogatepass")).hexdigest()
     folder = OutputFolder.open(
@@ -84,6 +85,11 @@ def write_check(
             sheet_record = canonical(humans.make_sheet_record(sheet)) + "\n"
             folder.write_lines(f"{sheet.name}.json", [sheet_record])
             folder.write_lines(f"{sheet.name}.html", [humans.form(sheet, declared=())])
+    if on_site is not None:
+        from winosmith.web import hosting
+
+        sent = hosting.import_problems(on_site, "judging", embargo=True)
+        say(f"Added to the site for judging: {sent.added:,}; already there: {sent.known:,}.")
     for name, reason in omitted.items():
         say(f"On no form, and so undecided: {name}: {reason}")
     items = sum(stratum.items for stratum in check.strata)
@@ -116,8 +122,8 @@ def write_check(
     }
 
 
-def _send_to_site(check: KeyCheck, data: Dataset, secret: str) -> KeyCheck:
-    """Add the drawn items to a site for judging; return the check with their ids there."""
+def _with_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCheck, Dataset]:
+    """Return a check with the ids that its items have on a site, and the problems for the site."""
     from winosmith import audit
     from winosmith.web import hosting
 
@@ -125,11 +131,9 @@ def _send_to_site(check: KeyCheck, data: Dataset, secret: str) -> KeyCheck:
     for left in asked.dropped:
         say(f"Not sent to the site: {left.problem.id}: {left.reason}")
     renamed = hosting.with_new_ids(asked.kept, secret)
-    made = hosting.import_problems(renamed, "judging", embargo=True)
-    say(f"Added to the site for judging: {made.added:,}; already there: {made.known:,}.")
     ids = dict(zip(asked.kept.ids, renamed.ids, strict=True))
     items = (replace(item, site=ids.get(item.asked, "")) for item in check.items)
-    return replace(check, items=tuple(items))
+    return replace(check, items=tuple(items)), renamed
 
 
 @click.command("keys")
