@@ -76,7 +76,7 @@ def write_check(
     record = canonical(audit.check_record(check)) + "\n"
     digest = hashlib.sha256(record.encode("utf-8", "surrogatepass")).hexdigest()
     folder = OutputFolder.open(
-        out, {"command": "audit --check", "checks": n}, secret={"check": digest}, force=force
+        out, {"command": "check of keys", "checks": n}, secret={"check": digest}, force=force
     )
     with folder.discard_on_error():
         folder.write_lines(_FILE, [record])

@@ -102,7 +102,7 @@ def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> 
     if key != problem.answer:
         raise DataError(
             f"the key of {name!r} is {problem.options[problem.answer]!r} in the data, and not "
-            f"{problem.options[key]!r}: the errata belong to another version of the data"
+            f"{problem.options[key]!r}: are the errata for another version of the data?"
         )
     if not evidence:
         raise DataError(f"the erratum of {name!r} has no evidence; state a source or a reason")
