@@ -43,7 +43,7 @@ def judged(check: audit.KeyCheck, wrong: set[str], undecided: set[str]) -> list[
             (item.key + (item.id in wrong)) % len(item.options),
             ambiguous=item.id in undecided,
         )
-        for item in check.items
+        for item in {item.asked: item for item in check.items}.values()
         for judge in "xyz"
     ]  # fmt: skip
 
@@ -113,7 +113,7 @@ def main() -> None:
     if asked.data is not None:
         items = formats.scan(asked.data / "items.jsonl").items
         data = Dataset(item for item in items if isinstance(item, Problem))
-        records = (asked.data / "items.jsonl").read_text("utf-8").splitlines()
+        records = (asked.data / "items.jsonl").read_text("utf-8").split("\n")[:-1]
         marks = {one["id"]: one["error_type"] for one in map(json.loads, records)}
         wrong = {name for name in data.ids if marks[name] == "wrong_groundtruth"}
         given = answers.read([asked.data / "answers.csv"], data)
