@@ -61,11 +61,34 @@ def test_the_report_is_json_too(ours: Path, tmp_path: Path, cli: Cli) -> None:
         "read": 2,
         "left_over": {},
         "embargoed": 0,
+        "corrected": 0,
         "written": 2,
         "lost": {"origin author": 2, "pronoun": 2},
         "changed": {},
         "added": {},
     }
+
+
+def test_errata_correct_keys(ours: Path, tmp_path: Path, cli: Cli) -> None:
+    """A new key is written and counted, a confirmed one stays, and an old version is refused."""
+    errata, out = tmp_path / "errata.csv", tmp_path / "out.jsonl"
+    errata.write_text("id,old,new,evidence\nt-a,the jug,A,a letter\nt-b,A,A,three judges\n")
+    told = cli.told("convert", ours, out, "--errata", errata)
+    assert (told["corrected"], told["lost"], told["changed"]) == (1, {}, {})
+    assert [problem.answer for problem in formats.read(out)] == [0, 0]
+    again = cli.refused("convert", out, tmp_path / "again.jsonl", "--errata", errata)
+    assert "errata.csv:2: the key of 't-a' is 'the cup' in the data, and not 'the jug'" in again
+    assert not (tmp_path / "again.jsonl").exists()
+    assert "--errata must be different files" in cli.refused(
+        "convert", ours, errata, "--to", "csv", "--errata", errata, "--force"
+    )
+    claims = tmp_path / "claims.jsonl"
+    cli("convert", ours, claims, "--to", "superglue-wsc", "--recast", "claims", "--errata", errata)
+    assert json.loads(claims.read_text().splitlines()[0])["label"] is True
+    asked = ("convert", claims, tmp_path / "x.jsonl", "--errata", errata)
+    assert "the file has claims" in cli.refused(*asked)
+    harness = ("convert", ours, tmp_path / "task", "--to", "lm-eval", "--errata", errata)
+    assert "takes none of --recast, --errata" in cli.refused(*harness)
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,8 @@ VALUES = {
     "stats, claims": "stats claims.jsonl",
     "audit": "audit data.jsonl --draws 19 --no-probes",
     "audit, several files": "audit items.jsonl other.jsonl --draws 19 --no-probes",
-    "audit, probes": "audit items.jsonl --draws 19",
+    "audit, probes, check": "audit items.jsonl --draws 19 --check 12 --check-to check",
+    "humans keys": "humans keys check judged.jsonl",
     "score": "score data.jsonl scored.jsonl half.lst --people said.jsonl "
     "--switched-data switched.jsonl --switched half.lst --switched half.lst",
     "score, more options": "score items.jsonl items.lst",
@@ -224,6 +225,8 @@ def _write_test() -> None:
             said.append(Response(problem.id, f"S{who}", "test", choice))
     said[1] = replace(said[1], choice=None, ambiguous=True)
     write_votes(said, "said.jsonl")
+    judged = [Response(f"{at}", judge, "test", at % 3) for at in range(1, 12) for judge in "xyz"]
+    write_votes(judged, "judged.jsonl")
     lines = [canonical(make_subject_record(subject)) + "\n" for subject in people]
     Path("subjects.jsonl").write_text("".join(lines))
     write_votes(

@@ -20,7 +20,18 @@ from hypothesis import HealthCheck, given, strategies as st
 
 from tests.conftest import examples, needed
 from tests.contracts.test_formats import TEXTS
-from winosmith import answers, build, data, formats, humans, records, release, rounds, validate
+from winosmith import (
+    answers,
+    audit,
+    build,
+    data,
+    formats,
+    humans,
+    records,
+    release,
+    rounds,
+    validate,
+)
 from winosmith.errors import InputError
 from winosmith.humans import Answer, Sitting, make_answers_record, make_sheet_record
 from winosmith.lineage import perturbed
@@ -124,6 +135,14 @@ READERS = {
         humans.read_ledger,
         json.dumps({"winosmith": "ledger", "version": 1, "given": [],
                     "sheets": [make_sheet_record(SHEET)]}),
+    ),
+    "errata": Reader(
+        lambda path: formats.read_errata(path, DATA),
+        "id,old,new,evidence\n"
+        + "".join(f"{p.id},{p.options[p.answer or 0]},A,a letter\n" for p in DATA),
+    ),
+    "check of keys": Reader(
+        audit.read_check, json.dumps(audit.check_record(audit.draw_check(made_twins(8), (), 12)))
     ),
     "recipe": Reader(build.read_recipe, RECIPE),
     "recipe of a round": Reader(

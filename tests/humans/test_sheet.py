@@ -31,6 +31,26 @@ from winosmith.testing import made_twins
 Materials = Callable[..., Dataset]
 
 
+def test_a_question_with_other_options_is_not_a_copy() -> None:
+    """Of "Which is true?" with two sets of options both are asked, and a repetition is not."""
+    options = {"a": ("+1", "-1"), "b": ("+2", "-2"), "c": ("-1", "+1")}
+    data = Dataset(Problem(name, "Which is true? _", of, 0) for name, of in options.items())
+    made = make_sheets(data)
+    assert {item.problem_id for sheet in made.sheets for item in sheet.items} == {"a", "b"}
+    assert [one.reason for one in made.left_out] == ["a copy of 'a'"]
+
+
+def test_a_sheet_has_places_for_options_a_to_w() -> None:
+    """All letters before X mark options, X stays for ambiguous, and a 24th option has no place."""
+    options = tuple(f"word{number}" for number in range(24))
+    asked = Problem("q", "Which is it? _", options[:23], 22)
+    (sheet,) = make_sheets(Dataset([asked])).sheets
+    assert sheet[1].letters == "ABCDEFGHIJKLMNOPQRSTUVW"
+    assert (sheet[1].option("w"), sheet[1].option("X")) == (22, None)
+    with pytest.raises(DataError, match="'q' has 24 options; a test sheet has places for 23"):
+        make_sheets(Dataset([replace(asked, options=options)]))
+
+
 def _of(sheets: tuple[Sheet, ...], test: str) -> list[Sheet]:
     return [sheet for sheet in sheets if sheet.test == test]
 

@@ -16,6 +16,16 @@ from winosmith.audit._cues import CUES, Corpus, Cue, View
 from winosmith.audit._findings import annotation_lines, badge, job_summary, read_baseline, sarif
 from winosmith.audit._in_place import Fixed, FixedFile, Unchanged, fix
 from winosmith.audit._items import Items, report_progress
+from winosmith.audit._key_check import (
+    FEWEST_CHECKS,
+    KeyCheck,
+    WrongKeys,
+    check_problems,
+    check_record,
+    count_wrong_keys,
+    draw_check,
+    read_check,
+)
 from winosmith.audit._overlap import Overlap, overlap
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, prove
@@ -29,6 +39,7 @@ from winosmith.audit._wrong_keys import Accuracy, Concentration, Doubts
 
 __all__ = [
     "CUES",
+    "FEWEST_CHECKS",
     "LIMIT",
     "MAX_DRAWS",
     "WORDS",
@@ -50,6 +61,7 @@ __all__ = [
     "FixedFile",
     "Found",
     "Items",
+    "KeyCheck",
     "ModelAnswers",
     "Overlap",
     "Part",
@@ -64,11 +76,16 @@ __all__ = [
     "Unchanged",
     "View",
     "Word",
+    "WrongKeys",
     "annotation_lines",
     "audit",
     "badge",
     "battery",
+    "check_problems",
+    "check_record",
     "class_cues",
+    "count_wrong_keys",
+    "draw_check",
     "find_declared",
     "fix",
     "for_people",
@@ -79,6 +96,7 @@ __all__ = [
     "probes",
     "prove",
     "read_baseline",
+    "read_check",
     "repair",
     "repair_page",
     "repair_splits",

@@ -111,26 +111,31 @@ class RepairPlan:
             others. This biases the accuracy of these models, and of their relatives, upwards.
         cues: see `audit`.
         settings: the numbers.
+        checked: ids of items whose keys people have checked, and corrected if necessary; they are
+            not set aside, whatever models answer.
     """
 
     answers: Mapping[str, Answers] | None
     cues: Sequence[Cue]
     settings: RepairSettings
+    checked: frozenset[str] = frozenset()
 
     @classmethod
     def of(
         cls,
         answers: Mapping[str, Answers] | None = None,
         cues: Sequence[Cue] = CUES,
+        checked: Iterable[str] = (),
         **settings: Any,
     ) -> RepairPlan:
         """Check the settings of `repair`."""
-        return cls(answers, cues, RepairSettings(**settings))
+        return cls(answers, cues, RepairSettings(**settings), frozenset(checked))
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Everything except the answers, as JSON can hold it."""
-        return {**asdict(self.settings), "cues": [cue.name for cue in self.cues]}
+        checked = {"checked": sorted(self.checked)} if self.checked else {}
+        return {**asdict(self.settings), "cues": [cue.name for cue in self.cues], **checked}
 
     def refuse_foreign(self, splits: Iterable[Dataset]) -> None:
         """Raise DataError if there are answers, but none is for an item of these splits."""
@@ -249,7 +254,8 @@ def repair(
             here. Models are compared on the last split, the test set, so it keeps its items.
         step: called with the next step.
         memo: stores the learnt rules, so that an interrupted repair can resume.
-        settings: `answers` and `cues`, as of `RepairPlan`, and the attributes of `RepairSettings`.
+        settings: `answers`, `cues` and `checked`, as of `RepairPlan`, and the attributes of
+            `RepairSettings`.
 
     Raises:
         DataError: there are too few blocks, fewer than `least_kept` of the items would be kept, or
@@ -320,7 +326,10 @@ class Cleared:
             for row in rows
         }
         own = wrong_keys.answered(answers, data) if answers else {}
-        found = wrong_keys.doubts(Items.of(data.select(rows)), own, number, seed) if own else None
+        found = None
+        if own:
+            items = Items.of(data.select(rows))
+            found = wrong_keys.doubts(items, own, number, seed, plan.checked)
         reasons = _reasons_for_doubt(data, found, rows) if found else {}
         aside = {row: dealt.pop(row) for row in rows if row in reasons}
         gone |= reasons

@@ -159,6 +159,11 @@ def _steps(repaired: Repair) -> Iterator[str]:
             first = next(entry for entry in repaired.filtered.dropped if entry.stage == stage)
             yield f"Removed {what}: {stages[stage]:,}, such as {first.problem.id}."
     yield from _set_aside(repaired)
+    if checked := repaired.parameters.get("checked"):
+        yield (
+            f"Items whose keys people checked: {len(checked):,}. None is set aside because of "
+            "models."
+        )
     fixed = f"; in {repaired.fixed:,} their order has a meaning" if repaired.fixed else ""
     yield (
         f"The options were shuffled, which changed their order in {repaired.moved:,} items{fixed}."

@@ -12,6 +12,7 @@ from winosmith.answers import Answers, Log
 from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
+from winosmith.humans import LETTERS
 from winosmith.metrics import (
     Proportion,
     below_chance,
@@ -267,8 +268,8 @@ def suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
     return tuple(sorted(found, key=lambda one: (-one.agreement, one.id))[:_LISTED])
 
 
-_PLACES = 5
-"""The largest number of options on a test sheet and on the platform."""
+_ON_SITES = 5
+"""The largest number of options of a problem on a site."""
 
 
 def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> Filtered:
@@ -280,12 +281,14 @@ def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> 
     Args:
         dataset: the split.
         ids: ids of the items, in the order in which people are asked.
-        plain: drop items with a further `_`, too, for which a site has no place.
+        plain: the problems are for a site: drop items with a further `_` or more than 5 options,
+            for which its forms have no place. Test sheets have up to 23.
 
     Raises:
         DataError: there is no item with such an id.
     """
     asked, reasons = [], {}
+    most = _ON_SITES if plain else len(LETTERS)
     for row, name in enumerate(ids):
         problem = dataset[dataset.row(name)]
         sentence = problem.sentence.rstrip()
@@ -294,8 +297,8 @@ def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> 
             problem = replace(problem, sentence=f"{sentence} {BLANK}", blank=blank)
         source = {"audit.id": problem.id, "audit.set": dataset.name or "data"}
         asked.append(replace(problem, lineage=None, extra=Extra({**problem.extra, **source})))
-        if len(problem.options) > _PLACES:
-            reasons[row] = f"it has {len(problem.options)} options; people see at most {_PLACES}"
+        if len(problem.options) > most:
+            reasons[row] = f"it has {len(problem.options)} options; people see at most {most}"
         elif plain and not problem.blank_is_plain:
             reasons[row] = f"it contains a further {BLANK!r}"
     return Dataset(asked, dataset.name).drop(reasons, "people")

@@ -8,7 +8,7 @@ learnt (`doubts`). For the others, the effect of thinning is measured with plant
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -105,7 +105,13 @@ def answered(answers: Mapping[str, Answers], data: Dataset) -> dict[str, Answers
     return found
 
 
-def doubts(items: Items, answers: Mapping[str, Answers], number: int | None, seed: int) -> Doubts:
+def doubts(
+    items: Items,
+    answers: Mapping[str, Answers],
+    number: int | None,
+    seed: int,
+    checked: Collection[str] = (),
+) -> Doubts:
     """Choose the items to set aside: those on which models agree most on another option.
 
     Without a number, an item is set aside if at least three models agree on the other option, it
@@ -120,6 +126,7 @@ def doubts(items: Items, answers: Mapping[str, Answers], number: int | None, see
         answers: answers of models that answered some of them.
         number: number of suspects to set aside; None for the rule.
         seed: random seed of the order of suspects with the same agreement of as many models.
+        checked: ids of items that are no suspects, because people have checked their keys.
 
     Raises:
         DataError: an answer is not an option of its item.
@@ -128,7 +135,7 @@ def doubts(items: Items, answers: Mapping[str, Answers], number: int | None, see
     place = {problem.id: at for at, problem in enumerate(items.problems)}
     lots = np.random.default_rng([seed, 8]).permutation(len(items))
     found = sorted(
-        suspects(items, votes),
+        (one for one in suspects(items, votes) if one.id not in checked),
         key=lambda one: (-round(one.agreement, 9), -one.models, lots[place[one.id]]),
     )
     if number is not None:

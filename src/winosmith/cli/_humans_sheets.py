@@ -385,7 +385,7 @@ def enter_answers(**options: Any) -> None:
         return
     if not options["answers"]:
         raise InputError("give --subject CODE to type answers, or --answers FILE to read them")
-    sittings = _read(options["answers"], sheets)
+    sittings = read_sittings(options["answers"], sheets)
     humans.check_sittings(sittings)
     declared = humans.read_subjects(options["subjects"]) if options["subjects"] else ()
     subjects = humans.make_subjects(sittings, declared)
@@ -439,7 +439,7 @@ def _is_kind(path: Path, kind: str) -> bool:
     return isinstance(record, dict) and record.get("winosmith") == kind
 
 
-def _read(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
+def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
     """Return the filled-in sheets of all files, and compare second entries with the first."""
     files = [file for path in paths for file in _answer_files(Path(path))]
     second = [file for file in files if file.name.startswith(AGAIN)]

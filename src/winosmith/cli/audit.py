@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.audit import RepairSettings
+from winosmith.audit import FEWEST_CHECKS, RepairSettings
 from winosmith.cli._declared import declared_options
+from winosmith.cli._key_check import write_check
 from winosmith.cli._options import (
     FILE,
     OutputFile,
@@ -133,6 +134,17 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               help="Send the suspects to the judges of the site in this folder.")  # fmt: skip
 @click.option("--to-sheet", "sheet", type=click.Path(dir_okay=False), metavar="FILE.jsonl",
               help="Write the suspects to this file, for `winosmith humans sheets`.")  # fmt: skip
+@click.option("--check", "checks", type=click.IntRange(FEWEST_CHECKS), metavar="N",
+              help="Draw N items whose keys people check: a quarter are the first suspects, the "
+              "others are drawn at random. `winosmith humans keys` then estimates the number of "
+              "wrong keys. With --to-judge, the site's judges get these items in place of the "
+              "suspects.")  # fmt: skip
+@click.option("--check-to", default="check", show_default=True, metavar="DIR",
+              type=click.Path(file_okay=False), help="Of --check: folder for the forms that people "
+              "fill in.")  # fmt: skip
+@click.option("--errata", type=FILE, metavar="FILE",
+              help="Correct keys by this table before anything else: the columns are id, old, new "
+              "and evidence. A repair sets none of its items aside.")  # fmt: skip
 @click.option("--repair", "repaired", type=click.Path(file_okay=False), metavar="DIR",
               help="Remove items until no cue predicts the answers, and write the rest to this "
               "folder, with the removed items and the reasons; several files go to folders of "
@@ -142,7 +154,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @click.option("--todo", type=click.Path(dir_okay=False), metavar="FILE.md|FILE.csv",
               help="Write a work list: the fewest options to lengthen so that the longest option "
               "is correct by chance only, starting with the fewest characters.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace another repair in the folder.")
+@click.option("--force", is_flag=True, help="Replace another repair or check in its folder.")
 @page_option
 @json_option
 @database_option
@@ -176,8 +188,9 @@ def command(
         winosmith audit train.jsonl test.jsonl --out audit.html
         winosmith audit items.jsonl --answers answers.csv --answers out/MODEL
         winosmith audit items.jsonl --answers answers.csv --to-judge mysite
+        winosmith audit items.jsonl --answers answers.csv --check 100 --check-to check
         winosmith audit items.jsonl --repair repaired --out audit.html
-        winosmith audit items.jsonl --answers answers.csv --repair repaired
+        winosmith audit items.jsonl --answers answers.csv --repair repaired --errata errata.csv
         winosmith audit train.jsonl dev.jsonl test.jsonl --repair repaired
         winosmith audit questions.csv --fail-on cue=3pt,duplicates,leak
         winosmith audit 'units/**/quiz.json' --pool --out audit.html
@@ -192,11 +205,11 @@ def command(
         files = (file for path in data for file in data_files(path))
         data = tuple({Path(file).resolve(): file for file in files}.values())
     if options["fix"]:
-        measures = ("todo", "baseline", "annotate", "sarif", "badge")
+        measures = ("todo", "baseline", "annotate", "sarif", "badge", "checks", "errata")
         if answers or texts or rules or repaired or any(options[name] for name in measures):
             raise click.UsageError(
                 "--fix changes files and measures nothing: run it without --answers, --texts, "
-                f"--fail-on, --repair, --{', --'.join(measures)}"
+                f"--fail-on, --repair, --{', --'.join(measures).replace('checks', 'check')}"
             )
         if remote := next(filter(is_address, data), None):
             raise click.UsageError(
@@ -210,9 +223,14 @@ def command(
     _check_rules(rules, probes=not options["no_probes"], texts=bool(texts))
     if options["encoder"] and options["no_probes"]:
         raise click.UsageError("--embed needs the probes; omit --no-probes")
-    if (site or sheet) and not answers:
+    if (sheet or (site and not options["checks"])) and not answers:
         raise click.UsageError(
             "--to-judge and --to-sheet need the answers of models; add --answers FILE"
+        )
+    if options["checks"] and len(data) > 1 and not options["pool"]:
+        raise click.UsageError(
+            f"--check is about the keys of one data set, and there are {len(data)}; run it for "
+            "each of them with its own --check-to, or for all together with --pool"
         )
     if options["set_aside"] is not None and not (answers and repaired):
         raise click.UsageError(
@@ -255,6 +273,7 @@ def command(
         omitted += [start + at for at in own]
         if not is_address(first):
             declared[name] = audit.find_declared(first, splits[name])
+    corrected = _correct(splits, options["errata"]) if options["errata"] else set()
     how = {
         "answers": _answers(answers, splits, filters, omitted) if answers else None,
         "draws": options["draws"],
@@ -262,6 +281,7 @@ def command(
         "seed": options["seed"],
     }
     of_repair = {name: options[name] for name in ("set_aside", "least_kept", "force")}
+    of_repair["checked"] = corrected
     repairs = _repair(splits, repaired, {**how, **of_repair}) if repaired else {}
     found = audit.audit(
         splits,
@@ -277,6 +297,12 @@ def command(
     broken = found.failures(rules, known)
     new = found.judge(rules, known)
     record = found.record() | {"verdict": audit.verdict(found), "broken": broken}
+    if options["checks"]:
+        secret = judged.secret if judged else None
+        how = {name: options[name] for name in ("seed", "force")}
+        record["check"] = write_check(
+            found, options["checks"], options["check_to"], secret=secret, **how
+        )
     Output(
         audit.title(found),
         record | _repair_records(repairs),
@@ -290,7 +316,7 @@ def command(
         for name, one in repairs.items():
             folder = Path(repaired or "", name if len(repairs) > 1 else "")
             echo(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
-    if judged is not None:
+    if judged is not None and not options["checks"]:
         _to_judge(found, options["suspects"], judged.secret)
     if sheet:
         _to_sheet(found, options["suspects"], sheet)
@@ -407,6 +433,18 @@ def _answers(
         if others := sum(name not in ids for name in own.by_id):
             say(f"{model}: {others:,} of {len(own.by_id):,} answers match no item; ignored")
     return found
+
+
+def _correct(splits: dict[str, Dataset], errata: str) -> set[str]:
+    """Correct the keys of the splits by an errata file; return the ids of its items."""
+    from winosmith import formats
+
+    read = formats.read_errata(errata, (one for split in splits.values() for one in split))
+    for name, split in splits.items():
+        splits[name] = Dataset(formats.correct(split, read), split.name)
+    wrong = sum(one.old != one.new for one in read)
+    say(f"{errata}: {wrong:,} keys corrected, {len(read) - wrong:,} confirmed")
+    return {one.id for one in read}
 
 
 def _overlap(splits: Mapping[str, Dataset], paths: Sequence[str]) -> Mapping[str, Overlap]:

@@ -40,6 +40,9 @@ _REASONS = 5
               f"({', '.join(HARNESSES)}); by default found from the extension of OUT.")  # fmt: skip
 @click.option("--recast", "kind", type=click.Choice(["problems", "claims"]), help="Convert "
               "true-or-false claims into problems, or problems into claims.")  # fmt: skip
+@click.option("--errata", type=_options.FILE, metavar="FILE", help="Correct the keys by this table "
+              "with the columns id, old, new and evidence; keys are letters or texts of "
+              "options.")  # fmt: skip
 @click.option("--with-embargo", is_flag=True, help="Keep problems under embargo, in a format that "
               "keeps the mark (winosmith, csv).")  # fmt: skip
 @click.option("--force", is_flag=True, help="Overwrite files that exist.")
@@ -50,6 +53,7 @@ def command(
     format_name: str | None,
     to_name: str | None,
     kind: str | None,
+    errata: str | None,
     with_embargo: bool,
     force: bool,
     as_json: bool,
@@ -65,6 +69,7 @@ def command(
       winosmith convert WSCollection.xml wsc.jsonl
       winosmith convert val.jsonl problems.jsonl --recast problems
       winosmith convert twins.jsonl claims.jsonl --to superglue-wsc --recast claims
+      winosmith convert quiz.csv corrected.csv --errata errata.csv
 
     For the harnesses lm-eval and inspect-ai, OUT is a folder with a task that they run unchanged,
     with the answers.
@@ -74,16 +79,21 @@ def command(
 
     """  # noqa: D301
     if to_name in HARNESSES:
-        if kind or with_embargo or force:
-            raise OutputError("a harness takes neither --recast nor --with-embargo nor --force")
+        if kind or errata or with_embargo or force:
+            raise OutputError(
+                "a harness takes none of --recast, --errata, --with-embargo and --force"
+            )
         _export(source, target, format_name, to_name, as_json)
         return
     into = to_name or _format_of_extension(target)
     skip_bad = _options.bad_records_file()
     _check_paths(source, target, skip_bad, force)
+    if errata and Path(errata).resolve() == Path(target).resolve():
+        raise OutputError("OUT and the file of --errata must be different files")
     contents = formats.scan(source, format_name, **_options.reading_arguments())
     if contents.bad and skip_bad is None:
         contents.refuse()
+    contents, corrected = _corrected(contents, errata) if errata else (contents, 0)
     found = _write(_convert(contents, kind, with_embargo), target, into, skip_bad)
     losses = formats.losses(found.items, formats.scan(target, into).items)
     if as_json:
@@ -95,6 +105,7 @@ def command(
                 "notes": list(contents.notes),
                 "left_over": dict(found.reasons),
                 "embargoed": found.embargoed,
+                "corrected": corrected,
                 "written": len(found.items),
                 "lost": dict(sorted((losses.lost | found.lost.lost).items())),
                 "changed": dict(sorted(losses.changed.items())),
@@ -105,6 +116,8 @@ def command(
     say(f"read: {source} ({contents.format.name}), {_count(contents.items)}")
     for note in contents.notes:
         say(f"note: {note}")
+    if errata:
+        say(f"corrected: {count_noun(corrected, 'key')}, by {errata}")
     if found.embargoed:
         say(f"omitted: {found.embargoed} under embargo")
     if found.left:
@@ -236,6 +249,18 @@ def _convert(contents: Contents, kind: str | None, with_embargo: bool) -> _Conve
     recast = grouped.problems.problems
     first_places = [first[problem.id] for problem in recast]
     return _Converted(recast, first_places, [*bad, *left], embargoed=embargoed)
+
+
+def _corrected(contents: Contents, errata: str) -> tuple[Contents, int]:
+    """Return the contents with the keys of an errata file, and the number of changed keys."""
+    if len(contents.problems) < len(contents.items):
+        raise FormatError(
+            "errata correct the keys of problems, and the file has claims; convert them with "
+            "--recast problems first"
+        )
+    read = formats.read_errata(errata, contents.problems)
+    changed = sum(one.old != one.new for one in read)
+    return replace(contents, items=[*formats.correct(contents.problems, read)]), changed
 
 
 def _is_embargoed(item: Item) -> bool:

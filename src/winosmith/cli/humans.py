@@ -11,6 +11,7 @@ COMMANDS = {
     "assign": "give subjects their sheets, so that nobody sees both halves",
     "enter": "type answers from paper, or read those of forms",
     "results": "print results by subject and by item, agreement, and a report",
+    "keys": "estimate the number of wrong keys, from people's checks",
     "select": "select the reliable subset, and estimate the agreement of new people",
     "publish": "release the items of a round, and put the rest under embargo",
 }
@@ -21,6 +22,7 @@ PLACES = {
     "assign": "_humans_sheets:assign_sheets",
     "enter": "_humans_sheets:enter_answers",
     "results": "_humans_results:print_results",
+    "keys": "_key_check:count_wrong_keys",
     "select": "_humans_results:select_problems",
     "publish": "_humans_results:publish_problems",
 }

@@ -16,6 +16,7 @@ from winosmith.formats._base import Entry, Format, Item, Writer, tidy
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import AnswerIs, Columns
 from winosmith.formats._detect import FORMATS, format_named, writer_named
+from winosmith.formats._errata import Erratum, correct, read_errata, write_errata
 from winosmith.formats._jsonl import frame, lines
 from winosmith.formats._letters import SERIES
 from winosmith.formats._names import is_answer_name
@@ -47,6 +48,7 @@ __all__ = [
     "Columns",
     "Contents",
     "Entry",
+    "Erratum",
     "Format",
     "Item",
     "Losses",
@@ -54,6 +56,7 @@ __all__ = [
     "ReadingNote",
     "Source",
     "Writer",
+    "correct",
     "dataset_of",
     "find_unmarked_pairs",
     "find_unwritable",
@@ -69,6 +72,7 @@ __all__ = [
     "read",
     "read_claims",
     "read_content",
+    "read_errata",
     "read_items",
     "readings",
     "scan",
@@ -77,5 +81,6 @@ __all__ = [
     "stem",
     "tidy",
     "write",
+    "write_errata",
     "writer_named",
 ]

@@ -54,6 +54,7 @@ from winosmith.humans._select import (
 )
 from winosmith.humans._sheet import (
     AMBIGUOUS,
+    LETTERS,
     Item,
     Sheet,
     format_answer_key,
@@ -88,6 +89,7 @@ __all__ = [
     "AMBIGUOUS",
     "CANARY",
     "DECLARED",
+    "LETTERS",
     "TITLE",
     "Answer",
     "Assignment",

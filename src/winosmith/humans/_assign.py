@@ -90,7 +90,7 @@ def make_sheets(
 
     Raises:
         RecipeError: `orders`, `seed` or `alike` is out of range.
-        DataError: there are no problems, a problem is a question or has more than 5 options, or a
+        DataError: there are no problems, a problem is a question or has more than 23 options, or a
             version's name or the number of orders is invalid.
 
     >>> made = make_sheets(Dataset([
@@ -271,7 +271,7 @@ def deal(dataset: Dataset, versions: Sequence[str], seed: int) -> Dealt:
                 f"{len(names)} versions ({', '.join(names)}); give {len(texts)} to use all texts"
             )
             reasons.update(dict.fromkeys(texts[text], reason))
-    first: dict[str, int] = {}
+    first: dict[tuple[str, ...], int] = {}
     for row in sorted(where):
         asked_before = first.setdefault(_sheet.make_question_key(dataset[row]), row)
         if asked_before != row:

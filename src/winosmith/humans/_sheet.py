@@ -19,8 +19,8 @@ from winosmith.outputs import guard_cell
 from winosmith.problem import BLANK, Problem
 from winosmith.records import canonical, parse_json
 
-LETTERS = "ABCDE"
-"""The letters of the options, in order; there are at most 5 (Davis et al. 2016, section 1)."""
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVW"
+"""The letters of the options, in order: those before X, which is `AMBIGUOUS`."""
 
 AMBIGUOUS = "X"
 """What a subject writes when the question is genuinely ambiguous (section 3 there)."""
@@ -69,7 +69,9 @@ class Item:
         if sorted(self.shown) != list(range(len(self.options))):
             raise ProblemError(f"the order {self.shown} is not one of {len(self.options)} options")
         if not 2 <= len(self.options) <= len(LETTERS):
-            raise ProblemError(f"item {self.number} has {len(self.options)} options, not 2 to 5")
+            raise ProblemError(
+                f"item {self.number} has {len(self.options)} options, not 2 to {len(LETTERS)}"
+            )
         if not self.text[1] or not self.snippet[1]:
             raise ProblemError(f"item {self.number} has no pronoun in its text or in its snippet")
 
@@ -296,9 +298,10 @@ def make_text_key(problem: Problem) -> str:
     return " ".join(_WORD.findall(get_text(problem).lower()))
 
 
-def make_question_key(problem: Problem) -> str:
-    """Return the words of the sentence with its blank: the key of one question."""
-    return " ".join(_WORD.findall(problem.sentence.lower()))
+def make_question_key(problem: Problem) -> tuple[str, ...]:
+    """Return the words of the sentence with its blank, and the options: the key of one question."""
+    options = sorted(" ".join(option.lower().split()) for option in problem.options)
+    return " ".join(_WORD.findall(problem.sentence.lower())), *options
 
 
 _VERSION = 1

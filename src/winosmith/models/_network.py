@@ -72,8 +72,8 @@ def _download_model(name: str) -> Path:
     except (OSError, ValueError) as error:
         raise InputError(
             f"the model {name!r} is neither a folder nor in the hub's cache on this machine, and "
-            f"could not be downloaded ({first_line(error)}); check the name, or download it on a machine with "
-            f"network access (hf download {name}) and give its folder"
+            f"could not be downloaded ({first_line(error)}); check the name, or download it on a "
+            f"machine with network access (hf download {name}) and give its folder"
         ) from error
 
 

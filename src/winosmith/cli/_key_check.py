@@ -1,0 +1,239 @@
+"""Checks of keys by people: the folder of `audit --check`, and `winosmith humans keys`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from winosmith import formats, humans
+from winosmith.cli import _options
+from winosmith.cli._humans_sheets import read_sittings, sheets_of
+from winosmith.cli._output import Output
+from winosmith.cli._printing import say
+from winosmith.dataset import Dataset
+from winosmith.outputs import PRIVATE, OutputFolder, atomic_write
+from winosmith.records import canonical
+from winosmith.report import Section, Signature, Text, join_names, percent, span
+from winosmith.response import Response
+from winosmith.results import table
+from winosmith.validate import read_votes
+
+if TYPE_CHECKING:
+    from winosmith.audit import Audit, KeyCheck, WrongKeys
+
+_FILE = f"{PRIVATE}/check.json"
+
+_TITLE = "Which option is correct?"
+"""Title of the forms."""
+
+_LISTED = 20
+"""Number of keys of a verdict that a terminal lists."""
+
+
+def write_check(
+    found: Audit, n: int, out: str, *, seed: int, secret: str | None, force: bool
+) -> dict[str, Any]:
+    """Draw the items whose keys people check, write them to a folder, and print how to continue.
+
+    The folder has the problems, forms for a browser, and the keys in `private`.
+
+    Args:
+        found: the audit of one data set.
+        n: number of checks.
+        out: the folder.
+        seed: random seed of the sample.
+        secret: secret of the prepared site whose judges also get the items, if any.
+        force: replace another check in the folder.
+
+    Returns:
+        The record of the check for JSON.
+
+    Raises:
+        DataError: there are too few items, or none can be given to people.
+        OutputError: the folder can't be used.
+    """
+    from winosmith import audit
+
+    (part,) = found.parts
+    suspects = part.triage.suspects if part.triage else ()
+    check = audit.draw_check(part.dataset, suspects, n, seed=seed)
+    asked = audit.check_problems(check, part.dataset)
+    alike = max(map(len, humans.group_schemas(asked.kept)), default=1)
+    versions = ascii_lowercase[: max(2, alike)]
+    made = humans.make_sheets(asked.kept, versions=versions, title=_TITLE)
+    name_of = {item.asked: item.id for item in check.items}
+    omitted = {one.problem.id: one.reason for one in asked.dropped}
+    omitted |= {name_of[one.problem.id]: one.reason for one in made.left_out}
+    on_site = None
+    if secret is not None:
+        check, on_site = _with_site_ids(check, part.dataset, secret)
+    record = canonical(audit.check_record(check)) + "\n"
+    digest = hashlib.sha256(record.encode("utf-8", "surrogatepass")).hexdigest()
+    folder = OutputFolder.open(
+        out, {"command": "check of keys", "checks": n}, secret={"check": digest}, force=force
+    )
+    with folder.discard_on_error():
+        folder.write_lines(_FILE, [record])
+        folder.write_lines("problems.jsonl", formats.lines(asked.kept))
+        for sheet in made.sheets:
+            sheet_record = canonical(humans.make_sheet_record(sheet)) + "\n"
+            folder.write_lines(f"{sheet.name}.json", [sheet_record])
+            folder.write_lines(f"{sheet.name}.html", [humans.form(sheet, declared=())])
+    if on_site is not None:
+        from winosmith.web import hosting
+
+        sent = hosting.import_problems(on_site, "judging", embargo=True)
+        say(f"Added to the site for judging: {sent.added:,}; already there: {sent.known:,}.")
+    for name, reason in omitted.items():
+        say(f"On no form, and so undecided: {name}: {reason}")
+    items = sum(stratum.items for stratum in check.strata)
+    first = check.strata[0]
+    drawn = f", among them {first.name}" if len(check.strata) > 1 else ""
+    most = check.most_if_none
+    forms = [str(folder.path / f"{sheet.name}.html") for sheet in made.sheets]
+    apart = [sheet.name for sheet in made.sheets if sheet.test in versions]
+    say(
+        f"Wrote {folder.path}: {len(check.items):,} of {items:,} items{drawn}. If people find no "
+        f"wrong key, at most {most:,} keys are wrong ({percent(most / items)}).\n"
+        f"Give {join_names(forms, len(forms))} to three people{' each' * (len(forms) > 1)}, and "
+        f"keep {folder.path / PRIVATE} from them. Then run: winosmith humans keys {folder.path} "
+        "ANSWERS"
+    )
+    if len(apart) > 1:
+        say(
+            f"{join_names(apart, len(apart))} have questions that look alike: nobody may fill in "
+            "two of them."
+        )
+    return {
+        "folder": str(folder.path),
+        "checks": len(check.items),
+        "strata": [
+            {"name": one.name, "items": one.items, "drawn": one.drawn} for one in check.strata
+        ],
+        "at_most_if_none": most,
+        "forms": [f"{sheet.name}.html" for sheet in made.sheets],
+        "omitted": [{"id": name, "reason": reason} for name, reason in omitted.items()],
+    }
+
+
+def _with_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCheck, Dataset]:
+    """Return a check with the ids that its items have on a site, and the problems for the site."""
+    from winosmith import audit
+    from winosmith.web import hosting
+
+    asked = audit.check_problems(check, data, site=True)
+    for left in asked.dropped:
+        say(f"Not sent to the site: {left.problem.id}: {left.reason}")
+    renamed = hosting.with_new_ids(asked.kept, secret)
+    ids = dict(zip(asked.kept.ids, renamed.ids, strict=True))
+    items = (replace(item, site=ids.get(item.asked, "")) for item in check.items)
+    return replace(check, items=tuple(items)), renamed
+
+
+@click.command("keys")
+@click.argument("check", metavar="CHECK", type=_options.FOLDER)
+@click.argument(
+    "answers", nargs=-1, required=True, metavar="ANSWERS...", type=click.Path(exists=True)
+)
+@click.option("--errata", type=_options.OutputFile("id,old,new,", "a table of errata"),
+              metavar="FILE.csv", help="Write the decided keys to this table, for `winosmith "
+              "convert --errata` and `winosmith audit --errata`.")  # fmt: skip
+@_options.page_option
+@_options.json_option
+def count_wrong_keys(
+    check: str, answers: tuple[str, ...], errata: str | None, out: str | None, as_json: bool
+) -> None:
+    """Estimate the number of wrong keys in a data set, from people's ANSWERS to a CHECK.
+
+    CHECK is the folder of `winosmith audit --check`. ANSWERS are the files that its forms saved,
+    folders of them, tables of answers as for `winosmith humans enter`, or responses.jsonl of that
+    command or of a site's export.
+
+    A key is wrong if at least two judges, and more than half, choose the same other option. The
+    result is an exact 95 % interval of the number of wrong keys, in which an undecided item counts
+    as sound in the lower limit and as wrong in the upper one.
+
+    \b
+    Example:
+        winosmith audit items.jsonl --answers answers.csv --check 100 --check-to check
+        winosmith humans keys check filled-in --errata errata.csv
+        winosmith convert items.jsonl corrected.jsonl --errata errata.csv
+    """  # noqa: D301
+    from winosmith import audit
+
+    drawn = audit.read_check(Path(check) / _FILE)
+    found = audit.count_wrong_keys(drawn, _responses(check, answers))
+    if errata:
+        options = {item.id: item.options for item in drawn.items}
+        with atomic_write(errata) as file:
+            formats.write_errata(found.errata, options, file)
+    signature = Signature(
+        drawn.data, found.items, {"checks": len(drawn.items), "people": found.people}, drawn.seed
+    )
+    Output(
+        "Wrong keys",
+        {**found.record(), "verdict": found.verdict, "signature": str(signature)},
+        [*_sections(found)],
+        verdict=found.verdict,
+        signature=signature,
+        apart=True,
+    ).show(as_json=as_json, out=out)
+    if errata:
+        wrong = sum(one.old != one.new for one in found.errata)
+        say(
+            f"Wrote {errata}: {wrong:,} corrected keys and {len(found.errata) - wrong:,} confirmed "
+            "ones."
+        )
+
+
+def _responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
+    """Yield the answers of all files: responses, or filled-in sheets."""
+    responses = [path for path in paths if Path(path).suffix == ".jsonl"]
+    for path in responses:
+        yield from read_votes(path)
+    if len(responses) < len(paths):
+        sheets = {sheet.code: sheet for sheet in sheets_of(folder)}
+        sittings = read_sittings([path for path in paths if path not in responses], sheets)
+        humans.check_sittings(sittings)
+        yield from humans.make_responses(sittings)
+
+
+def _sections(found: WrongKeys) -> Iterator[Section]:
+    """Yield the strata, then the wrong and the undecided keys."""
+    facts = [
+        "The judges' verdicts are taken as correct: this is the number of keys that such judges "
+        "would find wrong if they checked all items."
+    ]
+    wrong = found.of("wrong")
+    if wrong and any(one.item.other is not None for one in wrong):
+        facts.append(
+            f"For {found.as_proposed:,} of {len(wrong):,} wrong keys, judges chose the option that "
+            "models propose."
+        )
+    if found.seen is not None:
+        facts.append(
+            f"{found.strata[0].name.capitalize()} have {span(found.seen)} % of all wrong keys."
+        )
+    if found.visibility is not None:
+        low, high = found.visibility
+        facts.append(
+            f"A wrong key is {low:.2f} to {high:.2f} times as often among them as a planted one."
+        )
+    strata = table(
+        "Wrong keys by stratum",
+        found.strata,
+        "name items checked wrong undecided limits precision".split(),
+        note="Wrong among all: exact limits, correct for all rows at once in 95 of 100 samples. "
+        "Undecided: two judges, and more than half, agree on no option; such items are sound in "
+        "the lower limit and wrong in the upper one.",
+    )
+    yield Section("The number of wrong keys", [strata, Text(facts, "list")])
+    for title, keys in (("Wrong keys", wrong), ("Undecided keys", found.of("undecided"))):
+        if keys:
+            yield Section(title, [table(title, keys, most=_LISTED)])

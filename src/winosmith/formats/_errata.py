@@ -1,0 +1,154 @@
+"""Errata: corrected keys of published items, and keys that people confirmed.
+
+An errata file is a table, in any container that `data.read` reads, with these columns:
+
+==========  ==================================================================================
+`id`        id of the item
+`old`       its key in the data: the text of the option, or its letter (A for the first one);
+            a value that is both is the text
+`new`       the correct key, in the same way; the old one again if people confirmed it
+`evidence`  the reason, such as a source, or the number of judges who agree
+==========  ==================================================================================
+
+Further columns are ignored.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import IO
+
+from winosmith import data
+from winosmith.data import Readable, Row
+from winosmith.errors import DataError, FormatError, InputError
+from winosmith.formats._answers import readings
+from winosmith.outputs import guard_cell
+from winosmith.problem import Problem
+
+_COLUMNS = ("id", "old", "new", "evidence")
+
+
+@dataclass(frozen=True, slots=True)
+class Erratum:
+    """A key that was checked.
+
+    Attributes:
+        id: id of the item.
+        old: its key in the data, an option from 0.
+        new: the correct key, an option from 0; `old` if the key was confirmed.
+        evidence: the reason.
+    """
+
+    id: str
+    old: int
+    new: int
+    evidence: str
+
+
+def read_errata(source: Readable, problems: Iterable[Problem]) -> tuple[Erratum, ...]:
+    """Read an errata file, and compare it with the data.
+
+    Args:
+        source: the file, or a table in memory.
+        problems: all items that it may name, with their keys.
+
+    Raises:
+        FormatError: a column is missing; an id is unknown, or occurs twice in the errata or the
+            data; `old` is not the item's key; `new` is not one of its options, or two have its
+            text; there is no evidence, or no row. With the file and the line.
+
+    >>> quiz = [Problem("q1", "What barks? _", ("a cat", "a dog"), 0)]
+    >>> table = [{"id": "q1", "old": "A", "new": "a dog", "evidence": "a dictionary"}]
+    >>> read_errata(table, quiz)
+    (Erratum(id='q1', old=0, new=1, evidence='a dictionary'),)
+    """
+    rows = data.read(source)
+    if missing := [name for name in _COLUMNS if name not in rows.names]:
+        raise FormatError(
+            f"errata need the columns {', '.join(_COLUMNS)}; {missing[0]!r} is missing", rows.path
+        )
+    items: dict[str, list[Problem]] = {}
+    for problem in problems:
+        items.setdefault(problem.id, []).append(problem)
+    places: dict[str, str] = {}
+    found = []
+    for row in rows:
+        try:
+            erratum = _read_row(row, items)
+            if erratum.id in places:
+                raise DataError(f"{erratum.id!r} has another erratum ({places[erratum.id]})")
+        except InputError as error:
+            raise FormatError(str(error), row.place.path, *row.place[1:3]) from None
+        places[erratum.id] = str(row.place)
+        found.append(erratum)
+    if not found:
+        raise FormatError("there are no errata", rows.path)
+    return tuple(found)
+
+
+def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> Erratum:
+    if row.values is None:
+        raise DataError(str(row.reason))
+    name, old, new, evidence = (data.cell(row.values.get(one, "")).strip() for one in _COLUMNS)
+    if len(own := items.get(name, ())) != 1:
+        where = "no item has this id" if not own else f"{len(own)} items have this id"
+        raise DataError(f"the erratum of {name!r} can't be applied: {where}")
+    problem = own[0]
+    if problem.answer is None:
+        raise DataError(f"{name!r} has no key in the data that could be corrected")
+    key = _option(old, problem)
+    if key != problem.answer:
+        raise DataError(
+            f"the key of {name!r} is {problem.options[problem.answer]!r} in the data, and not "
+            f"{problem.options[key]!r}: are the errata for another version of the data?"
+        )
+    if not evidence:
+        raise DataError(f"the erratum of {name!r} has no evidence; state a source or a reason")
+    found = Erratum(name, key, _option(new, problem), evidence)
+    correct([problem], [found])
+    return found
+
+
+def _option(value: str, problem: Problem) -> int:
+    """Return the option of a text or a letter."""
+    read = readings(value, problem.options)
+    for kind in ("text", "letter"):
+        if kind in read:
+            return read[kind]
+    raise DataError(
+        f"{value!r} is not an option of {problem.id!r}; write its letter (A for the first one) or "
+        "its text"
+    )
+
+
+def correct(problems: Iterable[Problem], errata: Iterable[Erratum]) -> list[Problem]:
+    """Return the problems with the corrected keys; all others are unchanged.
+
+    Raises:
+        ProblemError: another option has the text of the new key.
+    """
+    new = {erratum.id: erratum.new for erratum in errata}
+    return [
+        replace(problem, answer=new[problem.id]) if problem.id in new else problem
+        for problem in problems
+    ]
+
+
+def write_errata(
+    errata: Iterable[Erratum], options: Mapping[str, Sequence[str]], file: IO[str]
+) -> None:
+    """Write errata as CSV; keys are texts of options, so that the options' order is free.
+
+    Args:
+        errata: the errata.
+        options: the texts of the options of each item, by its id.
+        file: receives the table.
+    """
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(_COLUMNS)
+    for one in errata:
+        own = options[one.id]
+        cells = (one.id, own[one.old], own[one.new], one.evidence)
+        table.writerow(map(guard_cell, cells))

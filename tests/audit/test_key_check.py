@@ -1,0 +1,245 @@
+"""The check of keys by people: who is drawn, what judges see, and the interval of wrong keys."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from scipy.stats import hypergeom
+
+from tests.conftest import examples
+from winosmith import Dataset, Extra, Problem, Response, audit
+from winosmith.audit import KeyCheck, Suspect, check_problems, count_wrong_keys, draw_check
+from winosmith.audit._key_check import hypergeometric_limits, judge_keys
+from winosmith.errors import DataError, FormatError
+from winosmith.metrics import wilson_interval
+
+
+def _items(n: int, options: int = 3) -> Dataset:
+    return Dataset(
+        Problem(
+            f"item{at}",
+            f"What is number {at}?",
+            tuple(f"{letter}{at}" for letter in "abcdefghijklmnopqrstuvwxyz"[:options]),
+            at % options,
+            blank=None,
+            extra=Extra({"csv.key": "abc"[at % 3]}),
+        )
+        for at in range(n)
+    )
+
+
+def _suspects(ids: list[str]) -> list[Suspect]:
+    return [Suspect(name, 0, 0.9, 3) for name in ids]
+
+
+def _judged(check: KeyCheck, wrong: set[str], judges: str = "xyz") -> list[Response]:
+    """Return answers of perfect judges."""
+    return [
+        Response(one.asked, judge, "test", (one.key + (one.id in wrong)) % len(one.options))
+        for one in check.items
+        for judge in judges
+    ]
+
+
+@examples(60)
+@given(st.integers(1, 60), st.data())
+def test_limits_are_exact(items: int, data: st.DataObject) -> None:
+    """Each number of wrong keys within the limits explains the sample, and none outside does."""
+    drawn = data.draw(st.integers(1, items))
+    found = data.draw(st.integers(0, drawn))
+    alpha = data.draw(st.sampled_from([0.025, 0.0125, 0.2]))
+    low, high = hypergeometric_limits(items, drawn, found, alpha)
+    possible = range(found, items - drawn + found + 1)
+    above = [M for M in possible if hypergeom.sf(found - 1, items, M, drawn) > alpha]
+    below = [M for M in possible if hypergeom.cdf(found, items, M, drawn) > alpha]
+    assert (low, high) == (min(above), max(below))
+
+
+@pytest.mark.parametrize(
+    ("items", "drawn", "found", "limits"),
+    [(10, 5, 0, (0, 3)), (10, 5, 5, (7, 10)), (40, 40, 3, (3, 3))],
+)
+def test_limits_in_numbers(items: int, drawn: int, found: int, limits: tuple[int, int]) -> None:
+    """Of 10 items, 4 marked ones escape a sample of 5 with probability 6/252, and 3 with 21/252."""
+    assert hypergeometric_limits(items, drawn, found, 0.025) == limits
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.01, 0.03, 0.10])
+def test_perfect_judges_cover_the_number_of_wrong_keys(rate: float) -> None:
+    """In 400 data sets, the interval has the true number in 95 % or more, by Wilson's interval.
+
+    Half of the wrong keys are among the first tenth of the suspects.
+    """
+    data, rng = _items(1000), np.random.default_rng(0)
+    covered = 0
+    for seed in range(400):
+        order = [*map(str, rng.permutation(data.ids))]
+        ranks = np.where(rng.random(round(rate * 1000)) < 0.5, 100, 1000)
+        wrong = {order[rng.integers(most)] for most in ranks}
+        check = draw_check(data, _suspects(order[:300]), 60, seed=seed)
+        low, high = count_wrong_keys(check, _judged(check, wrong)).limits
+        covered += low <= len(wrong) <= high
+    assert wilson_interval(covered, 400)[1] >= 0.95
+
+
+def test_the_first_suspects_are_all_checked_and_others_at_random() -> None:
+    """A quarter of the checks is of the first suspects, and each other item can be drawn."""
+    data = _items(60)
+    suspects = _suspects(["item5", "unknown", "item3", "item8", "item1", "item2", "item4"])
+    drawn: set[str] = set()
+    orders = set()
+    for seed in range(30):
+        check = draw_check(data, suspects, 16, seed=seed)
+        assert {one.id for one in check.items if one.stratum == 0} == {
+            "item5", "item3", "item8", "item1"
+        }  # fmt: skip
+        assert [(one.items, one.drawn) for one in check.strata] == [(4, 4), (56, 12)]
+        assert [one.asked for one in check.items] == [str(at) for at in range(1, 17)]
+        drawn |= {one.id for one in check.items}
+        orders.add(tuple(one.stratum for one in check.items))
+    assert drawn == {*data.ids}
+    assert len(orders) > 20
+    assert draw_check(data, suspects, 16, seed=1) == draw_check(data, suspects, 16, seed=1)
+    (alone,) = draw_check(data, (), 20).strata
+    assert (alone.name, alone.items, alone.drawn) == ("all items", 60, 20)
+    with pytest.raises(DataError, match="at least 10 must be checked"):
+        draw_check(_items(9), (), 20)
+
+
+def test_judges_see_no_key_field_or_id(tmp_path: Path) -> None:
+    """Problems for judges have other ids and no key; the private file has both, and is read."""
+    twin = [Problem(f"t{half}", f"The cup and the jug {half} _.", ("cup", "jug"), 0, "twin")
+            for half in ("fell", "broke")]  # fmt: skip
+    data = Dataset([*_items(12), *twin], "quiz")
+    check = draw_check(data, _suspects(["item3"]), 99)
+    asked = check_problems(check, data).kept
+    assert {*asked.ids} == {str(at) for at in range(1, 15)}
+    shown = repr(asked.problems)
+    assert not any(word in shown for word in ("item", "csv.key", "audit", "twin_id='twin'"))
+    assert {problem.answer for problem in asked} == {None}
+    assert len(asked.twins) == 1
+    keys = {one.asked: one.key for one in check.items}
+    on_site = check_problems(check, data, site=True).kept
+    assert {problem.id: problem.answer for problem in on_site} == keys
+    path = tmp_path / "check.json"
+    path.write_text(json.dumps(audit.check_record(check)))
+    assert audit.read_check(path) == check
+
+
+def test_copies_are_asked_once() -> None:
+    """Their keys may differ; the verdict on the question is one on each of them."""
+    once = _items(12)
+    copies = [replace(once[0], id="same"), replace(once[0], id="other", answer=2)]
+    check = draw_check(Dataset([*once, *copies]), (), 14)
+    asked = check_problems(check, Dataset([*once, *copies])).kept
+    assert [*asked.ids] == [f"{at}" for at in range(1, 13)]
+    said = [
+        Response(p.id, judge, "test", int(p.options[0][1:]) % 3) for p in asked for judge in "xyz"
+    ]
+    verdicts = {key.id: key.verdict for key in judge_keys(check, said)}
+    assert verdicts == dict.fromkeys([*once.ids, "same"], "sound") | {"other": "wrong"}
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        ({"winosmith": "sheet"}, "not a file of `winosmith audit --check`"),
+        ({"seed": "0"}, "seed"),
+        ({"strata": [{"name": "all", "items": 5, "drawn": 20}]}, "drawn from 'all'"),
+        ({"strata": []}, "strata"),
+        ({"items": []}, "items"),
+    ],
+)
+def test_a_changed_file_of_a_check_is_refused(
+    change: dict[str, object], fault: str, tmp_path: Path
+) -> None:
+    """The error names the file and the fault."""
+    path = tmp_path / "check.json"
+    path.write_text(json.dumps(audit.check_record(draw_check(_items(60), (), 20)) | change))
+    with pytest.raises(FormatError, match=f"check.json: .*{fault}"):
+        audit.read_check(path)
+
+
+@pytest.mark.parametrize(
+    ("answers", "verdict"),
+    [
+        ([1, 1, 0], "wrong"),
+        ([0, 0, 1], "sound"),
+        ([0, 1, 2], "undecided"),
+        ([1, 1, None], "wrong"),
+        ([1, None, None], "undecided"),
+        ([1], "undecided"),
+        ([1, 1], "wrong"),
+        ([1, 1, 0, 0], "undecided"),
+        ([1, 1, 1, 0, 2], "wrong"),
+        ([], "undecided"),
+    ],
+)
+def test_two_judges_and_more_than_half_decide(answers: list[int | None], verdict: str) -> None:
+    """No choice is an answer, too: a judge finds the item ambiguous."""
+    check = draw_check(_items(60), (), 20)
+    one, other = (next(item for item in check.items if item.key == 0), check.items[-1])
+    said = [Response(one.asked, f"J{at}", "test", choice, ambiguous=choice is None)
+            for at, choice in enumerate(answers)]  # fmt: skip
+    said += [Response(other.asked, "x", "validate", 0)] * (other is not one)
+    found = {key.id: key.verdict for key in judge_keys(check, said)}
+    assert found[one.id] == verdict
+
+
+def test_undecided_keys_widen_the_interval() -> None:
+    """They are sound in the lower limit and wrong in the upper one."""
+    data = _items(400)
+    check = draw_check(data, (), 40)
+    wrong = {check.items[0].id, check.items[1].id}
+    said = [one for one in _judged(check, wrong) if one.problem_id not in ("3", "4", "5")]
+    found = count_wrong_keys(check, said)
+    assert found.limits == (
+        hypergeometric_limits(400, 40, 2, 0.025)[0],
+        hypergeometric_limits(400, 40, 5, 0.025)[1],
+    )
+    assert (len(found.of("wrong")), len(found.of("undecided")), found.people) == (2, 3, 3)
+    assert [one.new for one in found.errata if one.old != one.new] == [
+        (one.key + 1) % 3 for one in check.items[:2]
+    ]
+    assert len(found.errata) == 37
+
+
+def test_precision_and_visibility_of_the_ranking() -> None:
+    """Of 5 suspects 4 are wrong; of all wrong keys, 4 to 4 + the rest's limit are there."""
+    data = _items(400)
+    ids = [f"item{at}" for at in range(5)]
+    planted = [0.0] * 6 + [0.5] * 4
+    check = draw_check(data, _suspects(ids), 20, planted=planted)
+    assert check.planted == 0.6
+    found = count_wrong_keys(check, _judged(check, {*ids[:4]}))
+    first, rest = found.strata
+    assert (first.wrong, first.limits, first.precision) == (4, (4, 4), (0.8, 0.8))
+    assert rest.limits == (0, hypergeometric_limits(395, 15, 0, 0.025)[1])
+    assert found.limits == (4, 4 + rest.limits[1])
+    assert found.seen == (4 / found.limits[1], 1.0)
+    assert found.visibility == pytest.approx((found.seen[0] / 0.6, 1 / 0.6))
+    assert check.most_if_none == rest.limits[1]
+    assert found.as_proposed == sum(check_item.other == (check_item.key + 1) % 3
+                                 for check_item in check.items
+                                 if check_item.id in ids[:4])  # fmt: skip
+
+
+def test_answers_that_support_no_number_are_refused() -> None:
+    """Answers to other items, two of one judge, unknown options, and strata without a verdict."""
+    data = _items(400)
+    check = draw_check(data, _suspects(["item3", "item4", "item5", "item6", "item7"]), 20)
+    said = _judged(check, set())
+    with pytest.raises(DataError, match="none of the answers is to an item of this check"):
+        count_wrong_keys(check, [Response("q", "x", "test", 0)])
+    with pytest.raises(DataError, match="'x' judged 'item"):
+        count_wrong_keys(check, [*said, said[0]])
+    with pytest.raises(DataError, match="chose option 4 of 'item"):
+        count_wrong_keys(check, [Response("1", "x", "test", 3)])
+    first = {one.asked for one in check.items if one.stratum == 0}
+    with pytest.raises(DataError, match=r"no verdict on the first 5 suspects.* none of 5 items"):
+        count_wrong_keys(check, [one for one in said if one.problem_id not in first])

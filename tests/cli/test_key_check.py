@@ -1,0 +1,193 @@
+"""Keys that people check: from `audit --check` to the errata that correct the data."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import forking
+from tests.cli.conftest import Cli
+from tests.web import serving
+from tests.web.conftest import prepared_site  # noqa: F401
+from winosmith import Response, formats
+from winosmith.validate import write_votes
+
+WRONG = range(0, 120, 10)
+"""The numbers of the questions whose key is wrong."""
+
+
+@pytest.fixture
+def quiz(tmp_path: Path) -> list[str]:
+    """Write 120 questions and three models' answers, who know the keys; return the options."""
+    rows, told = ["id,question,A,B,C,D,E,F,answer"], ["id,one,two,three"]
+    for at in range(120):
+        key = "ABCDEF"[(at + (at in WRONG)) % 6]
+        options = ",".join(f"{letter}{at * 7}" for letter in "uvwxyz")
+        rows.append(f"k{at},What is number {at}?,{options},{key}")
+        told.append(f"k{at}," + ",".join("ABCDEF"[at % 6] * 3))
+    for name, lines in (("quiz.csv", rows), ("answers.csv", told)):
+        (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    answers = str(tmp_path / "answers.csv")
+    return [str(tmp_path / "quiz.csv"), "--draws", "19", "--no-probes", "--answers", answers]
+
+
+def _fill_in(folder: Path, out: Path, judges: str = "xyz") -> dict[str, Any]:
+    """Let judges who know the answers fill in the form; return the private file.
+
+    The last of them finds everything ambiguous.
+    """
+    check = json.loads((folder / "private/check.json").read_text())
+    number = {item["asked"]: int(item["id"][1:]) for item in check["items"]}
+    (path,) = folder.glob("*-*.json")
+    sheet = json.loads(path.read_text())
+    out.mkdir()
+    for judge in judges:
+        answers = {}
+        for item in sheet["items"]:
+            right = number[item["problem"]] % 6
+            letter = next(one["letter"] for one in item["options"] if one["option"] == right)
+            answers[str(item["number"])] = {"letter": "X" if judge == judges[-1] else letter}
+        record = {"winosmith": "answers", "version": 1, "sheet": sheet["code"], "subject": judge,
+                  "answers": answers}  # fmt: skip
+        (out / f"answers-{judge}.json").write_text(json.dumps(record))
+    return dict(check)
+
+
+def test_three_judges_correct_the_data(quiz: list[str], tmp_path: Path, cli: Cli) -> None:
+    """Two commands give the interval and the errata, and two more apply them."""
+    folder, filled = tmp_path / "check", tmp_path / "filled"
+    record = cli.told("audit", *quiz, "--check", "40", "--check-to", folder)["check"]
+    assert record["strata"] == [
+        {"name": "the first 10 suspects", "items": 10, "drawn": 10},
+        {"name": "all other items", "items": 110, "drawn": 30},
+    ]
+    assert record["forms"] == ["common-1.html"]
+    check = _fill_in(folder, filled)
+    errata, page = tmp_path / "errata.csv", tmp_path / "keys.html"
+    found = cli.told("humans", "keys", folder, filled, "--errata", errata, "--out", page)
+    wrong = {item["id"] for item in check["items"] if int(item["id"][1:]) in WRONG}
+    assert {key["id"] for key in found["keys"] if key["verdict"] == "wrong"} == wrong
+    assert found["limits"][0] <= len(WRONG) <= found["limits"][1]
+    assert (found["people"], found["as_proposed"]) == (3, len(wrong))
+    assert "Wrong keys by stratum" in page.read_text()
+    corrected = tmp_path / "corrected.jsonl"
+    told = cli.told("convert", quiz[0], corrected, "--errata", errata)
+    assert told["corrected"] == len(wrong)
+    keys = {problem.id: problem.answer for problem in formats.read(corrected)}
+    assert all(keys[name] == int(name[1:]) % 6 for name in wrong)
+    table = csv.DictReader(errata.read_text().splitlines())
+    assert {row["id"] for row in table} == {item["id"] for item in check["items"]}
+
+
+def test_a_repair_gets_checked_items_back(quiz: list[str], tmp_path: Path, cli: Cli) -> None:
+    """A corrected suspect returns corrected and a cleared one unchanged; others are set aside."""
+    errata, folder = tmp_path / "errata.csv", tmp_path / "fixed"
+    errata.write_text("id,old,new,evidence\nk0,B,A,three judges\nk10,F,F,three judges\n")
+    asked = ["audit", *quiz, "--repair", folder, "--set-aside", "20", "--errata", errata]
+    record = cli.told(*asked)["repair"]
+    assert "k10" not in {one["id"] for one in record["set_aside"]["items"]}
+    assert len(record["set_aside"]["items"]) == len(WRONG) - 2
+    kept = {one.id: one.options[one.answer or 0] for one in formats.read(folder / "kept.jsonl")}
+    assert (kept["k0"], kept["k10"]) == ("u0", "z70")
+    assert "Items whose keys people checked: 2." in (folder / "report.html").read_text()
+    assert "another recipe" in cli.refused(*asked[:-2])
+    errata.write_text("id,old,new,evidence\nk0,A,B,an older version\n")
+    assert "errata.csv:2: the key of 'k0' is 'v0' in the data" in cli.refused(*asked)
+
+
+def test_answers_from_tables_and_from_enter_count_alike(
+    quiz: list[str], tmp_path: Path, cli: Cli
+) -> None:
+    """Forms, and the responses that `humans enter` makes of them, give the same keys."""
+    folder, filled = tmp_path / "check", tmp_path / "filled"
+    cli("audit", *quiz, "--check", "20", "--check-to", folder)
+    _fill_in(folder, filled)
+    cli("humans", "enter", folder, "--answers", filled, "--out", tmp_path / "round")
+    of_forms = cli.told("humans", "keys", folder, filled)
+    responses = tmp_path / "round/responses.jsonl"
+    assert cli.told("humans", "keys", folder, responses) == of_forms
+    assert "judged 'k" in cli.refused("humans", "keys", folder, filled, responses)
+
+
+def test_what_judges_get_reveals_nothing(quiz: list[str], tmp_path: Path, cli: Cli) -> None:
+    """No file outside private has an id of the data or a key, and the same call is resumed."""
+    folder = tmp_path / "check"
+    asked = ["audit", *quiz, "--check", "40", "--check-to", folder]
+    told = cli.aside(*asked)
+    assert "at most" in told
+    assert f"winosmith humans keys {folder} ANSWERS" in told
+    files = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    for path, content in files.items():
+        if "private" not in path.parts:
+            assert b'"k1' not in content
+            assert b'answer":' not in content
+            assert b"suspect" not in content
+    cli(*asked)
+    assert {path: path.read_bytes() for path in files} == files
+    assert "contains the results of another recipe" in cli.refused(*asked, "--seed", "1")
+    cli(*asked, "--seed", "1", "--force")
+    assert (folder / "private/check.json").read_bytes() != files[folder / "private/check.json"]
+
+
+def test_a_check_that_can_not_be_made_or_read_is_refused(
+    quiz: list[str], tmp_path: Path, cli: Cli
+) -> None:
+    """Too few checks, two data sets, a folder without a check, and answers to nothing."""
+    folder = tmp_path / "check"
+    assert "x>=10" in cli.refused("audit", *quiz, "--check", "9")
+    assert "--check is about the keys of one data set" in cli.refused(
+        "audit", quiz[0], *quiz, "--check", "20"
+    )
+    assert "without --answers" in cli.refused("audit", quiz[0], "--fix", "--check", "20")
+    assert "check.json" in cli.refused("humans", "keys", tmp_path, quiz[0])
+    cli("audit", *quiz, "--check", "20", "--check-to", folder)
+    votes = tmp_path / "votes.jsonl"
+    write_votes([Response("other", "x", "test", 0)], votes)
+    assert "none of the answers is to an item of this check" in cli.refused(
+        "humans", "keys", folder, votes
+    )
+    write_votes([Response("1", "x", "test", 0)], votes)
+    assert "there is no verdict on" in cli.refused("humans", "keys", folder, votes)
+
+
+def test_without_models_all_items_are_one_stratum(
+    quiz: list[str], tmp_path: Path, cli: Cli
+) -> None:
+    """A sample of all keys needs no answers of models."""
+    asked = ["audit", *quiz[:-2], "--check", "20", "--check-to", tmp_path / "check"]
+    assert cli.told(*asked)["check"]["strata"] == [{"name": "all items", "items": 120, "drawn": 20}]
+
+
+def test_a_site_gets_the_drawn_items(
+    prepared_site: Path,  # noqa: F811
+    quiz: list[str],
+    tmp_path: Path,
+    cli: Cli,
+) -> None:
+    """Its judges' votes count by the site's ids; items with six options are for forms only."""
+    four = tmp_path / "four.csv"
+    rows = [row.split(",") for row in Path(quiz[0]).read_text().splitlines()]
+    kept = [row[:6] + row[8:] for row in rows if row[8] in "answer ABCD"]
+    four.write_text("\n".join(map(",".join, kept)) + "\n", encoding="utf-8")
+    site = serving.made(prepared_site, tmp_path / "site", {}, None)
+    folder = tmp_path / "check"
+    asked = ("audit", str(four), "--draws", "19", "--no-probes", "--check", "20", "--check-to",
+             str(folder), "--to-judge", str(site.folder))  # fmt: skip
+    assert "Added to the site for judging: 20" in forking.run(asked, site.environment).stderr
+    site.admin("export", str(site.folder), "--out", str(tmp_path / "out"))
+    waiting = formats.read(tmp_path / "out/private/problems.jsonl")
+    items = json.loads((folder / "private/check.json").read_text())["items"]
+    assert {item["site"] for item in items} == {*waiting.ids}
+    votes = tmp_path / "votes.jsonl"
+    said = [Response(p.id, judge, "validate", p.answer) for p in waiting for judge in "xyz"]
+    write_votes(said, votes)
+    found = cli.told("humans", "keys", folder, votes)
+    assert {key["verdict"] for key in found["keys"]} == {"sound"}
+    told = forking.run(
+        ("audit", quiz[0], *asked[2:8], str(tmp_path / "six"), *asked[9:]), site.environment
+    ).stderr
+    assert "it has 6 options; people see at most 5" in told
