@@ -17,6 +17,7 @@ from winosmith.audit._findings import annotation_lines, badge, job_summary, read
 from winosmith.audit._in_place import Fixed, FixedFile, Unchanged, fix
 from winosmith.audit._items import Items, report_progress
 from winosmith.audit._overlap import Overlap, overlap
+from winosmith.audit._planted import PlantedKeys, WrongKeysBound
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, prove
 from winosmith.audit._repair import Changed, Repair, RepairSettings, repair
@@ -53,6 +54,7 @@ __all__ = [
     "ModelAnswers",
     "Overlap",
     "Part",
+    "PlantedKeys",
     "Probe",
     "Proof",
     "Repair",
@@ -64,6 +66,7 @@ __all__ = [
     "Unchanged",
     "View",
     "Word",
+    "WrongKeysBound",
     "annotation_lines",
     "audit",
     "badge",
