@@ -118,7 +118,7 @@ def auroc(scores: np.ndarray, is_wrong: np.ndarray) -> float:
     n, ranks = int(is_wrong.sum()), rankdata(scores)
     if not n:
         return float("nan")
-    return (ranks[is_wrong].mean() - (n + 1) / 2) / (len(scores) - n)
+    return float((ranks[is_wrong].mean() - (n + 1) / 2) / (len(scores) - n))
 
 
 def agreement(choices: Choices) -> np.ndarray:
@@ -127,7 +127,9 @@ def agreement(choices: Choices) -> np.ndarray:
 
 
 def run(of: Condition, sets: int) -> None:
-    most = {(kind, v): [] for kind in KINDS for v in VISIBILITIES}
+    most: dict[tuple[str, float], list[int]] = {
+        (kind, v): [] for kind in KINDS for v in VISIBILITIES
+    }
     areas, seen, started, wrong = [], [], time.process_time(), 0
     for number in range(sets):
         choices, is_wrong = simulate(of, np.random.default_rng([number, 1]))
@@ -179,6 +181,7 @@ def published(folder: Path) -> None:
         started = time.process_time()
         found = audit.triage(items, answers).wrong_keys
         took = time.process_time() - started
+        assert found is not None
         votes = Votes.of(items, answers)
         agree = votes.agreement(items)
         agree[np.arange(len(items)), items.keys] = 0.0

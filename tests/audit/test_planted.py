@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Problem, answers, audit
 from winosmith.answers import of_choices
-from winosmith.audit._planted import Choices, features, learn, most_wrong
+from winosmith.audit._planted import Choices, features, fit_ridge, learn, most_wrong
 from winosmith.metrics import wilson_interval
 
 Chosen = dict[str, dict[str, int | None]]
@@ -304,3 +304,19 @@ def test_zeros_and_ones_say_how_grades_are_written() -> None:
     data, _ = _quiz(9)
     with pytest.raises(ValueError, match="or write incorrect and correct if 0 and 1 mean this"):
         answers.read([{"id": p.id, "m": str(at % 2)} for at, p in enumerate(data)], data)
+
+
+@pytest.mark.parametrize("start", [0.0, 5.0])
+def test_the_classifier_is_at_the_minimum_of_its_loss_also_if_rows_can_be_separated(
+    start: float,
+) -> None:
+    """The gradient of the penalised loss is 0 there, from any start."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(300, 4))
+    planted = (values[:, 0] > 0).astype(float)
+    weights = np.ones(300)
+    line = fit_ridge(values, planted, weights, np.full(5, start))
+    chance = 1 / (1 + np.exp(-(values @ line[:-1] + line[-1])))
+    slope = values.T @ (chance - planted) + line[:-1]
+    assert np.abs(slope).max() < 1e-3
+    assert abs((chance - planted).sum()) < 1e-3

@@ -45,7 +45,7 @@ ranking of MMLU-Redux and MMLU-Pro, except for a few items."""
 _SURE = 0.98
 """A model's accuracy in its log odds is at most this, so that one model can't decide an item."""
 
-_STEPS, _SMALL = 50, 1e-8
+_STEPS, _SMALL = 50, 1e-6
 """Greatest number of Newton steps of a fit, and the largest change of a weight that ends it."""
 
 _LEVEL = 0.05
@@ -323,15 +323,16 @@ def _cross_fit(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[
     known = np.concatenate([seen[draw_of[planted], planted], seen[calm, np.arange(n)]])
     is_planted = np.repeat([1.0, 0.0], [planted.sum(), n])
     source = np.concatenate([np.flatnonzero(planted), np.arange(n)])
+    line = np.zeros(seen.shape[2] + 1)
     by_block = np.argsort(block, kind="stable")
     scores, of_block = np.zeros(n), np.full((blocks, _TIMES), np.nan)
     for time in range(_TIMES):
         fold = rng.permutation(blocks) % _FOLDS
         for one in range(_FOLDS):
             fit = fold[block[source]] != one
-            line = fit_ridge(known[fit], is_planted[fit], weights[source[fit]])
+            line = fit_ridge(known[fit], is_planted[fit], weights[source[fit]], line)
             held = by_block[fold[block[by_block]] == one]
-            suspicion = np.round(seen[:, held] @ line[:-1], 9)
+            suspicion = np.round((seen @ line[:-1])[:, held], 9)
             own, beyond = _compare(suspicion, block[held], planted[held], draw_of[held])
             scores[held] += own
             np.fmin.at(of_block, (block[held[planted[held]]], time), beyond)
@@ -452,23 +453,34 @@ def _fractions(totals: Floats) -> Floats:
     return fractions
 
 
-def fit_ridge(values: Floats, is_planted: Floats, weights: Floats) -> Floats:
-    """Return the weights of a ridge logistic regression, the intercept last, by Newton's method.
+def fit_ridge(values: Floats, is_planted: Floats, weights: Floats, start: Floats) -> Floats:
+    """Return the weights of a ridge logistic regression, the intercept last.
+
+    Newton's method halves a step that would increase the loss: without this, it may cycle if the
+    rows can be separated.
 
     Args:
         values: (n, features) standardised features.
         is_planted: (n,) 1 or 0.
         weights: (n,) of the rows.
+        start: (features + 1,) where the method starts, such as the result of a similar fit.
     """
     rows = np.column_stack([values, np.ones(len(values))])
     ridge = np.append(np.full(values.shape[1], _RIDGE), 1e-6)
-    line = np.zeros(rows.shape[1])
+
+    def loss(line: Floats) -> float:
+        odds = rows @ line
+        return float(weights @ (np.logaddexp(0, odds) - is_planted * odds) + ridge @ line**2 / 2)
+
+    line, now = start, loss(start)
     for _ in range(_STEPS):
-        chance = 1 / (1 + np.exp(-np.clip(rows @ line, -35, 35)))
+        chance = 1 / (1 + np.exp(-np.clip(rows @ line, -500, 500)))
         slope = rows.T @ (weights * (chance - is_planted)) + ridge * line
         bend = (rows * (weights * chance * (1 - chance))[:, None]).T @ rows + np.diag(ridge)
         step = np.linalg.solve(bend, slope)
-        line -= step
+        while (after := loss(line - step)) > now + 1e-9 * abs(now):
+            step /= 2
+        line, now = line - step, after
         if np.abs(step).max() < _SMALL:
             break
     return line
