@@ -232,7 +232,8 @@ def learn(choices: Choices, seed: int) -> PlantedKeys:
     get another option as the key. A ridge logistic regression separates these from untouched items,
     by `features`. An item is only scored by classifiers that were not fitted on its block, and only
     compared with the untouched items of the same draw that this classifier was not fitted on
-    either. In sets of more than 20,000 blocks, only as many draws are made as plant 20,000 keys.
+    either. In sets of more than 20,000 blocks, only as many draws are made as plant 20,000 keys,
+    and only these blocks are fitted.
 
     Items are ranked by the geometric mean of two ranks: by the classifiers, and by agreement on the
     most attractive other option. Planted keys are unknown to all models, and classifiers learn to
@@ -320,9 +321,10 @@ def _cross_fit(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[
     seen /= np.where(scale > 1e-9, scale, 1.0)
     # an untouched state of each item, in a draw that did not change its block
     calm = ((place + 1 + rng.integers(draws - 1, size=blocks)) % draws)[block]
-    known = np.concatenate([seen[draw_of[planted], planted], seen[calm, np.arange(n)]])
-    is_planted = np.repeat([1.0, 0.0], [planted.sum(), n])
-    source = np.concatenate([np.flatnonzero(planted), np.arange(n)])
+    some = np.flatnonzero(draw_of >= 0)
+    known = np.concatenate([seen[draw_of[planted], planted], seen[calm[some], some]])
+    is_planted = np.repeat([1.0, 0.0], [planted.sum(), len(some)])
+    source = np.concatenate([np.flatnonzero(planted), some])
     line = np.zeros(seen.shape[2] + 1)
     by_block = np.argsort(block, kind="stable")
     scores, of_block = np.zeros(n), np.full((blocks, _TIMES), np.nan)
