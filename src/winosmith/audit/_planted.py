@@ -294,40 +294,50 @@ def most_wrong(beyond: Floats, blocks: int, visibility: float) -> int | None:
     return floor(most + 1e-9) if most < blocks else None
 
 
-def _cross_fit(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return how suspect each item is, (n,), and what is beyond each planted key, (m, times)."""
-    block, copy_of, weights = choices.block, choices.copy_of, choices.weights
-    n, blocks = len(block), int(block.max()) + 1
-    per_draw = ceil(blocks / _DRAWS)
-    draws = min(_DRAWS, max(3, ceil(_ENOUGH / per_draw)))
+def _plant(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[Bools, Ints, Ints]:
+    """Choose the items that get a wrong key, the draw that changes their block, and the keys.
+
+    Returns:
+        Whether an item gets a wrong key; the draw in which its block is changed, -1 if in none; and
+        its wrong key, (n,) each.
+    """
+    block, copy_of, keys = choices.block, choices.copy_of, choices.keys
+    blocks = int(block.max()) + 1
+    draws = min(_DRAWS, max(3, ceil(_ENOUGH / ceil(blocks / _DRAWS))))
     place = rng.permutation(blocks) % _DRAWS
     draw_of = np.where(place < draws, place, -1)[block]
-    lots = rng.random(int(copy_of.max()) + 1)[copy_of]
-    shift = rng.random(int(copy_of.max()) + 1)[copy_of]
+    # copies share these numbers; the item with the greatest one in its block is changed
+    priority, shift = (rng.random(int(copy_of.max()) + 1)[copy_of] for _ in range(2))
     highest = np.full(blocks, -1.0)
-    np.maximum.at(highest, block, lots)
-    planted = (lots == highest[block]) & (draw_of >= 0)
-    keys, counts = choices.keys, choices.counts
-    before = features(choices, keys)
-    other = (keys + 1 + (shift * (counts - 1)).astype(int)) % counts
+    np.maximum.at(highest, block, priority)
+    other = (keys + 1 + (shift * (choices.counts - 1)).astype(int)) % choices.counts
     if kind == "attractive":
-        other = before.other
+        other = features(choices, keys).other
+    return (priority == highest[block]) & (draw_of >= 0), draw_of, other
+
+
+def _cross_fit(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return how suspect each item is, (n,), and what is beyond each planted key, (m, times)."""
+    block, weights, keys = choices.block, choices.weights, choices.keys
+    n, blocks = len(block), int(block.max()) + 1
+    planted, draw_of, other = _plant(choices, kind, rng)
+    draws = int(draw_of.max()) + 1
     seen = np.stack([
         features(choices, np.where(planted & (draw_of == draw), other, keys)).values
         for draw in range(draws)
     ])  # fmt: skip
-    seen -= np.average(before.values, axis=0, weights=weights)
+    seen -= np.average(seen.mean(axis=0), axis=0, weights=weights)
     scale = np.sqrt(np.average((seen**2).mean(axis=0), axis=0, weights=weights))
     seen /= np.where(scale > 1e-9, scale, 1.0)
-    # an untouched state of each item, in a draw that did not change its block
-    calm = ((place + 1 + rng.integers(draws - 1, size=blocks)) % draws)[block]
-    some = np.flatnonzero(draw_of >= 0)
-    known = np.concatenate([seen[draw_of[planted], planted], seen[calm[some], some]])
-    is_planted = np.repeat([1.0, 0.0], [planted.sum(), len(some)])
-    source = np.concatenate([np.flatnonzero(planted), some])
+    # each planted item as it is then, and each item in a draw that did not change its block
+    untouched = np.flatnonzero(draw_of >= 0)
+    elsewhere = (draw_of + 1 + rng.integers(draws - 1, size=blocks)[block]) % draws
+    source = np.concatenate([np.flatnonzero(planted), untouched])
+    known = seen[np.concatenate([draw_of[planted], elsewhere[untouched]]), source]
+    is_planted = np.repeat([1.0, 0.0], [planted.sum(), len(untouched)])
     line = np.zeros(seen.shape[2] + 1)
     by_block = np.argsort(block, kind="stable")
-    scores, of_block = np.zeros(n), np.full((blocks, _TIMES), np.nan)
+    scores, beyond = np.zeros(n), np.full((blocks, _TIMES), np.nan)
     for time in range(_TIMES):
         fold = rng.permutation(blocks) % _FOLDS
         for one in range(_FOLDS):
@@ -335,10 +345,10 @@ def _cross_fit(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[
             line = fit_ridge(known[fit], is_planted[fit], weights[source[fit]], line)
             held = by_block[fold[block[by_block]] == one]
             suspicion = np.round((seen @ line[:-1])[:, held], 9)
-            own, beyond = _compare(suspicion, block[held], planted[held], draw_of[held])
+            own, of_planted = _compare(suspicion, block[held], planted[held], draw_of[held])
             scores[held] += own
-            np.fmin.at(of_block, (block[held[planted[held]]], time), beyond)
-    return scores / _TIMES, of_block[~np.isnan(of_block[:, 0])]
+            np.fmin.at(beyond, (block[held[planted[held]]], time), of_planted)
+    return scores / _TIMES, beyond[~np.isnan(beyond[:, 0])]
 
 
 def _compare(
