@@ -76,6 +76,11 @@ def test_a_bound_is_always_printed_with_its_condition() -> None:
         f"at most {first['most']}, if a wrong key is seen 0.75 times as often as a planted one"
     )
     assert {*record} == {"blocks", "planted", "bounds"}
+    keys = found.parts[0].triage
+    assert keys is not None
+    assert keys.wrong_keys is not None
+    assert first["in_words"] in keys.wrong_keys.summary()
+    assert len(keys.wrong_keys.to_frame()) == 6
 
 
 @pytest.mark.parametrize(

@@ -107,10 +107,20 @@ class PlantedKeys(Result):
 
     blocks: int
     planted: int
-    bounds: tuple[WrongKeysBound, ...]
+    bounds: tuple[WrongKeysBound, ...] = field(metadata={"rows": True})
     scores: Floats = field(metadata=HIDDEN)
     seen: Floats = field(metadata=HIDDEN)
     beyond: Mapping[Kind, Floats] = field(metadata=HIDDEN)
+
+    def sentences(self) -> list[str]:
+        """Return the bounds with their conditions."""
+        return [
+            f"Blocks with a wrong key for which another option is correct, of {self.blocks:,}, if "
+            f"the planted key is {KINDS[kind]}: "
+            + "; ".join(one.in_words for one in self.bounds if one.planted == kind)
+            + "."
+            for kind in KINDS
+        ]
 
 
 @dataclass(frozen=True)
