@@ -3,9 +3,10 @@
 A table with a column named `choice` or `prediction` has the answers of one model, with the options'
 scores in `score1`, `score2`, … Without such a column, the choice is the option with the best score.
 A cell is a letter, a number from 1 or an option's text. An empty cell means that the model was not
-asked; any other cell is an invalid answer. A column without a name, such as an index of pandas, is
-omitted. Records with an id, in any container, are a table, too, and so is a JSON object of one
-model's answers by id: `{"q1": "A", "q2": 2}`.
+asked; any other cell is an invalid answer. If all cells of a column are `correct` or `incorrect`,
+an incorrect answer is a tie of all options but the key. A column without a name, such as an index
+of pandas, is omitted. Records with an id, in any container, are a table, too, and so is a JSON
+object of one model's answers by id: `{"q1": "A", "q2": 2}`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from winosmith.prediction import Prediction, best_options, first_ids
 
 _IDS = ("id", "problem_id", "qid", "sentid")
 _CHOICES = ("choice", "prediction")
+_GRADES = {"correct", "incorrect"}
 _SCORE = re.compile(r"score_?(\d\d?)")
 
 
@@ -76,6 +78,9 @@ def read(file: AnswerFile) -> list[Answers]:
     for column in models:
         labels = {name: row.get(column) for name, (_, row) in rows.items()}
         model = file.rows.name if column == choice else column
+        if graded := _graded(labels, file):
+            found[model] = graded
+            continue
         try:
             choices = read_choices(labels, file, places)
         except FormatError as error:
@@ -103,10 +108,37 @@ def _repeats_one_option(
     return all(str(labels[name]).strip() == text.strip() for name, text in own.items())
 
 
+def _graded(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Prediction, ...]:
+    """Return predictions if all labels are grades and not texts of options; otherwise none."""
+    given = {
+        name: str(label).strip().casefold()
+        for name, label in labels.items()
+        if not is_missing(label)
+    }
+    if not {*given.values()} <= _GRADES:
+        return ()
+    known = {problem.id: problem for problem in file.dataset if problem.answer is not None}
+    found = []
+    for name, grade in given.items():
+        if (problem := known.get(name)) is None:
+            continue
+        if grade in map(str.casefold, problem.options):
+            return ()
+        options = tuple(
+            at
+            for at in range(len(problem.options))
+            if (at == problem.answer) == (grade == "correct")
+        )
+        found.append(Prediction(name, options[0], tied=options if len(options) > 1 else ()))
+    return tuple(found)
+
+
 def _labels_by_id(file: AnswerFile) -> Answers:
     """Return the labels of a JSON object by id."""
     labels = file.rows.first
     check_known(labels, file, "keys of this object", SOURCES)
+    if graded := _graded(labels, file):
+        return Answers(graded, file.rows.name)
     choices = read_choices(labels, file, {})
     if all(choice is None for choice in choices.values()):
         raise file.error(NO_LETTER)

@@ -27,6 +27,7 @@ from winosmith.audit._key_check import (
     read_check,
 )
 from winosmith.audit._overlap import Overlap, overlap
+from winosmith.audit._planted import PlantedKeys, WrongKeysBound
 from winosmith.audit._probes import Probe, Word, probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, prove
 from winosmith.audit._repair import Changed, Repair, RepairSettings, repair
@@ -65,6 +66,7 @@ __all__ = [
     "ModelAnswers",
     "Overlap",
     "Part",
+    "PlantedKeys",
     "Probe",
     "Proof",
     "Repair",
@@ -77,6 +79,7 @@ __all__ = [
     "View",
     "Word",
     "WrongKeys",
+    "WrongKeysBound",
     "annotation_lines",
     "audit",
     "badge",

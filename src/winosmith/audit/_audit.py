@@ -600,7 +600,7 @@ def audit(
             probed += probes(seen, kind, draws=how.probe_draws, seed=how.seed, tell=tell)
         step(f"{name}: copies, fields, splits")
         found = review(dataset, how.seed, lambda what, name=name: step(f"{name}: {what}"))  # type: ignore[misc]
-        models = triage(items, answers) if answers is not None else None
+        models = triage(items, answers, seed=how.seed) if answers is not None else None
         if models and answers and not models.models:
             models = None  # they answered another split
         parts.append(

@@ -427,7 +427,7 @@ def _reasons_for_doubt(
     for one in found.set_aside:
         problem = data[row := data.row(one.id)]
         reason = (
-            f"{one.models} models choose “{problem.options[one.other]}”, but its key is "
+            f"{one.models} models choose “{one.proposed_key(problem)}”, but its key is "
             f"“{key_text(problem)}” (agreement {percent(one.agreement, 0)})"
         )
         reasons[row] = (SET_ASIDE, reason)

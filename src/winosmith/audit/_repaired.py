@@ -250,7 +250,7 @@ def _of_models(repaired: Repair) -> Iterator[report.Table]:
                 one.id,
                 report.percent(one.agreement, 0),
                 one.models,
-                problem.options[one.other],
+                one.proposed_key(problem),
                 key_text(problem),
             ]
             for one, problem in listed

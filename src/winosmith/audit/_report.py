@@ -9,6 +9,7 @@ from winosmith.audit._audit import CHECKS, LEAST, Audit, Part
 from winosmith.audit._battery import LEVEL, Found, in_percent, p_in_words
 from winosmith.audit._items import key_text
 from winosmith.audit._overlap import Overlap
+from winosmith.audit._planted import KINDS, VISIBILITIES, PlantedKeys
 from winosmith.audit._probes import SEEN, Probe
 from winosmith.audit._repair import Repair
 from winosmith.audit._repaired import repair_sections, two_digits
@@ -406,7 +407,6 @@ def _in_texts(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
 
 
 def _models(part: Part, found: Triage) -> report.Section:
-    texts = {problem.id: problem for problem in part.dataset}
     count = len(found.models)
     counted = [
         name
@@ -423,23 +423,7 @@ def _models(part: Part, found: Triage) -> report.Section:
                     f"{len(found.saturated):,}; that none solves: {len(found.missed):,}."
                 ]
             ),
-            report.Table(
-                f"Keys of {part.name} that may be wrong",
-                ["item", report.Column("agreement", numeric=True), "models' option", "key"],
-                [
-                    [
-                        suspect.id,
-                        report.percent(suspect.agreement, 0),
-                        texts[suspect.id].options[suspect.other],
-                        key_text(texts[suspect.id]),
-                    ]
-                    for suspect in found.suspects[:_LISTED]
-                ],
-                note="Agreement: the weight of the models that chose this other option, as a "
-                "fraction of all that chose an option. A model's weight is its accuracy above "
-                "chance. Let people check these keys, because good models also share errors.",
-                most=8,
-            ),
+            *_suspects(part, found),
             report.Table(
                 f"Accuracy of models on {part.name}",
                 ["model", *(report.Column(head, numeric=True) for head in heads)],
@@ -470,6 +454,68 @@ def _models(part: Part, found: Triage) -> report.Section:
             ),
         ],
     )  # fmt: skip
+
+
+def _suspects(part: Part, found: Triage) -> Iterator[report.Block]:
+    problems = part.problems
+    ranked = "the most suspect first by planted wrong keys and by agreement"
+    if found.wrong_keys is None:
+        by = "agreement" if found.proposes_keys else "the weight of the models that are incorrect"
+        ranked = f"ranked only by {by}, because {found.not_planted}"
+    weight = (
+        "Agreement: the weight of the models that chose the proposed key, as a fraction of all "
+        "that chose an option."
+        if found.proposes_keys
+        else "Agreement: the weight of the models that are incorrect. No other key can be proposed."
+    )
+    yield report.Table(
+        f"Keys of {part.name} that may be wrong",
+        ["item", report.Column("agreement", numeric=True), "proposed key", "key"],
+        [
+            [
+                one.id,
+                report.percent(one.agreement, 0),
+                one.proposed_key(problems[one.id]),
+                key_text(problems[one.id]),
+            ]
+            for one in found.suspects[:_LISTED]
+        ],
+        note=f"{len(found.suspects):,} suspects, {ranked}. {weight} A model's weight is its "
+        "accuracy above chance. Let people check these keys, because good models also share "
+        "errors.",
+        most=8,
+    )
+    if found.wrong_keys is None:
+        yield report.Text(
+            [f"The number of wrong keys in {part.name} has no bound, because {found.not_planted}."]
+        )
+        return
+    yield _bounds(part, found.wrong_keys)
+
+
+def _bounds(part: Part, found: PlantedKeys) -> report.Table:
+    by_kind = {
+        kind: [
+            "no bound" if one.most is None else f"at most {one.most:,}"
+            for one in found.bounds
+            if one.planted == kind
+        ]
+        for kind in KINDS
+    }
+    small = any(one.most is None for one in found.bounds)
+    return report.Table(
+        f"Wrong keys of {part.name}, if a wrong key is seen v times as often as a planted one",
+        ["planted key", *(report.Column(f"v = {v:g}", numeric=True) for v in VISIBILITIES)],
+        [[KINDS[kind], *cells] for kind, cells in by_kind.items()],
+        note=f"95 % bounds of the number of blocks with a wrong key, of {found.blocks:,} blocks "
+        "(items that are not copies, twins or look-alikes). They only concern keys for which "
+        f"another listed option is correct. A wrong key was planted in {found.planted:,} blocks, "
+        "once in each. "
+        "Whether v is true can't be known without people: on MMLU-Redux, real wrong keys were seen "
+        "about 0.8 times as often."
+        + " No bound: with so few items, these answers exclude no number."
+        * small,
+    )
 
 
 def _detectable(audit: Audit) -> report.Table:

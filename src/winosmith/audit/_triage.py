@@ -10,6 +10,7 @@ import numpy as np
 
 from winosmith.answers import Answers, Log
 from winosmith.audit._items import Bools, Floats, Ints, Items
+from winosmith.audit._planted import Choices, PlantedKeys, learn, refusal
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.humans import LETTERS
@@ -23,7 +24,7 @@ from winosmith.metrics import (
     paired_p_value,
     proportion,
 )
-from winosmith.problem import BLANK, Extra
+from winosmith.problem import BLANK, Extra, Problem
 from winosmith.report import percent, probability
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
@@ -32,6 +33,9 @@ FEWEST = 3
 
 _LISTED = 10_000
 
+NO_OPTIONS = "the answers only state whether they are correct, not which option was chosen"
+"""Why no key can be proposed, and no wrong key planted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Suspect(Result):
@@ -39,15 +43,21 @@ class Suspect(Result):
 
     Attributes:
         id: id of the item.
-        other: the option that models agree on, from 0.
+        other: the option that models agree on, from 0: the proposed key. None if the answers only
+            state whether they are correct.
         agreement: the weight of the models that chose it, as a fraction of all that answered, 0–1.
-        models: number of models that chose it.
+            Without an option, of the models that are incorrect.
+        models: number of these models.
     """
 
     id: str
-    other: int
+    other: int | None
     agreement: float
     models: int
+
+    def proposed_key(self, problem: Problem) -> str | None:
+        """Return the text of the option that models agree on; None if there is none."""
+        return None if self.other is None else problem.options[self.other]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +128,10 @@ class Triage(Result):
 
     Attributes:
         models: the answers of each model by its name, the most accurate first.
-        suspects: items whose key may be wrong, by how strongly good models agree on another option,
-            the strongest first.
+        suspects: items whose key may be wrong, at most 10,000, the most suspect first: by
+            `wrong_keys`, or else by how strongly good models agree on another option.
+        wrong_keys: what planted wrong keys reveal; None if they can't be learnt from.
+        not_planted: why not; "" if they can.
         saturated: items that every model solves.
         missed: items that no model solves.
         pairs: each model next to the next best.
@@ -127,21 +139,30 @@ class Triage(Result):
 
     models: Mapping[str, ModelAnswers]
     suspects: tuple[Suspect, ...]
+    wrong_keys: PlantedKeys | None
+    not_planted: str = field(metadata=IF_ANY)
     saturated: tuple[str, ...] = field(metadata={"json": len})
     missed: tuple[str, ...]
     pairs: tuple[Against, ...]
 
+    @property
+    def proposes_keys(self) -> bool:
+        """Whether the answers state which option was chosen."""
+        return self.not_planted != NO_OPTIONS
 
-def triage(items: Items, answers: Mapping[str, Answers]) -> Triage:
+
+def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Triage:
     """Rank items by what models chose.
 
     A model's weight is its accuracy above chance, in which an invalid answer is incorrect. A
     suspect's agreement is the weight of the models that chose one other option, of all that chose
-    one: invalid answers and ties are not votes.
+    one: invalid answers and ties are not votes. If possible, suspects are ranked by a classifier of
+    planted wrong keys (`_planted.learn`), which also bounds the number of wrong keys.
 
     Args:
         items: with their keys.
         answers: answers of the models, by their names.
+        seed: random seed of the planted keys.
 
     Raises:
         DataError: there is no model, or an answer is not an option of its item.
@@ -178,13 +199,42 @@ def triage(items: Items, answers: Mapping[str, Answers]) -> Triage:
             given.log if given.log.record() else None,
             below_chance(grade(problems, own.predictions, labels[asked_of])),
         )
+    is_planted, why = _learn(items, votes, seed)
+    found = _incorrect(items, votes) if why == NO_OPTIONS else suspects(items, votes)
+    if is_planted:
+        place = dict(zip(ids, is_planted.scores.tolist(), strict=True))
+        found = tuple(sorted(found, key=lambda one: -place[one.id]))
     return Triage(
         models,
-        suspects(items, votes),
+        found[:_LISTED],
+        is_planted,
+        why,
         tuple(ids[at] for at in np.flatnonzero(((right == 1) | ~there).all(axis=0) & asked)),
         tuple(ids[at] for at in np.flatnonzero(~(right > 0).any(axis=0) & asked)),
         tuple(replace(pair, adjusted=p) for pair, p in zip(pairs, adjusted, strict=True)),
     )
+
+
+def _learn(items: Items, votes: Votes, seed: int) -> tuple[PlantedKeys | None, str]:
+    """Return what planted wrong keys reveal, or why they can't be learnt from."""
+    if votes.only_graded:
+        return None, NO_OPTIONS
+    is_tie = votes.valid & (votes.chosen < 0)
+    choices = Choices.of(items, votes.chosen, votes.asked & ~is_tie)
+    why = refusal(choices)
+    return (None, why) if why else (learn(choices, seed), "")
+
+
+def _incorrect(items: Items, votes: Votes) -> tuple[Suspect, ...]:
+    """Return the items by the weight of the models that are incorrect, the greatest first."""
+    wrong = votes.asked & (votes.credit == 0)
+    weight = votes.weights @ wrong / np.maximum(votes.weights @ votes.asked, 1e-300)
+    models = wrong.sum(axis=0)
+    found = [
+        Suspect(items.problems[at].id, None, float(weight[at]), int(models[at]))
+        for at in np.flatnonzero((weight > 0) & (models >= min(FEWEST, len(wrong))))
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.agreement, one.id)))
 
 
 @dataclass(frozen=True)
@@ -199,6 +249,8 @@ class Votes:
         credit: (models, n) the value of its answer, 0–1; an invalid one is incorrect.
         accuracy: (models,) its mean credit on the items that it was asked, 0–1.
         weights: (models,) accuracy above chance, 0–1: 0 at chance or less, 1 if all are correct.
+        only_graded: whether most incorrect answers only state that they are incorrect: any option
+            but the key, of three or more.
     """
 
     chosen: Ints
@@ -207,6 +259,7 @@ class Votes:
     credit: Floats
     accuracy: Floats
     weights: Floats
+    only_graded: bool
 
     @classmethod
     def of(cls, items: Items, answers: Mapping[str, Answers]) -> Votes:
@@ -217,7 +270,7 @@ class Votes:
         """
         shape = len(answers), len(items)
         chosen, credit = np.full(shape, -1), np.zeros(shape)
-        asked, valid = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
+        asked, valid, graded = (np.zeros(shape, np.bool_) for _ in range(3))
         for model, (name, given) in enumerate(answers.items()):
             for item, problem in enumerate(items.problems):
                 prediction = given.by_id.get(problem.id)
@@ -232,9 +285,16 @@ class Votes:
                 credit[model, item] = prediction.credit(int(items.keys[item]))
                 if len(prediction.chosen) == 1:
                     chosen[model, item] = prediction.chosen[0]
+                graded[model, item] = len(prediction.chosen) == len(problem.options) - 1 > 1 and (
+                    credit[model, item] == 0
+                )
         accuracy = credit.sum(axis=1) / np.maximum(1, asked.sum(axis=1))
         weights = np.clip((accuracy - items.chance) / (1 - items.chance), 0.0, None)
-        return cls(chosen, asked, valid, credit, accuracy, weights)
+        incorrect = valid & (credit == 0)
+        return cls(
+            chosen, asked, valid, credit, accuracy, weights,
+            2 * int(graded.sum()) > int(incorrect.sum()),
+        )  # fmt: skip
 
     def agreement(self, items: Items) -> Floats:
         """Return the agreement on each option of each item, (n, most options), 0–1.
@@ -252,7 +312,7 @@ class Votes:
 def suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
     """Return the items on which models agree on another option, the greatest agreement first.
 
-    At least three models must agree, or all if there are fewer. At most 10,000 are returned.
+    At least three models must agree, or all if there are fewer.
     """
     agreement = votes.agreement(items)
     agreement[np.arange(len(items)), items.keys] = 0.0
@@ -265,7 +325,7 @@ def suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
         )
         for at in np.flatnonzero((agreement.max(axis=1) > 0) & (models >= least))
     ]
-    return tuple(sorted(found, key=lambda one: (-one.agreement, one.id))[:_LISTED])
+    return tuple(sorted(found, key=lambda one: (-one.agreement, one.id)))
 
 
 _ON_SITES = 5

@@ -1,0 +1,508 @@
+"""Wrong keys, learnt from planted wrong keys: a ranking of items, and a bound of their number.
+
+The keys of a few items are changed at random, and a classifier learns to separate these items from
+the others by the answers of models. The classifier then ranks the items with the keys that they
+have. The rank of held-out planted keys shows how well a wrong key is seen, which bounds the number
+of wrong keys (`most_wrong`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import ceil, floor, log
+from typing import Literal
+
+import numpy as np
+
+from winosmith.audit._items import Bools, Floats, Ints, Items
+from winosmith.results import HIDDEN, Result, computed, shown
+
+LEAST_BLOCKS = 50
+"""The least number of blocks to learn from."""
+
+LEAST_MODELS = 4
+"""The least number of models with different answers: fewer have no best and worst quarter."""
+
+VISIBILITIES = (1.0, 0.75, 0.5)
+"""The visibilities for which a bound is computed; see `WrongKeysBound`."""
+
+_DRAWS = 33
+"""Number of draws. Each plants wrong keys in 3 % of the blocks; together, in each block once."""
+
+_ENOUGH = 20_000
+"""Number of planted keys after which no further draw is made, to save time in large sets."""
+
+_FOLDS, _TIMES = 2, 10
+"""Number of folds of the cross-fitting, and number of random partitions into folds, so that the
+ranking hardly depends on the seed."""
+
+_RIDGE = 1.0
+"""The ridge penalty on standardised features. A hundredth and a hundred times as much give the same
+ranking of MMLU-Redux and MMLU-Pro, except for a few items."""
+
+_SURE = 0.98
+"""A model's accuracy in its log odds is at most this, so that one model can't decide an item."""
+
+_STEPS, _SMALL = 50, 1e-6
+"""Greatest number of Newton steps of a fit, and the largest change of a weight that ends it."""
+
+_LEVEL = 0.05
+"""The probability of an incorrect bound."""
+
+Kind = Literal["random", "attractive"]
+KINDS: dict[Kind, str] = {
+    "random": "another option at random",
+    "attractive": "the most attractive other option",
+}
+"""The kinds of planted keys. The most attractive option is the one with the most weight of models,
+apart from the key."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongKeysBound(Result):
+    """An upper bound of the number of wrong keys, under a condition.
+
+    The condition is that a wrong key is seen at least `visibility` times as often as a planted one:
+    for each rank, the probability that an item with a wrong key has at least that rank is at least
+    `visibility` times that of a planted key. It can't be tested without human judges. Keys for
+    which no listed option is correct, and questions with two correct options, are not counted.
+
+    Attributes:
+        planted: the planted keys; see `KINDS`.
+        visibility: how often a wrong key is seen, as a fraction of how often a planted one is, 0–1.
+        most: the greatest number of blocks with a wrong key, at 95 % confidence; None if the data
+            exclude no number.
+    """
+
+    planted: Kind = field(metadata=shown("planted", KINDS.__getitem__))
+    visibility: float = field(metadata=shown("seen as often as planted ones, times", "g"))
+    most: int | None = field(metadata=shown("wrong keys at most", ","))
+
+    @property
+    @computed()
+    def in_words(self) -> str:
+        """The bound with its condition."""
+        number = f"at most {self.most:,}" if self.most is not None else "no bound"
+        times = "as often" if self.visibility == 1 else f"{self.visibility:g} times as often"
+        return f"{number}, if a wrong key is seen {times} as a planted one"
+
+
+@dataclass(frozen=True)
+class PlantedKeys(Result):
+    """What planted wrong keys reveal about the keys of a set.
+
+    Attributes:
+        blocks: number of blocks: items that are not copies, twins or look-alikes.
+        planted: number of blocks in which a wrong key was planted, of each kind.
+        bounds: the bounds of the number of blocks with a wrong key; see `WrongKeysBound`.
+        scores: (n,) how suspect each item is by `seen` and by agreement, the greatest first: minus
+            the mean of the logarithms of both ranks, as fractions.
+        seen: (n,) minus the mean logarithm of the fraction of untouched blocks that are at least as
+            suspect by the classifiers.
+        beyond: for each kind, and each planted key of it, the fraction of untouched blocks that are
+            at least as suspect, 0–1, (planted, partitions).
+    """
+
+    blocks: int
+    planted: int
+    bounds: tuple[WrongKeysBound, ...] = field(metadata={"rows": True})
+    scores: Floats = field(metadata=HIDDEN)
+    seen: Floats = field(metadata=HIDDEN)
+    beyond: Mapping[Kind, Floats] = field(metadata=HIDDEN)
+
+    def sentences(self) -> list[str]:
+        """Return the bounds with their conditions."""
+        return [
+            f"Blocks with a wrong key for which another option is correct, of {self.blocks:,}, if "
+            f"the planted key is {KINDS[kind]}: "
+            + "; ".join(one.in_words for one in self.bounds if one.planted == kind)
+            + "."
+            for kind in KINDS
+        ]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Models' choices as arrays, in an order without meaning: no result depends on it.
+
+    Attributes:
+        chosen: (models, n) the options, from 0; -1 if a model chose none.
+        asked: (models, n) whether the model was asked.
+        keys: (n,) the given keys.
+        counts: (n,) number of options of each item.
+        block: (n,) number of each item's block.
+        copy_of: (n,) number of each item without its copies: copies have the same number.
+    """
+
+    chosen: Ints
+    asked: Bools
+    keys: Ints
+    counts: Ints
+    block: Ints
+    copy_of: Ints
+
+    @classmethod
+    def of(cls, items: Items, chosen: Ints, asked: Bools) -> Choices:
+        """Take choices, with options in the order of their texts, and models in that of choices.
+
+        Args:
+            items: the items with their keys.
+            chosen: (models, n) the options, from 0; -1 if a model chose none.
+            asked: (models, n) whether the model was asked.
+        """
+        places = np.zeros((len(items), int(items.counts.max())), int)
+        for item, texts in enumerate(items.texts):
+            places[item, sorted(range(len(texts)), key=texts.__getitem__)] = range(len(texts))
+        rows = np.arange(len(items))
+        fixed = np.where(chosen >= 0, places[rows, chosen], -1)
+        order = sorted(
+            np.flatnonzero(asked.any(axis=1)),
+            key=lambda model: (fixed[model].tobytes(), asked[model].tobytes()),
+        )
+        return cls(
+            fixed[order],
+            asked[order],
+            places[rows, items.keys],
+            items.counts,
+            items.block,
+            np.unique(items.firsts, return_inverse=True)[1],
+        )
+
+    @cached_property
+    def weights(self) -> Floats:
+        """The weight of each item, (n,): copies together count once."""
+        weights: Floats = 1 / np.bincount(self.copy_of)[self.copy_of]
+        return weights
+
+    @cached_property
+    def chance(self) -> float:
+        """The accuracy of guessing, 0–1."""
+        return float(np.average(1 / self.counts, weights=self.weights))
+
+    @cached_property
+    def at(self) -> Ints:
+        """The index of each choice in an array (n, most options), flat; of votes only."""
+        flat = np.arange(len(self.keys)) * int(self.counts.max()) + self.chosen
+        return flat[self.chosen >= 0]
+
+    def ability(self, keys: Ints) -> Floats:
+        """Return each model's accuracy on the items of other blocks, (models, n), 0–1.
+
+        One correct and one incorrect answer are added, so that it is never 0 or 1.
+        """
+        weights = self.weights
+        right = (self.chosen == keys) * weights
+        asked = self.asked * weights
+        blocks = int(self.block.max()) + 1
+        flat = np.arange(len(right))[:, None] * blocks + self.block
+
+        def of_others(value: Floats) -> Floats:
+            own = np.bincount(flat.ravel(), value.ravel(), len(value) * blocks)
+            others: Floats = value.sum(axis=1, keepdims=True) - own[flat]
+            return others
+
+        ability: Floats = (of_others(right) + 1) / (of_others(asked) + 2)
+        return ability
+
+    def totals(self, values: Floats) -> Floats:
+        """Return the sum of models' values on each option, (n, most options)."""
+        shape = len(self.keys), int(self.counts.max())
+        sums: Floats = np.zeros(shape[0] * shape[1])
+        sums += np.bincount(self.at, values[self.chosen >= 0], len(sums))
+        return sums.reshape(shape)
+
+
+def refusal(choices: Choices) -> str:
+    """Return why wrong keys can't be learnt; "" if they can."""
+    blocks = int(choices.block.max()) + 1
+    if blocks < LEAST_BLOCKS:
+        return (
+            f"there {'is 1 block' if blocks == 1 else f'are {blocks} blocks'} (items that are not "
+            f"copies, twins or look-alikes), and {LEAST_BLOCKS} are needed"
+        )
+    different = len(np.unique(choices.chosen, axis=0))
+    if different == 1 < len(choices.chosen):
+        return "all models give the same answers"
+    if different < LEAST_MODELS:
+        return (
+            f"there {'is 1 model' if different == 1 else f'are {different} models'} with different "
+            f"answers, and {LEAST_MODELS} are needed"
+        )
+    if (choices.ability(choices.keys) <= choices.chance).all():
+        return "no model is better than chance"
+    return ""
+
+
+def learn(choices: Choices, seed: int) -> PlantedKeys:
+    """Rank items by how suspect their keys are, and bound the number of wrong keys.
+
+    Each block has a wrong key in one of 33 draws: one of its items, drawn at random, and its copies
+    get another option as the key. A ridge logistic regression separates these from untouched items,
+    by `features`. An item is only scored by classifiers that were not fitted on its block, and only
+    compared with the untouched items of the same draw that this classifier was not fitted on
+    either. In sets of more than 20,000 blocks, only as many draws are made as plant 20,000 keys,
+    and only these blocks are fitted.
+
+    Items are ranked by the geometric mean of two ranks: by the classifiers, and by agreement on the
+    most attractive other option. Planted keys are unknown to all models, and classifiers learn to
+    trust the best ones. If some models have memorised wrong keys, agreement finds more of them;
+    see docs/wrong-keys.md.
+
+    Args:
+        choices: what models chose.
+        seed: random seed of draws and partitions.
+    """
+    found = {kind: _cross_fit(choices, kind, np.random.default_rng([seed, 14])) for kind in KINDS}
+    blocks = int(choices.block.max()) + 1
+    bounds = tuple(
+        WrongKeysBound(kind, visibility, most_wrong(beyond, blocks, visibility))
+        for kind, (_, beyond) in found.items()
+        for visibility in VISIBILITIES
+    )
+    seen, beyond = found["random"]
+    agreement = np.round(features(choices, choices.keys).values[:, 1], 9)
+    _, place = np.unique(agreement, return_inverse=True)
+    ahead = np.bincount(place, choices.weights)[::-1].cumsum()[::-1][place]
+    scores = (seen - np.log(ahead / choices.weights.sum())) / 2
+    every = {kind: own for kind, (_, own) in found.items()}
+    return PlantedKeys(blocks, len(beyond), bounds, scores, seen, every)
+
+
+def most_wrong(beyond: Floats, blocks: int, visibility: float) -> int | None:
+    """Return the greatest number of blocks with a wrong key, or None if no number is excluded.
+
+    If N of B blocks have a wrong key, at most t·B of these are among the t·B most suspect blocks.
+    Under the condition, the expected number there is at least N·v·P(t), if a planted key is there
+    with a probability of P(t). By the one-sided inequality of Dvoretzky, Kiefer and Wolfowitz for
+    two samples (Massart 1990; Wei and Dudley 2012), the observed fractions of m planted and of N
+    wrong keys differ by √(ln 20 · (1/N + 1/m) / 2) more than expected at any t with a probability
+    of at most 5 %. The bound is the greatest N with N·(v·P(t) − √(ln 20 · (1/N + 1/m) / 2)) ≤ t·B
+    at every t. For two samples, the constant holds for large ones; docs/wrong-keys.md shows
+    simulations.
+
+    Args:
+        beyond: (m, …) for each planted key, the fraction of untouched blocks that are at least as
+            suspect, 0–1; further axes are repeated partitions, whose mean is used.
+        blocks: the number B of blocks.
+        visibility: how often a wrong key is seen, as a fraction of how often a planted one is.
+
+    >>> most_wrong(np.zeros(1000), 1000, 1.0)
+    1
+    >>> most_wrong(np.linspace(0, 1, 1000), 1000, 1.0) is None
+    True
+    """
+    m, variance = len(beyond), -log(_LEVEL) / 2
+    t, times = np.unique(np.ceil(np.round(beyond.ravel() * blocks, 6)), return_counts=True)
+    a = visibility * times.cumsum() / beyond.size
+    # N a - t = sqrt(variance (N + N²/m)), the larger root of its square
+    square, half = a**2 - variance / m, a * t + variance / 2
+    can = square > 0
+    roots = np.sqrt(np.maximum(half**2 - square * t**2, 0))
+    most = ((half + roots)[can] / square[can]).min() if can.any() else np.inf
+    return floor(most + 1e-9) if most < blocks else None
+
+
+def _plant(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[Bools, Ints, Ints]:
+    """Choose the items that get a wrong key, the draw that changes their block, and the keys.
+
+    Returns:
+        Whether an item gets a wrong key; the draw in which its block is changed, -1 if in none; and
+        its wrong key, (n,) each.
+    """
+    block, copy_of, keys = choices.block, choices.copy_of, choices.keys
+    blocks = int(block.max()) + 1
+    draws = min(_DRAWS, max(3, ceil(_ENOUGH / ceil(blocks / _DRAWS))))
+    place = rng.permutation(blocks) % _DRAWS
+    draw_of = np.where(place < draws, place, -1)[block]
+    # copies share these numbers; the item with the greatest one in its block is changed
+    priority, shift = (rng.random(int(copy_of.max()) + 1)[copy_of] for _ in range(2))
+    highest = np.full(blocks, -1.0)
+    np.maximum.at(highest, block, priority)
+    other = (keys + 1 + (shift * (choices.counts - 1)).astype(int)) % choices.counts
+    if kind == "attractive":
+        other = features(choices, keys).other
+    return (priority == highest[block]) & (draw_of >= 0), draw_of, other
+
+
+def _cross_fit(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Return how suspect each item is, (n,), and what is beyond each planted key, (m, times)."""
+    block, weights, keys = choices.block, choices.weights, choices.keys
+    n, blocks = len(block), int(block.max()) + 1
+    planted, draw_of, other = _plant(choices, kind, rng)
+    draws = int(draw_of.max()) + 1
+    seen = np.stack([
+        features(choices, np.where(planted & (draw_of == draw), other, keys)).values
+        for draw in range(draws)
+    ])  # fmt: skip
+    seen -= np.average(seen.mean(axis=0), axis=0, weights=weights)
+    scale = np.sqrt(np.average((seen**2).mean(axis=0), axis=0, weights=weights))
+    seen /= np.where(scale > 1e-9, scale, 1.0)
+    # each planted item as it is then, and each item in a draw that did not change its block
+    untouched = np.flatnonzero(draw_of >= 0)
+    elsewhere = (draw_of + 1 + rng.integers(draws - 1, size=blocks)[block]) % draws
+    source = np.concatenate([np.flatnonzero(planted), untouched])
+    known = seen[np.concatenate([draw_of[planted], elsewhere[untouched]]), source]
+    is_planted = np.repeat([1.0, 0.0], [planted.sum(), len(untouched)])
+    line = np.zeros(seen.shape[2] + 1)
+    by_block = np.argsort(block, kind="stable")
+    scores, beyond = np.zeros(n), np.full((blocks, _TIMES), np.nan)
+    for time in range(_TIMES):
+        fold = rng.permutation(blocks) % _FOLDS
+        for one in range(_FOLDS):
+            fit = fold[block[source]] != one
+            line = fit_ridge(known[fit], is_planted[fit], weights[source[fit]], line)
+            held = by_block[fold[block[by_block]] == one]
+            suspicion = np.round((seen @ line[:-1])[:, held], 9)
+            own, of_planted = _compare(suspicion, block[held], planted[held], draw_of[held])
+            scores[held] += own
+            np.fmin.at(beyond, (block[held[planted[held]]], time), of_planted)
+    return scores / _TIMES, beyond[~np.isnan(beyond[:, 0])]
+
+
+def _compare(
+    suspicion: Floats, block: Ints, planted: Bools, draw_of: Ints
+) -> tuple[Floats, Floats]:
+    """Compare scores of one classifier within each draw.
+
+    Args:
+        suspicion: (draws, n) the scores of items that the classifier was not fitted on.
+        block: (n,) their blocks, ascending.
+        planted: (n,) whether a wrong key was planted in the item.
+        draw_of: (n,) the draw in which its block was changed; -1 if in none.
+
+    Returns:
+        For each item, minus the mean logarithm of the fraction of blocks that are at least as
+        suspect, in draws that did not change it; and for each planted item, the fraction of
+        untouched blocks that are at least as suspect. An item counts itself.
+    """
+    changed = draw_of == np.arange(len(suspicion))[:, None]
+    starts = np.flatnonzero(np.diff(block, prepend=-1))
+    strongest = np.maximum.reduceat(np.where(changed, -np.inf, suspicion), starts, axis=1)
+    strongest.sort(axis=1)
+    untouched = np.isfinite(strongest).sum(axis=1)
+    ahead = len(starts) - np.stack(
+        [np.searchsorted(blocks, items) for blocks, items in zip(strongest, suspicion, strict=True)]
+    )
+    ranks = np.where(changed, 0, np.log(np.maximum(ahead, 1) / untouched[:, None]))
+    draw, item = draw_of[planted], np.flatnonzero(planted)
+    beyond = (ahead[draw, item] + 1) / (untouched[draw] + 1)
+    return -ranks.sum(axis=0) / (~changed).sum(axis=0), beyond
+
+
+@dataclass(frozen=True)
+class Features:
+    """What models chose in each item, given the keys.
+
+    Attributes:
+        values: (n, 16) the features.
+        other: (n,) the most attractive option that is not the key.
+    """
+
+    values: Floats
+    other: Ints
+
+
+def features(choices: Choices, keys: Ints) -> Features:
+    """Return the features of items with these keys.
+
+    A model's weight is its accuracy on the items of other blocks, above chance. The features are:
+    the weight of the models that chose the key, the most attractive other option, and the next one,
+    as fractions; the difference of the first two; their log odds if each model is correct with its
+    accuracy, and otherwise chooses an incorrect option at random (Dawid and Skene 1979 with one
+    parameter per model); the correlation of models' accuracy with choosing the key, and the other
+    option; the fractions of the best and of the worst quarter of models that chose the key, and the
+    other option; the entropy of the weights; the logarithm of the number of options; the fraction
+    of models that chose an option; whether no model chose the key; whether all chose the other one.
+    (In the last two cases, a correlation is undefined, and 0. Without them, the classifier takes an
+    item on which all models agree for an ordinary one.)
+    """
+    rows, counts, voted = np.arange(len(keys)), choices.counts, choices.chosen >= 0
+    ability = choices.ability(keys)
+    weight = np.clip((ability - choices.chance) / (1 - choices.chance), 0, None)
+    votes = choices.totals(voted.astype(float))
+    number = votes.sum(axis=1)
+    some = np.maximum(number, 1)
+    mean = np.where(voted, ability, 0).sum(axis=0) / some
+    deviation = np.where(voted, ability - mean, 0)
+    spread = np.sqrt((deviation**2).sum(axis=0) / some)
+    ratio = np.clip(ability, 1 - _SURE, _SURE)
+    odds = choices.totals(np.clip(np.log(ratio * (counts - 1) / (1 - ratio)), 0, None))
+    shares = _fractions(choices.totals(weight))
+    agree = votes / some[:, None]
+    width = spread[:, None] * np.sqrt(agree * (1 - agree))
+    level = np.divide(
+        choices.totals(deviation) / some[:, None],
+        width,
+        out=np.zeros_like(width),
+        where=width > 1e-9,
+    )
+    quarter = max(1, len(ability) // 4)
+    order = np.sort(ability, axis=0)
+    best = _fractions(choices.totals((ability >= order[-quarter]).astype(float)))
+    worst = _fractions(choices.totals((ability <= order[quarter - 1]).astype(float)))
+    there = np.arange(shares.shape[1]) < counts[:, None]
+    others = np.where(there, shares, -1.0)
+    others[rows, keys] = -1.0
+    other = others.argmax(axis=1)
+    leading = others[rows, other]
+    others[rows, other] = 0.0
+    on_key = shares[rows, keys]
+    values = [
+        on_key,
+        leading,
+        others.max(axis=1),
+        on_key - leading,
+        odds[rows, keys] - odds[rows, other],
+        level[rows, keys],
+        level[rows, other],
+        best[rows, keys],
+        worst[rows, keys],
+        best[rows, other],
+        worst[rows, other],
+        -(shares * np.log(np.maximum(shares, 1e-12))).sum(axis=1),
+        np.log(counts),
+        number / len(ability),
+        votes[rows, keys] == 0,
+        (votes[rows, other] == number) & (number > 0),
+    ]
+    return Features(np.column_stack(values), other)
+
+
+def _fractions(totals: Floats) -> Floats:
+    fractions: Floats = totals / np.maximum(totals.sum(axis=1, keepdims=True), 1e-12)
+    return fractions
+
+
+def fit_ridge(values: Floats, is_planted: Floats, weights: Floats, start: Floats) -> Floats:
+    """Return the weights of a ridge logistic regression, the intercept last.
+
+    Newton's method halves a step that would increase the loss: without this, it may cycle if the
+    rows can be separated.
+
+    Args:
+        values: (n, features) standardised features.
+        is_planted: (n,) 1 or 0.
+        weights: (n,) of the rows.
+        start: (features + 1,) where the method starts, such as the result of a similar fit.
+    """
+    rows = np.column_stack([values, np.ones(len(values))])
+    ridge = np.append(np.full(values.shape[1], _RIDGE), 1e-6)
+
+    def loss(line: Floats) -> float:
+        odds = rows @ line
+        return float(weights @ (np.logaddexp(0, odds) - is_planted * odds) + ridge @ line**2 / 2)
+
+    line, now = start, loss(start)
+    for _ in range(_STEPS):
+        chance = 1 / (1 + np.exp(-np.clip(rows @ line, -500, 500)))
+        slope = rows.T @ (weights * (chance - is_planted)) + ridge * line
+        bend = (rows * (weights * chance * (1 - chance))[:, None]).T @ rows + np.diag(ridge)
+        step = np.linalg.solve(bend, slope)
+        while (after := loss(line - step)) > now + 1e-9 * abs(now):
+            step /= 2
+        line, now = line - step, after
+        if np.abs(step).max() < _SMALL:
+            break
+    return line

@@ -1,0 +1,327 @@
+"""The ranking learnt from planted wrong keys, and the bounds of the number of wrong keys."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from tests.conftest import examples
+from winosmith import Dataset, Problem, answers, audit
+from winosmith.answers import of_choices
+from winosmith.audit._planted import Choices, features, fit_ridge, learn, most_wrong
+from winosmith.metrics import wilson_interval
+
+Chosen = dict[str, dict[str, int | None]]
+
+
+def _quiz(n: int, models: int = 6, *, wrong: int = 4, seed: int = 0) -> tuple[Dataset, Chosen]:
+    """Make items with different words, of which the first have wrong keys, and models' answers."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(4, size=n)
+    keys = np.where(np.arange(n) < wrong, (truth + 1) % 4, truth)
+    words = rng.permutation(90_000)[: 7 * n].reshape(n, 7) + 10_000
+    data = Dataset(
+        Problem(
+            f"q{at}",
+            f"Which of {own[0]} and {own[1]} did {own[2]} see?",
+            tuple(f"w{word}" for word in own[3:]),
+            int(key),
+            blank=None,
+        )
+        for at, (own, key) in enumerate(zip(words, keys, strict=True))
+    )
+    knows = rng.random((models, n)) < np.linspace(0.5, 0.9, models)[:, None]
+    chosen = np.where(knows, truth, rng.integers(4, size=(models, n)))
+    said: Chosen = {
+        f"m{at}": dict(zip(data.ids, map(int, own), strict=True)) for at, own in enumerate(chosen)
+    }
+    return data, said
+
+
+def _found(data: Dataset, said: Chosen) -> audit.Triage:
+    return audit.triage(audit.Items.of(data), of_choices(said))
+
+
+def test_planted_keys_rank_wrong_keys_first_and_bound_their_number() -> None:
+    """Each block has a planted key once; no bound is below the number of wrong keys."""
+    data, said = _quiz(300)
+    found = _found(data, said)
+    assert {one.id for one in found.suspects[:4]} == {"q0", "q1", "q2", "q3"}
+    assert all(data[data.row(one.id)].answer != one.other for one in found.suspects)
+    keys = found.wrong_keys
+    assert keys is not None
+    assert (keys.blocks, keys.planted) == (300, 300)
+    bounds = {(one.planted, one.visibility): one.most for one in keys.bounds}
+    assert len(bounds) == 6
+    for kind in ("random", "attractive"):
+        most = [bounds[kind, v] for v in (1.0, 0.75, 0.5)]
+        assert all(one is not None and 4 <= one < 100 for one in most)
+        assert most == sorted(most)
+
+
+def test_a_bound_is_always_printed_with_its_condition() -> None:
+    """The table's title and the JSON state it, and that other errors are not counted."""
+    data, said = _quiz(200)
+    found = audit.audit(data, draws=19, probe_draws=0, answers=of_choices(said))
+    page = " ".join(audit.page(found).split())
+    assert "if a wrong key is seen v times as often as a planted one" in page
+    assert "They only concern keys for which another listed option is correct" in page
+    record = found.record()["splits"]["data"]["answers"]["wrong_keys"]
+    assert [one["visibility"] for one in record["bounds"]] == [1.0, 0.75, 0.5] * 2
+    first = record["bounds"][1]
+    assert first["in_words"] == (
+        f"at most {first['most']}, if a wrong key is seen 0.75 times as often as a planted one"
+    )
+    assert {*record} == {"blocks", "planted", "bounds"}
+    keys = found.parts[0].triage
+    assert keys is not None
+    assert keys.wrong_keys is not None
+    assert first["in_words"] in keys.wrong_keys.summary()
+    assert len(keys.wrong_keys.to_frame()) == 6
+
+
+@pytest.mark.parametrize(
+    ("blocks", "wrong", "visibility"),
+    [(500, 5, 1.0), (500, 50, 1.0), (2000, 200, 0.75), (500, 50, 0.5), (100, 10, 1.0)],
+)
+def test_the_bound_holds_in_95_of_100_sets_if_its_condition_is_true(
+    blocks: int, wrong: int, visibility: float
+) -> None:
+    """A wrong key has the score of a planted one with the stated probability."""
+    rng, sets = np.random.default_rng([blocks, wrong]), 300
+    most = [_bound(blocks, wrong, visibility, visibility, rng) for _ in range(sets)]
+    assert wilson_interval(sum(one >= wrong for one in most), sets)[1] >= 0.95
+    assert np.median(most) < max(0.6 * blocks, 2 * wrong)
+
+
+def test_the_bound_fails_if_wrong_keys_are_seen_less_often_than_stated() -> None:
+    """With half the visibility, the bound is below 400 of 4,000 wrong keys in most sets."""
+    rng = np.random.default_rng(0)
+    assert np.mean([_bound(4000, 400, 0.5, 1.0, rng) >= 400 for _ in range(50)]) < 0.2
+
+
+def _bound(blocks: int, wrong: int, seen: float, stated: float, rng: np.random.Generator) -> int:
+    """Return the bound if planted keys score 2 standard deviations above sound ones."""
+    scores = rng.normal(size=blocks)
+    scores[:wrong] += 2 * (rng.random(wrong) < seen)
+    planted = rng.normal(2, 1, blocks)
+    beyond = (blocks - np.searchsorted(np.sort(scores), planted) + 1) / (blocks + 1)
+    most = most_wrong(beyond[:, None], blocks, stated)
+    return blocks if most is None else most
+
+
+@given(st.integers(0, 99))
+@examples(5)
+def test_no_order_changes_the_ranking(seed: int) -> None:
+    """Permuted options, models and rows give the same suspects and bounds."""
+    rng = np.random.default_rng(seed)
+    data, said = _quiz(60, seed=seed)
+    order = {p.id: rng.permutation(4).tolist() for p in data}
+    moved = Dataset(
+        replace(
+            p,
+            options=tuple(p.options[at] for at in order[p.id]),
+            answer=order[p.id].index(p.answer),
+        )
+        for p in (data[int(row)] for row in rng.permutation(len(data)))
+    )
+    there: Chosen = {
+        f"other {model}": {name: order[name].index(at) for name, at in said[model].items()}
+        for model in map(str, rng.permutation([*said]))
+    }
+    one, other = _found(data, said), _found(moved, there)
+    ranked = [(of.id, of.proposed_key(data[data.row(of.id)])) for of in one.suspects]
+    assert ranked == [(of.id, of.proposed_key(moved[moved.row(of.id)])) for of in other.suspects]
+    assert one.wrong_keys is not None
+    assert other.wrong_keys is not None
+    assert one.wrong_keys.bounds == other.wrong_keys.bounds
+
+
+@given(st.integers(0, 99))
+@examples(5)
+def test_a_doubled_row_is_one_observation(seed: int) -> None:
+    """Copies of items with the same answers change no bound, and no order of the originals."""
+    data, said = _quiz(60, seed=seed)
+    doubled = Dataset([*data, *(replace(p, id=f"{p.id}-again") for p in data)])
+    both: Chosen = {
+        model: {**own, **{f"{name}-again": at for name, at in own.items()}}
+        for model, own in said.items()
+    }
+    one, other = _found(data, said), _found(doubled, both)
+    assert one.wrong_keys is not None
+    assert other.wrong_keys is not None
+    assert one.wrong_keys.bounds == other.wrong_keys.bounds
+    originals = [of.id for of in other.suspects if not of.id.endswith("-again")]
+    assert originals == [of.id for of in one.suspects]
+
+
+def test_ability_is_measured_on_other_blocks() -> None:
+    """The answers to a block change a model's ability in all blocks but this one."""
+    data, said = _quiz(60)
+    items = audit.Items.of(data)
+    chosen = np.array([[own[p.id] for p in items.problems] for own in said.values()])
+    made = Choices.of(items, chosen, np.ones(chosen.shape, bool))
+    other = made.chosen.copy()
+    other[:, 7] = made.keys[7]
+    assert (other[:, 7] != made.chosen[:, 7]).any()
+    change = replace(made, chosen=other).ability(made.keys) - made.ability(made.keys)
+    moved = (other[:, 7] != made.chosen[:, 7])[:, None] & (np.arange(60) != 7)
+    assert ((change != 0) == moved).all()
+
+
+def test_an_item_on_which_all_models_contradict_the_key_is_not_taken_for_an_ordinary_one() -> None:
+    """A correlation is undefined there, so two features state it."""
+    chosen = np.array([[1, 0, 1, 2]] * 3 + [[1, 0, 0, 2]])
+    made = Choices(
+        chosen, np.ones((4, 4), bool), np.zeros(4, int), np.full(4, 3), np.arange(4), np.arange(4)
+    )
+    values = features(made, made.keys).values
+    assert values[:, 14].tolist() == [1, 0, 0, 1]
+    assert values[:, 15].tolist() == [1, 0, 0, 1]
+
+
+def test_large_sets_are_planted_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No draw is made after enough planted keys; every item has a rank."""
+    data, said = _quiz(330)
+    items = audit.Items.of(data)
+    chosen = np.array([[own[p.id] for p in items.problems] for own in said.values()])
+    made = Choices.of(items, chosen, np.ones(chosen.shape, bool))
+    monkeypatch.setattr("winosmith.audit._planted._ENOUGH", 100)
+    found = learn(made, 0)
+    assert found.planted == 100
+    assert np.isfinite(found.scores).all()
+
+
+def _blocks(n: int) -> tuple[Dataset, Chosen]:
+    data, said = _quiz(n)
+    one = data[0]
+    same = Dataset(replace(one, id=p.id) for p in data)
+    return same, said
+
+
+def _all_agree(n: int) -> tuple[Dataset, Chosen]:
+    data, said = _quiz(n)
+    return data, dict.fromkeys(said, said["m3"])
+
+
+def _first(n: int, models: int) -> tuple[Dataset, Chosen]:
+    data, said = _quiz(n)
+    return data, dict([*said.items()][:models])
+
+
+def _below_chance(n: int) -> tuple[Dataset, Chosen]:
+    data, said = _quiz(n)
+    return data, {
+        name: {p.id: ((p.answer or 0) + 1 + row // 3**at % 3) % 4 for row, p in enumerate(data)}
+        for at, name in enumerate(said)
+    }
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (_quiz(49), "there are 49 blocks (items that are not copies, twins or look-alikes)"),
+        (_blocks(80), "there is 1 block (items"),
+        (_first(60, 1), "there is 1 model with different answers, and 4 are needed"),
+        (_first(60, 3), "there are 3 models with different answers, and 4 are needed"),
+        (_all_agree(60), "all models give the same answers"),
+        (_below_chance(60), "no model is better than chance"),
+    ],
+    ids=["few", "blocks", "one", "three", "agree", "chance"],
+)
+def test_answers_that_planted_keys_cannot_be_learnt_from_say_why(
+    made: tuple[Dataset, Chosen], why: str
+) -> None:
+    """Suspects are ranked by agreement then, and the number of wrong keys has no bound."""
+    found = _found(*made)
+    assert found.wrong_keys is None
+    assert found.not_planted.startswith(why)
+    by_agreement = sorted(found.suspects, key=lambda one: (-one.agreement, one.id))
+    assert [*found.suspects] == by_agreement
+    page = audit.page(audit.audit(made[0], draws=19, probe_draws=0, answers=of_choices(made[1])))
+    words = " ".join(page.split())
+    assert "ranked only by agreement, because" in words
+    assert "The number of wrong keys in data has no bound, because" in words
+
+
+def test_a_model_below_chance_has_no_weight_next_to_others() -> None:
+    """Its answers, the option after the key, make no item suspect."""
+    data, said = _quiz(200, wrong=0)
+    opposed = {p.id: ((p.answer or 0) + 1) % 4 for p in data}
+    found = _found(data, {**said, "below": opposed})
+    assert found.wrong_keys is not None
+    assert found.models["below"].below_chance is not None
+    assert all(one.models > 1 for one in found.suspects)
+
+
+def test_items_without_a_key_are_not_ranked() -> None:
+    """Their ids are no suspects, and they are in no block."""
+    data, said = _quiz(120)
+    half = Dataset(replace(p, answer=None) if at % 2 else p for at, p in enumerate(data))
+    found = _found(half, said)
+    assert found.wrong_keys is not None
+    assert found.wrong_keys.blocks == 60
+    assert {one.id for one in found.suspects} <= {p.id for p in half if p.answer is not None}
+
+
+def test_grades_without_letters_rank_items_by_the_incorrect_models() -> None:
+    """From correct and incorrect answers, no key is proposed and no number bounded."""
+    data, said = _quiz(80)
+    words = "incorrect", "correct"
+    table = [
+        {"id": p.id, **{m: words[own[p.id] == p.answer] for m, own in said.items()}} for p in data
+    ]
+    given = answers.read(table, data)
+    found = audit.triage(audit.Items.of(data), given)
+    letters = _found(data, said)
+    assert {m: one.right for m, one in found.models.items()} == {
+        m: one.right for m, one in letters.models.items()
+    }
+    assert found.wrong_keys is None
+    assert found.not_planted == (
+        "the answers only state whether they are correct, not which option was chosen"
+    )
+    assert {one.other for one in found.suspects} == {None}
+    missed = {p.id: sum(own[p.id] != p.answer for own in said.values()) for p in data}
+    assert all(one.models == missed[one.id] for one in found.suspects)
+    assert [one.agreement for one in found.suspects] == sorted(
+        (one.agreement for one in found.suspects), reverse=True
+    )
+    assert missed[found.suspects[0].id] == 6
+    page = audit.page(audit.audit(data, draws=19, probe_draws=0, answers=given))
+    assert "ranked only by the weight of the models that are incorrect" in " ".join(page.split())
+
+
+def test_grades_of_two_options_are_letters() -> None:
+    """An incorrect answer to two options names the other one."""
+    data = Dataset(
+        Problem(f"q{at}", f"Is {at} odd?", ("it is", "no"), at % 2, blank=None) for at in range(9)
+    )
+    given = answers.read([{"id": p.id, "m": "incorrect"} for p in data], data)["m"]
+    assert [given.by_id[p.id].chosen for p in data] == [(1 - at % 2,) for at in range(9)]
+
+
+def test_zeros_and_ones_say_how_grades_are_written() -> None:
+    """Numbers are options, counted from 1."""
+    data, _ = _quiz(9)
+    with pytest.raises(ValueError, match="or write incorrect and correct if 0 and 1 mean this"):
+        answers.read([{"id": p.id, "m": str(at % 2)} for at, p in enumerate(data)], data)
+
+
+@pytest.mark.parametrize("start", [0.0, 5.0])
+def test_the_classifier_is_at_the_minimum_of_its_loss_also_if_rows_can_be_separated(
+    start: float,
+) -> None:
+    """The gradient of the penalised loss is 0 there, from any start."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(300, 4))
+    planted = (values[:, 0] > 0).astype(float)
+    weights = np.ones(300)
+    line = fit_ridge(values, planted, weights, np.full(5, start))
+    chance = 1 / (1 + np.exp(-(values @ line[:-1] + line[-1])))
+    slope = values.T @ (chance - planted) + line[:-1]
+    assert np.abs(slope).max() < 1e-3
+    assert abs((chance - planted).sum()) < 1e-3
