@@ -23,6 +23,7 @@ from winosmith import (
     audit,
     build,
     debias,
+    exposure,
     humans,
     metrics,
     release,
@@ -175,6 +176,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
             audit.Audit,
             verdict=str,
             broken=list[str],
+            check=NotRequired[Record],
             repair=NotRequired[Repaired],
             repairs=NotRequired[dict[str, Repaired]],
         ),
@@ -206,6 +208,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
         tasks=NotRequired[list[str]],
         from_=NotRequired[str],
         read=NotRequired[int],
+        corrected=NotRequired[int],
         notes=NotRequired[list[str]],
         **dict.fromkeys(("left_over", "lost", "changed", "added"), NotRequired[dict[str, int]]),
     ),
@@ -234,6 +237,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
         left_out=dict[str, int],
         signature=str,
     ),
+    "exposure": Printed(exposure.Exposure, signature=str),
     "humans assign": Printed(
         given=list[dict[Literal["subject", "sheet", "name"], str]],
         takers=dict[str, int],
@@ -247,6 +251,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
         sheet=NotRequired[str],
         differences=NotRequired[list[Record]],
     ),
+    "humans keys": Printed(audit.WrongKeys, verdict=str, signature=str),
     "humans publish": Printed(used=int, alternates=int, released=int, withheld=int, canary=str),
     "humans results": Printed(humans.Results, data=str, signature=str),
     "humans select": Printed(
@@ -277,6 +282,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
         left_out=dict[str, int],
         changes=dict[str, int],
         missing_fields=dict[str, str],
+        keyed=Record | None,
     ),
     "round": Printed(
         winosmith=str,

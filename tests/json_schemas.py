@@ -34,4 +34,4 @@ def refuse_invalid(document: str) -> None:
     printed = json.loads(document)
     command = printed["schema"].rpartition(" ")[0]
     error = jsonschema.exceptions.best_match(validator(command).iter_errors(printed))
-    assert error is None, f"{command} --json: {error.json_path}: {error.message}"
+    assert error is None, f"{command} --json: {error.json_path}: {error.message[-300:]}"
