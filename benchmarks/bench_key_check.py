@@ -9,7 +9,7 @@ With --data, the items are those of MMLU-Redux in the order of the audit's suspe
 decide as its experts did.
 
     python benchmarks/bench_key_check.py --sets 1000
-    python benchmarks/bench_key_check.py --sets 1000 --data $WINOSMITH_DATA/mmlu_redux
+    python benchmarks/bench_key_check.py --sets 300 --data $WINOSMITH_DATA/mmlu_redux
 """
 
 from __future__ import annotations
