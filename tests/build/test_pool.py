@@ -108,7 +108,8 @@ def test_halves_in_two_files_are_twins(tmp_path, mark):
 
 def test_notes_of_the_reader_are_in_the_report(tmp_path):
     """Twins that are found by their texts are reported in the JSON and on the page."""
-    bare = [replace(p, twin_id=None) for p in made_twins(40).problems]
+    made = enumerate(made_twins(40).problems)
+    bare = [replace(p, id=f"p{at}", twin_id=None) for at, p in made]
     rows = (f'{{"id":"{p.id}","sentence":"{p.sentence}","options":["{p.options[0]}",'
             f'"{p.options[1]}"],"answer":{p.answer}}}' for p in bare)  # fmt: skip
     (tmp_path / "twins.jsonl").write_text("\n".join(rows))

@@ -121,7 +121,9 @@ def _read_files(
         notes += [f"{Path(path).name}: {note}" for note in found]
     every = [problem for problem, _ in held.values()]
     try:  # a twin may have its halves in two files
-        every = formats.pair_files(every, recipe.pair_by, paths[0]) if paths[1:] else every
+        if paths[1:]:
+            files = [path for _, path in held.values()]
+            every = formats.pair_files(every, files, recipe.pair_by, paths[0])
     except FormatError as error:
         raise error.because(_with_recipe_keys(error.reason)) from None
     return Dataset(every, names[0]), tuple(notes)

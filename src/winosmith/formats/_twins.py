@@ -235,22 +235,34 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
 
 
 def pair_files(
-    problems: Iterable[Problem], pair_by: str | None = "", path: str | Path = ""
+    problems: Sequence[Problem],
+    files: Sequence[str],
+    pair_by: str | None = "",
+    path: str | Path = "",
 ) -> list[Problem]:
     """Return the problems of several files; halves in two files get a common `twin_id`, too.
 
     Args:
         problems: the problems of all files.
-        pair_by: the column that marks twins; None or "" to pair single problems by their ids, where
-            None refuses an unread column that seems to mark twins.
+        files: the file of each problem.
+        pair_by: the column that marks twins; None or "" to pair single problems of two files by
+            their ids, where None refuses an unread column that seems to mark twins.
         path: path for the message.
 
     Raises:
         FormatError: see `pair_by_column` and `refuse_unread_pairs`.
     """
-    entries: Iterable[Entry] = (Entry(Place("", 0), "", item=problem) for problem in problems)
-    entries = pair_by_column(entries, pair_by) if pair_by else pair_by_ids(entries)
-    paired = [*_problems([*entries]).values()]
+    entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
+    if pair_by:
+        return [*_problems(pair_by_column(entries, pair_by)).values()]
+    paired = [*_problems(pair_by_ids(entries)).values()]
+    homes: defaultdict[str | None, set[str]] = defaultdict(set)
+    for one, file in zip(paired, files, strict=True):
+        homes[one.twin_id].add(file)
+    paired = [
+        new if len(homes[new.twin_id]) > 1 else old  # what is single in its own file stays single
+        for old, new in zip(problems, paired, strict=True)
+    ]
     if pair_by is None:
         refuse_unread_pairs(paired, path)
     return paired

@@ -144,8 +144,8 @@ def find_straddles(
                 seen.add(key)
                 places.append((part, row))
                 problems.append(problem)
-    problems = formats.pair_files(problems)
     sides = [side_of(part) for part, _ in places]
+    problems = formats.pair_files(problems, sides)
     for kind in kinds:
         groups: Iterable[list[int]] = numbered_blocks(problems)
         if kind != "twin":

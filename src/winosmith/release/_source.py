@@ -111,7 +111,9 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
                     f"{path}: the id {problem.id!r} is another problem in {other}; give it a new id"
                 )
     if len(paths) > 1:
-        paired = formats.pair_files(every.values(), pair_by, paths[0].parent)
+        home = {id_: part for part, dataset in parts.items() for id_ in dataset.ids}
+        files = [home[id_] for id_ in every]
+        paired = formats.pair_files([*every.values()], files, pair_by, paths[0].parent)
         every = {problem.id: problem for problem in paired}
     return Source(
         {
