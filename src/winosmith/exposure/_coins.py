@@ -3,8 +3,10 @@
 Each coin is a bit of HMAC-SHA256 of the block's id with 32 secret random bytes. A public
 commitment, a SHA-256 of these bytes and of digests of the data and of the private presentations,
 proves all coins at once. It is hiding, since nobody can try 2²⁵⁶ values of the bytes: it reveals
-neither coins nor answers. It is binding: other bytes, data or presentations with the same
-commitment would be a collision of SHA-256. It doesn't prove that bytes were drawn only once.
+neither bytes nor answers. It is binding: other bytes, data or presentations with the same
+commitment would be a collision of SHA-256. It doesn't prove that bytes were drawn only once. After
+publication, anyone can compute the other presentation of a problem; before it, nobody can predict
+which one is published.
 """
 
 from __future__ import annotations
