@@ -103,6 +103,8 @@ class PlantedKeys(Result):
             suspect by the classifiers.
         beyond: for each kind, and each planted key of it, the fraction of untouched blocks that are
             at least as suspect, 0–1, (planted, partitions).
+        ranks: (planted,) for each key planted at random, the fraction of items that are at least as
+            suspect by `scores`, 0–1.
     """
 
     blocks: int
@@ -111,6 +113,7 @@ class PlantedKeys(Result):
     scores: Floats = field(metadata=HIDDEN)
     seen: Floats = field(metadata=HIDDEN)
     beyond: Mapping[Kind, Floats] = field(metadata=HIDDEN)
+    ranks: Floats = field(metadata=HIDDEN)
 
     def sentences(self) -> list[str]:
         """Return the bounds with their conditions."""
@@ -258,16 +261,28 @@ def learn(choices: Choices, seed: int) -> PlantedKeys:
     blocks = int(choices.block.max()) + 1
     bounds = tuple(
         WrongKeysBound(kind, visibility, most_wrong(beyond, blocks, visibility))
-        for kind, (_, beyond) in found.items()
+        for kind, (_, beyond, _) in found.items()
         for visibility in VISIBILITIES
     )
-    seen, beyond = found["random"]
-    agreement = np.round(features(choices, choices.keys).values[:, 1], 9)
-    _, place = np.unique(agreement, return_inverse=True)
-    ahead = np.bincount(place, choices.weights)[::-1].cumsum()[::-1][place]
-    scores = (seen - np.log(ahead / choices.weights.sum())) / 2
-    every = {kind: own for kind, (_, own) in found.items()}
-    return PlantedKeys(blocks, len(beyond), bounds, scores, seen, every)
+    seen, beyond, agreed = found["random"]
+    agreement = features(choices, choices.keys).values[:, 1]
+    weights = choices.weights
+    scores = (seen - np.log(_at_least(agreement, weights, agreement))) / 2
+    planted = -np.log(beyond.mean(axis=1) * _at_least(agreement, weights, agreed)) / 2
+    ranks = _at_least(scores, weights, planted)
+    every = {kind: own for kind, (_, own, _) in found.items()}
+    return PlantedKeys(blocks, len(beyond), bounds, scores, seen, every, ranks)
+
+
+def _at_least(values: Floats, weights: Floats, limits: Floats) -> Floats:
+    """Return the fraction of values, by weight, that are at least each limit.
+
+    A limit above all values has the fraction of one value of the least weight.
+    """
+    levels, place = np.unique(np.round(values, 9), return_inverse=True)
+    above = np.append(np.bincount(place, weights)[::-1].cumsum()[::-1], weights.min())
+    found: Floats = above[np.searchsorted(levels, np.round(limits, 9))] / weights.sum()
+    return found
 
 
 def most_wrong(beyond: Floats, blocks: int, visibility: float) -> int | None:
@@ -326,8 +341,13 @@ def _plant(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[Bool
     return (priority == highest[block]) & (draw_of >= 0), draw_of, other
 
 
-def _cross_fit(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """Return how suspect each item is, (n,), and what is beyond each planted key, (m, times)."""
+def _cross_fit(
+    choices: Choices, kind: Kind, rng: np.random.Generator
+) -> tuple[Floats, Floats, Floats]:
+    """Return how suspect each item is, (n,), and what is beyond each planted key, (m, times).
+
+    The last value is the agreement on the most attractive other option than each planted key, (m,).
+    """
     block, weights, keys = choices.block, choices.weights, choices.keys
     n, blocks = len(block), int(block.max()) + 1
     planted, draw_of, other = _plant(choices, kind, rng)
@@ -336,6 +356,10 @@ def _cross_fit(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[
         features(choices, np.where(planted & (draw_of == draw), other, keys)).values
         for draw in range(draws)
     ])  # fmt: skip
+    item = np.flatnonzero(planted)
+    item = item[np.argsort(block[item], kind="stable")]
+    item = item[np.diff(block[item], prepend=-1) > 0]  # copies have the same key
+    agreed = seen[draw_of[item], item, 1]
     seen -= np.average(seen.mean(axis=0), axis=0, weights=weights)
     scale = np.sqrt(np.average((seen**2).mean(axis=0), axis=0, weights=weights))
     seen /= np.where(scale > 1e-9, scale, 1.0)
@@ -358,7 +382,7 @@ def _cross_fit(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[
             own, of_planted = _compare(suspicion, block[held], planted[held], draw_of[held])
             scores[held] += own
             np.fmin.at(beyond, (block[held[planted[held]]], time), of_planted)
-    return scores / _TIMES, beyond[~np.isnan(beyond[:, 0])]
+    return scores / _TIMES, beyond[~np.isnan(beyond[:, 0])], agreed
 
 
 def _compare(

@@ -62,7 +62,9 @@ def write_check(
 
     (part,) = found.parts
     suspects = part.triage.suspects if part.triage else ()
-    check = audit.draw_check(part.dataset, suspects, n, seed=seed)
+    wrong_keys = part.triage.wrong_keys if part.triage else None
+    planted = wrong_keys.ranks.tolist() if wrong_keys else ()
+    check = audit.draw_check(part.dataset, suspects, n, seed=seed, planted=planted)
     asked = audit.check_problems(check, part.dataset)
     alike = max(map(len, humans.group_schemas(asked.kept)), default=1)
     versions = ascii_lowercase[: max(2, alike)]
