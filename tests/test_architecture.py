@@ -384,14 +384,14 @@ def _of_one() -> list[str]:
 
 
 LIMITS = {
-    "files": 363,
-    "lines": 105_490,
-    "folders": 37,
-    "imports, in percent of the lines": 6.06,
-    "modules that one module beside them imports and no other": 8,
+    "files": 377,
+    "lines": 109_404,
+    "folders": 38,
+    "imports, in percent of the lines": 6.1,
+    "modules that one module beside them imports and no other": 10,
 }
 """Today's sizes, migrations apart. A limit goes up only with a decision (27 for
-modules that one module imports; 29 and 32 for the others)."""
+modules that one module imports; 29, 32 and 35 for all)."""
 
 
 def _size() -> dict[str, float]:
