@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.cli.test_release import ABOUT
 from tests.conftest import installed
 from winosmith import formats
 from winosmith.testing import made_twins
@@ -15,7 +16,7 @@ from winosmith.testing import made_twins
 def test_commands_take_an_address(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`stats` and `audit` read the Hub's address as they read a file."""
+    """`stats`, `audit` and `release` read the Hub's address as they read a file."""
     installed("datasets")
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
@@ -28,6 +29,12 @@ def test_commands_take_an_address(
     assert [one["items"] for one in told["splits"].values()] == [18]
     refused = cli.refused("audit", address, "--fix")
     assert f"--fix changes files, and {address} is none" in refused
+    formats.write(made_twins(14).problems[18:], file.with_name("test.jsonl"))
+    about = tmp_path / "about.toml"
+    about.write_text(ABOUT.replace('"practice"', '"*"'), "utf-8")
+    splits = (address, address.replace("train", "test"))
+    released = cli.told("release", *splits, "--about", about, "--out", tmp_path / "out")
+    assert [released["counts"][part]["problems"] for part in ("train", "test")] == [18, 10]
     pooled = cli.told("audit", address, file, "--pool", "--draws", "20", "--no-probes")
     assert [one["items"] for one in pooled["splits"].values()] == [36]
 

@@ -10,7 +10,7 @@ import click
 
 from winosmith import release as releases
 from winosmith.cli._declared import declared_options
-from winosmith.cli._options import FILE, FOLDER, json_option
+from winosmith.cli._options import FILE, FOLDER, MORE_DATA, json_option
 from winosmith.cli._printing import echo, fail_gate, print_json, progress, say
 from winosmith.errors import InputError
 from winosmith.release import Released, Splitting, Verified
@@ -18,7 +18,7 @@ from winosmith.text import count_noun
 
 
 @click.command()
-@click.argument("source", nargs=-1, type=click.Path(exists=True))
+@click.argument("source", nargs=-1, type=MORE_DATA)
 @click.option("--about", type=FILE, metavar="FILE", help="Description of the benchmark: a "
               "release.toml.")  # fmt: skip
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False),
@@ -64,7 +64,8 @@ def command(
     """Make a release from SOURCE: a folder to publish.
 
     SOURCE is the folder of a finished build, files named after their splits (train.jsonl,
-    dev.jsonl, test.jsonl), or one file without splits. The release is a folder
+    dev.jsonl, test.jsonl), splits of a data set of the Hub ('hf:ORG/NAME[train]'), or one file
+    without splits. The release is a folder
     NAME-VERSION-DIGITS; the digits are a digest of all its files. Answers of test are not in it,
     but in DIR/private, only for you. Problems under embargo are omitted; problems that would
     reveal answers, or break a licence, are refused.

@@ -15,6 +15,7 @@ from typing import Any
 
 from winosmith import formats, validate
 from winosmith.blocks import Former, Side
+from winosmith.data import is_address
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, RecipeError
 from winosmith.finished import BuildFiles, read_old_ids
@@ -64,7 +65,8 @@ def read_source(
 
     Args:
         paths: the folder of a finished build; a folder with files named after parts (train, dev or
-            validation, test, …); such files; or one file of any name, which is not split.
+            validation, test, …); such files, or splits of a data set of the Hub
+            (`hf:ORG/NAME[train]`); or one file of any name, which is not split.
         format_name: format name of files; detected from their content when None.
         pair_by: of files: a further column that both halves of a twin share, also across files.
 
@@ -95,7 +97,9 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
     parts: dict[str, Dataset] = {}
     every: dict[str, Problem] = {}
     for path in paths:
-        part = _content.part_of_file(path.stem) or (_content.PROBLEMS if len(paths) == 1 else None)
+        address = re.search(r"\[([^\]]+)\]$", str(path)) if is_address(path) else None
+        name = address[1] if address else path.stem
+        part = _content.part_of_file(name) or (_content.PROBLEMS if len(paths) == 1 else None)
         if part is None:
             raise InputError(
                 f"{path} is not named after a part ({', '.join(_content.PARTS)}); rename it"
