@@ -255,8 +255,8 @@ def settings_page() -> str:
 
 
 MODULES = """
-winosmith answers audit blocks build chat cluster debias embed errors evolve formats humans lineage
-metrics models practice release report rounds solve study testing topics validate
+winosmith answers audit blocks build chat cluster debias embed errors evolve exposure formats humans
+lineage metrics models practice release report rounds solve study testing topics validate
 """
 """The modules that users import."""
 

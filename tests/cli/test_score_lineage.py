@@ -141,8 +141,8 @@ def test_what_solvers_were_trained_on_is_compared_by_content(cli: Cli) -> None:
     [
         ("xyzzy", r"the contents of 'xyzzy' are not known; known are wsc, pdp.*other:xyzzy"),
         ("near=xyzzy", r"the contents of 'xyzzy' are not known"),
-        ("gone.jsonl", r"there is no file 'gone\.jsonl'"),
-        ("other:", r"there is no file 'other:'"),
+        ("gone.jsonl", r"'gone\.jsonl' is not a file"),
+        ("other:", r"'other:' is not a file"),
         ("third=evolved.jsonl", r"'third' is none of near, far"),
     ],
 )

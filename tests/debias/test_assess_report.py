@@ -87,7 +87,7 @@ def test_a_first_component_that_shows_nothing_is_said_to(assessment: Assessment)
                    settings=AssessmentSettings(draws=20))  # fmt: skip
     assert notes(assessment) == []
     (note,) = notes(blind)
-    assert "no further apart in “raw” than noise" in note
+    assert "no further apart in “raw” than by chance" in note
 
 
 def test_the_blocks_make_a_page_with_nothing_unescaped(assessment: Assessment) -> None:

@@ -106,7 +106,7 @@ def test_stopped_work_goes_on_from_the_last_chunk(
             raise KeyboardInterrupt
 
     embedder = EncoderEmbedder(tiny_encoder, cache=tmp_path, on_progress=stop)
-    with pytest.raises(Interrupted, match="the vectors of 10 of 24 problems are kept"):
+    with pytest.raises(Interrupted, match="the vectors of 10 of 24 problems are cached"):
         embedder.embed(PROBLEMS)
     assert len(list((tmp_path / "embeddings").iterdir())) == 2
     after = replace(embedder, on_progress=None).embed(PROBLEMS)

@@ -203,4 +203,4 @@ def test_the_command_exports(
     assert (target / file).is_file()
     assert main(["convert", str(source), str(target), "--to", harness, "--force"]) == 2
     told = capsys.readouterr().err
-    assert "a harness takes neither --recast nor --with-embargo nor --force" in told
+    assert "a harness takes none of --recast, --errata, --with-embargo and --force" in told

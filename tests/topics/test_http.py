@@ -84,7 +84,7 @@ def test_a_redirect_to_elsewhere_is_refused(endpoint: Site, ask: Fetch, elsewher
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (("text/html", b"<p>hello"), "'text/html'; application/json"),
+        (("text/html", b"<p>hello"), "'text/html'; it must be application/json"),
         (("application/json", b"{"), "can't be read"),
         (("application/json", b"\xff"), "can't be read"),
         (("application/json", b"[" * 200_000), "can't be read"),
@@ -107,7 +107,7 @@ def test_an_answer_without_topics_says_why(
 def test_an_endless_answer_is_cut_off(endpoint: Site) -> None:
     """More bytes than the limit are refused."""
     endpoint.files["/"] = ("text/plain", b"word " * 10_000)
-    with pytest.raises(InputError, match="more than 20,000 bytes"):
+    with pytest.raises(InputError, match="longer than 20,000 bytes"):
         fetch_https(endpoint.url + "/", most_bytes=20_000)
 
 
