@@ -105,7 +105,9 @@ def test_a_model_that_babbles_ends_cleanly(served: Served, tmp_path: Path) -> No
         folder=tmp_path / "kept",
         on_progress=lambda *state: notes.append(state[2]),
     )
-    with pytest.warns(UserWarning, match="r: the last 3 turns had no acceptable row .* a stronger model"):
+    with pytest.warns(
+        UserWarning, match="r: the last 3 turns had no acceptable row .* a stronger model"
+    ):
         assert list(perturber.perturb(root, 0)) == []
     assert [note.split(":")[0] for note in notes[1:4]] == ["turn 1", "turn 2", "turn 3"]
     (kept,) = (tmp_path / "kept").iterdir()

@@ -94,7 +94,9 @@ def test_another_version_at_a_worker_is_refused(executor):
     from winosmith.cluster import _run_on_worker
 
     asked = executor._client.submit(_run_on_worker, "0.0", abs, (1,), {}, pure=False)
-    with pytest.raises(InputError, match=r"the worker tcp://.* has winosmith .*, but the client has 0\.0"):
+    with pytest.raises(
+        InputError, match=r"the worker tcp://.* has winosmith .*, but the client has 0\.0"
+    ):
         asked.result()
 
 

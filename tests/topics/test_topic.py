@@ -43,7 +43,9 @@ def test_words_are_drawn_without_repetition_as_far_as_they_go() -> None:
     assert sorted(TEA.anchor_words(1, 99)) == list(TEA.candidates)
 
 
-@pytest.mark.parametrize(("seed", "count", "reason"), [(-1, 1, "the seed is -1"), (1, 0, "anchor words is 0")])
+@pytest.mark.parametrize(
+    ("seed", "count", "reason"), [(-1, 1, "the seed is -1"), (1, 0, "anchor words is 0")]
+)
 def test_what_can_not_be_drawn_is_refused(seed: int, count: int, reason: str) -> None:
     """A negative seed and a count under 1 are refused."""
     with pytest.raises(InputError, match=reason):

@@ -56,7 +56,10 @@ def test_what_each_kind_takes_is_taken(tmp_path: Path, table: str) -> None:
         ('solver = "causal"\nmodel = "m"\nscoring = "best"', 'it must be "partial"'),
         ('solver = "chat"\nmodel = "m"', "the key 'base_url' is missing"),
         ('solver = "chat"\nmodel = "m"\nbase_url = "http://far.example/v1"', "not encrypted"),
-        ('solver = "chat"\nmodel = "m"\nbase_url = "https://a:b@c/v1"', "a user, a password or a query"),
+        (
+            'solver = "chat"\nmodel = "m"\nbase_url = "https://a:b@c/v1"',
+            "a user, a password or a query",
+        ),
         (CHAT + 'swap = "yes"', "swap is 'yes'; it must be true or false"),
         (CHAT + "temperature = 99", "temperature is 99; it must be a number from 0 to 10"),
     ],
