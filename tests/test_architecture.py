@@ -385,7 +385,7 @@ def _of_one() -> list[str]:
 
 LIMITS = {
     "files": 377,
-    "lines": 109_409,
+    "lines": 109_406,
     "folders": 38,
     "imports, in percent of the lines": 6.1,
     "modules that one module beside them imports and no other": 10,

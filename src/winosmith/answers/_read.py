@@ -87,6 +87,8 @@ def read(
             known = found.get(answers.solver)
             found[answers.solver] = _join_answers(known, answers, file) if known else answers
     check_same_filters(found.values())
+    if not omitted:
+        return found
     return {name: _without_omitted(own, dataset, len(omitted)) for name, own in found.items()}
 
 

@@ -14,7 +14,6 @@ import click
 
 from winosmith.audit import FEWEST_CHECKS, RepairSettings
 from winosmith.cli._declared import declared_options
-from winosmith.cli._key_check import write_check
 from winosmith.cli._options import (
     FILE,
     OutputFile,
@@ -134,7 +133,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               help="Send the suspects to the judges of the site in this folder.")  # fmt: skip
 @click.option("--to-sheet", "sheet", type=click.Path(dir_okay=False), metavar="FILE.jsonl",
               help="Write the suspects to this file, for `winosmith humans sheets`.")  # fmt: skip
-@click.option("--check", "checks", type=click.IntRange(FEWEST_CHECKS), metavar="N",
+@click.option("--check", type=click.IntRange(FEWEST_CHECKS), metavar="N",
               help="Draw N items whose keys people check: a quarter are the first suspects, the "
               "others are drawn at random. `winosmith humans keys` then estimates the number of "
               "wrong keys. With --to-judge, the site's judges get these items in place of the "
@@ -199,17 +198,18 @@ def command(
         winosmith audit quizzes --pool --fail-on cue=3pt,leak --annotate github
     """  # noqa: D301
     from winosmith import audit, formats
+    from winosmith.cli._key_check import write_check
     from winosmith.data import data_files, is_address
 
     if options["pool"] or options["fix"]:
         files = (file for path in data for file in data_files(path))
         data = tuple({Path(file).resolve(): file for file in files}.values())
     if options["fix"]:
-        measures = ("todo", "baseline", "annotate", "sarif", "badge", "checks", "errata")
+        measures = ("todo", "baseline", "annotate", "sarif", "badge", "check", "errata")
         if answers or texts or rules or repaired or any(options[name] for name in measures):
             raise click.UsageError(
                 "--fix changes files and measures nothing: run it without --answers, --texts, "
-                f"--fail-on, --repair, --{', --'.join(measures).replace('checks', 'check')}"
+                f"--fail-on, --repair, --{', --'.join(measures)}"
             )
         if remote := next(filter(is_address, data), None):
             raise click.UsageError(
@@ -223,11 +223,11 @@ def command(
     _check_rules(rules, probes=not options["no_probes"], texts=bool(texts))
     if options["encoder"] and options["no_probes"]:
         raise click.UsageError("--embed needs the probes; omit --no-probes")
-    if (sheet or (site and not options["checks"])) and not answers:
+    if (sheet or (site and not options["check"])) and not answers:
         raise click.UsageError(
             "--to-judge and --to-sheet need the answers of models; add --answers FILE"
         )
-    if options["checks"] and len(data) > 1 and not options["pool"]:
+    if options["check"] and len(data) > 1 and not options["pool"]:
         raise click.UsageError(
             f"--check is about the keys of one data set, and there are {len(data)}; run it for "
             "each of them with its own --check-to, or for all together with --pool"
@@ -297,11 +297,11 @@ def command(
     broken = found.failures(rules, known)
     new = found.judge(rules, known)
     record = found.record() | {"verdict": audit.verdict(found), "broken": broken}
-    if options["checks"]:
+    if options["check"]:
         secret = judged.secret if judged else None
         how = {name: options[name] for name in ("seed", "force")}
         record["check"] = write_check(
-            found, options["checks"], options["check_to"], secret=secret, **how
+            found, options["check"], options["check_to"], secret=secret, **how
         )
     Output(
         audit.title(found),
@@ -316,7 +316,7 @@ def command(
         for name, one in repairs.items():
             folder = Path(repaired or "", name if len(repairs) > 1 else "")
             echo(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
-    if judged is not None and not options["checks"]:
+    if judged is not None and not options["check"]:
         _to_judge(found, options["suspects"], judged.secret)
     if sheet:
         _to_sheet(found, options["suspects"], sheet)

@@ -344,11 +344,6 @@ class Content:
     history: str = ""
     keyed: Coins | None = None
 
-    @property
-    def is_keyed(self) -> bool:
-        """Whether it has coins."""
-        return self.keyed is not None
-
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
         """Every problem once, in the order of the parts."""

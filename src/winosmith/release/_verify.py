@@ -126,7 +126,7 @@ def _faults_of_problem(problem: Problem, part: str, content: Content) -> Iterato
     if problem.origin and len(problem.origin.created or "") > 10:
         yield "reveals the hour at which it was written", "release again"
     if content.ids == "digest":
-        stems = (id_of(p, content.about.name) for p in _content.forms(problem, content.is_keyed))
+        stems = (id_of(p, content.about.name) for p in _content.forms(problem, bool(content.keyed)))
         if not any(problem.id == stem or problem.id.startswith(f"{stem}-") for stem in stems):
             yield "has an id that is not made from its text; it may reveal the answer", AGAIN
 
@@ -219,7 +219,7 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
         {
             _content.sight(form): form.answer
             for p in of
-            for form in _content.forms(p, content.is_keyed)
+            for form in _content.forms(p, bool(content.keyed))
         }
         for of in (secrets.solved, secrets.withheld)
     )
