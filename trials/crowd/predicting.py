@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
@@ -65,7 +66,7 @@ def measure(
     server.start()
     found = Waited()
     try:
-        _await_models(Browser(server.url), len(models), len(refs))
+        await_models(Browser(server.url), len(models), 2 * len(refs))
         together = threading.Barrier(people)
         threads = [
             threading.Thread(
@@ -92,14 +93,14 @@ def prepare(folder: Path, database: str | None, people: int) -> tuple[list[str],
     return refs[::2], inside.make_people("perturber", people)
 
 
-def _await_models(browser: Browser, models: int, problems: int) -> None:
+def await_models(browser: Browser, models: int, problems: int) -> None:
     """Wait until every model is loaded and has predicted what was there before."""
     until = time.monotonic() + LOADED
     while time.monotonic() < until:
         page = browser.get("/models/").text
         if (
             page.count("The model predicts.") == models
-            and page.count(f"{2 * problems} of {2 * problems}") == models
+            and page.count(f"{problems} of {problems}") == models
         ):
             browser.close()
             return
@@ -113,23 +114,41 @@ def _perturb_often(
     browser.cookies = dict(person.cookies)
     for number in range(rounds):
         try:
-            form = browser.get(f"/perturb/{ref}/").form(having="sentence")
-            if form is None:
-                raise Confused(f"/perturb/{ref}/ has no form")
-            browser.close()  # a connection that nobody used for long is not there any more
-            together.wait(PATIENCE)
-            start = time.monotonic()
-            words = form.fields["sentence"].replace("the _", f"the v{person.key}x{number} _")
-            sent = browser.send(form, sentence=words, answer="0", do="submit")
-            if "/made/" not in sent.location:
-                raise Confused(f"refused ({sent.status}): {_faults(sent)}")
-            found.stored.append(time.monotonic() - start)
-            found.shown.append(_until_shown(browser, sent.location, start))
+            stored, shown = perturb_once(
+                browser, person, ref, number, lambda: together.wait(PATIENCE)
+            )
         except (Unanswered, Confused, threading.BrokenBarrierError) as error:
             found.errors.append(" ".join(str(error).split())[:400])
             together.abort()
             return
+        found.stored.append(stored)
+        found.shown.append(shown)
     browser.close()
+
+
+def perturb_once(
+    browser: Browser, person: Any, ref: str, number: int, wait: Callable[[], object] = int
+) -> tuple[float, float]:
+    """Perturb a sentence; return the seconds until the site's answer, and until all predictions.
+
+    Args:
+        browser: the person's browser, logged in.
+        person: who perturbs.
+        ref: the reference of the original sentence.
+        number: number of the perturbation; it makes the new sentence differ from earlier ones.
+        wait: called between loading and sending the form.
+    """
+    form = browser.get(f"/perturb/{ref}/").form(having="sentence")
+    if form is None:
+        raise Confused(f"/perturb/{ref}/ has no form")
+    browser.close()  # the server may have closed a connection that was idle for long
+    wait()
+    start = time.monotonic()
+    words = form.fields["sentence"].replace("the _", f"the v{person.key}x{number} _")
+    sent = browser.send(form, sentence=words, answer="0", do="submit")
+    if "/made/" not in sent.location:
+        raise Confused(f"refused ({sent.status}): {_faults(sent)}")
+    return time.monotonic() - start, _until_shown(browser, sent.location, start)
 
 
 def _until_shown(browser: Browser, path: str, start: float) -> float:
