@@ -106,7 +106,7 @@ def test_several_files_are_counted_as_one(tmp_path: Path, cli: Cli) -> None:
 def test_bad_records_are_omitted_when_asked(tmp_path: Path, cli: Cli) -> None:
     """A record that is no problem ends the command with its line, or is omitted."""
     path = tmp_path / "made.jsonl"
-    path.write_text("".join(formats.lines(made_twins(1))) + '{"id": "x"}\n')
+    path.write_text("".join(formats.to_lines(made_twins(1))) + '{"id": "x"}\n')
     assert "made.jsonl:3: " in (error := cli.refused("stats", path))
     assert "--skip-bad bad.jsonl" in error
     assert cli.told("stats", path, "--skip-bad", tmp_path / "bad")["problems"] == 2

@@ -154,7 +154,7 @@ def test_a_published_file_survives_its_own_format(
     name = contents.format.name
     formats.write(contents.items, tmp_path / "again", name)
     again = formats.scan(tmp_path / "again")
-    lost = formats.losses(contents.items, again.items)
+    lost = formats.find_losses(contents.items, again.items)
     assert (again.format.name, again.bad) == (name, [])
     assert lost.missing == 0
     # A pair's two texts are written as one question: as columns they would make it a pair again.
@@ -200,7 +200,7 @@ def test_what_a_format_keeps_it_keeps_of_every_file(
         again = tmp_path / path.replace("/", "-")
         formats.write(fitting, again, name)
         read = formats.scan(again, name)
-        lost = formats.losses(fitting, read.items)
+        lost = formats.find_losses(fitting, read.items)
         assert not read.bad, path
         assert not lost.missing, path
         assert not writer.keeps & (lost.lost.keys() | lost.changed.keys() | lost.added.keys()), path

@@ -228,7 +228,7 @@ def test_a_frame_gives_problems_back(drawn: list[tuple[str, tuple[str, ...], boo
         Problem(str(n), f"{text}_", options, n % 2, blank=len(text) if blank else None)
         for n, (text, options, blank) in enumerate(drawn)
     )
-    assert formats.read(formats.frame(problems), as_written=True).problems == problems
+    assert formats.read(formats.to_frame(problems), as_written=True).problems == problems
 
 
 def test_a_table_that_lost_the_places_of_blanks_says_so() -> None:
@@ -237,7 +237,7 @@ def test_a_table_that_lost_the_places_of_blanks_says_so() -> None:
         Problem("a", "The _ fell.", ("cup", "jug"), 0),
         Problem("b", "What is __init__?", ("it", "one"), 1, blank=None),
     ]
-    table = formats.frame(problems)
+    table = formats.to_frame(problems)
     assert formats.scan(table).notes == ()
     table["blank"] = None
     found = formats.scan(table)

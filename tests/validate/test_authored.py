@@ -42,7 +42,7 @@ def checked_on(problems: Sequence[Problem], **rules: object) -> dict[str, int]:
 def test_an_evolved_set_that_judges_find_valid_keeps_everything() -> None:
     """Short roots and what was perturbed from them are dropped for no rule of authors."""
     data = made_families([1, 3, 5], [2, 2])
-    assert len(validate.structure(data, StructureRules("winogrande")).kept) < len(data)
+    assert len(validate.filter_by_structure(data, StructureRules("winogrande")).kept) < len(data)
     checked = validate.check(data, agreed(data))
     assert checked.kept.ids == data.ids
     assert str(checked.applied) == (
@@ -62,7 +62,7 @@ def test_what_was_perturbed_is_apart_from_the_twins_beside_it() -> None:
     assert str(found.applied) == (
         "Rules: WinoGrande's for authors, on 4 of 7; not on 3 perturbed or their roots"
     )
-    assert validate.structure(data).input() == data
+    assert validate.filter_by_structure(data).input() == data
 
 
 @pytest.mark.parametrize("rules", ["winogrande", "none"])
@@ -81,7 +81,7 @@ def test_without_rules_complete_twins_can_be_asked_for() -> None:
     """That the other half is there is no rule of WinoGrande's, and is checked when asked for."""
     single = made_twins(1).select([0])
     rules = StructureRules("none", complete=True)
-    assert validate.structure(single, rules).dropped[0].reason.startswith("other half")
+    assert validate.filter_by_structure(single, rules).dropped[0].reason.startswith("other half")
 
 
 def test_japanese_is_not_checked_for_its_words() -> None:
@@ -141,7 +141,7 @@ def test_published_sets_are_recognised_and_kept(
     assert len(checked.kept) == len(data) == number
     assert set(checked.applied.exempt.values()) == {f"of {name}, published"}
     plain = Dataset(Problem(f"{n}", p.sentence, p.options) for n, p in enumerate(data))
-    assert len(validate.structure(plain).kept) == number
+    assert len(validate.filter_by_structure(plain).kept) == number
 
 
 @pytest.mark.data

@@ -58,7 +58,9 @@ def test_a_half_has_15_to_30_words(words: int, kept: bool) -> None:
 def test_only_the_half_that_is_too_short_is_dropped() -> None:
     """A rule for halves drops the half that breaks it, and leaves the other a single."""
     short = replace(FIRST, sentence="The trophy leaves the suitcase: the _ is large.")
-    result = validate.structure(Dataset([short, SECOND]), StructureRules(overlap=None, edit=None))
+    result = validate.filter_by_structure(
+        Dataset([short, SECOND]), StructureRules(overlap=None, edit=None)
+    )
     assert (result.kept.ids, result.kept.singles) == (("b",), (0,))
     assert result.dropped[0].reason == "length: 9 words; 15 to 30 are required"
 
@@ -326,7 +328,7 @@ def test_a_limit_out_of_range_is_refused(rules: dict[str, Any]) -> None:
 def test_every_broken_rule_is_named_the_first_one_first() -> None:
     """The reason of a dropped problem lists its faults in the order of the rules."""
     second = replace(SECOND, sentence="The suitcase is small, and the _ is not.", answer=0)
-    dropped = validate.structure(Dataset([FIRST, second])).dropped
+    dropped = validate.filter_by_structure(Dataset([FIRST, second])).dropped
     rules = [[part.partition(":")[0] for part in entry.reason.split(" | ")] for entry in dropped]
     assert rules == [
         ["flipped answers", "overlap"],
@@ -351,9 +353,12 @@ halves = st.builds(
 def test_kept_and_dropped_are_the_input(problems: list[Problem]) -> None:
     """Nothing gets lost: kept and dropped are together what went in, for any data."""
     data = Dataset(problems)
-    result = validate.structure(data)
+    result = validate.filter_by_structure(data)
     assert result.input() == data
-    assert validate.structure(result.kept, StructureRules(complete=True)).input() == result.kept
+    assert (
+        validate.filter_by_structure(result.kept, StructureRules(complete=True)).input()
+        == result.kept
+    )
 
 
 @given(st.permutations(range(12)))
@@ -365,8 +370,8 @@ def test_the_order_of_the_problems_does_not_matter(order: list[int]) -> None:
     )
     order = [row for row in order if row < len(data)]
     rules = StructureRules(complete=True)
-    straight = validate.structure(data, rules)
-    permuted = validate.structure(data.select(order), rules)
+    straight = validate.filter_by_structure(data, rules)
+    permuted = validate.filter_by_structure(data.select(order), rules)
     assert {*permuted.kept.ids} == {*straight.kept.ids}
     assert {(d.problem.id, d.reason) for d in permuted.dropped} == {
         (d.problem.id, d.reason) for d in straight.dropped

@@ -104,7 +104,7 @@ class Answers(Result):
             self, predictions=align(self.predictions, dataset, f"{self.solver}: {status}")
         )
 
-    def shared(self, dataset: Dataset) -> tuple[Dataset, Answers]:
+    def select_answered(self, dataset: Dataset) -> tuple[Dataset, Answers]:
         """Return the problems that have a prediction, and their predictions in the same order.
 
         Raises:
@@ -119,13 +119,13 @@ class Answers(Result):
         return asked, replace(self, predictions=align(known, asked, f"{self.solver}: "))
 
 
-def of_choices(chosen: Mapping[str, Mapping[str, int | None]]) -> dict[str, Answers]:
+def from_choices(chosen: Mapping[str, Mapping[str, int | None]]) -> dict[str, Answers]:
     """Return answers from the chosen options, by model name and item id.
 
     Args:
         chosen: the 0-based index of each chosen option; None for an invalid answer.
 
-    >>> of_choices({"gpt": {"q1": 2, "q2": None}})["gpt"].by_id["q1"].choice
+    >>> from_choices({"gpt": {"q1": 2, "q2": None}})["gpt"].by_id["q1"].choice
     2
     """
     return {

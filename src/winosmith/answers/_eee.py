@@ -47,18 +47,20 @@ def read(file: AnswerFile) -> list[Answers]:
     for model, records in models.items():
         log = Log()
         if len({record.get("sample_id") for _, record in records}) < len(records):
-            (used,), log = choose_entries(file, [*dict.fromkeys(_result(r) for _, r in records)])
-            records = [(place, record) for place, record in records if _result(record) == used]
-        rows = [_row(place, record, items) for place, record in records]
+            (used,), log = choose_entries(
+                file, [*dict.fromkeys(_get_result(r) for _, r in records)]
+            )
+            records = [(place, record) for place, record in records if _get_result(record) == used]
+        rows = [_parse_row(place, record, items) for place, record in records]
         found.append(read_rows(rows, file, model, log))
     return found
 
 
-def _result(record: Record) -> str:
+def _get_result(record: Record) -> str:
     return str(record.get("evaluation_result_id") or record.get("evaluation_name"))
 
 
-def _row(place: Place, record: Record, items: Items) -> Row:
+def _parse_row(place: Place, record: Record, items: Items) -> Row:
     asked = str(look_up(record, "input", "raw") or "")
     choices, reference = (look_up(record, "input", key) for key in ("choices", "reference"))
     options = tuple(map(str, choices)) if isinstance(choices, list) else ()
@@ -104,17 +106,17 @@ def write_instance_records(
     >>> from winosmith import Dataset, Problem, answers
     >>> data = Dataset([Problem("1", "The _ fell.", ("cup", "jug"), 0)])
     >>> file = Path(tempfile.mkdtemp()) / "records.jsonl"
-    >>> answers.write_instance_records(file, data, answers.of_choices({"gpt": {"1": 1}}))
+    >>> answers.write_instance_records(file, data, answers.from_choices({"gpt": {"1": 1}}))
     >>> answers.read(file, data)["gpt"].predictions
     (Prediction(problem_id='1', choice=1, scores=(), tied=()),)
     """
     with atomic_write(path) as file:
         for model, own in answers.items():
-            for record in _records(dataset, model, own):
+            for record in _iterate_records(dataset, model, own):
                 file.write(canonical(record) + "\n")
 
 
-def _records(dataset: Dataset, model: str, answers: Answers) -> Iterator[dict[str, Any]]:
+def _iterate_records(dataset: Dataset, model: str, answers: Answers) -> Iterator[dict[str, Any]]:
     for problem in dataset:
         prediction = answers.by_id.get(problem.id)
         if prediction is not None:
@@ -123,11 +125,11 @@ def _records(dataset: Dataset, model: str, answers: Answers) -> Iterator[dict[st
                 "evaluation_id": f"{dataset.name}/{model}/{dataset.digest}",
                 "model_id": model,
                 "evaluation_name": dataset.name,
-                **_record(problem, prediction),
+                **_make_record(problem, prediction),
             }
 
 
-def _record(problem: Problem, prediction: Prediction) -> dict[str, Any]:
+def _make_record(problem: Problem, prediction: Prediction) -> dict[str, Any]:
     several = prediction.chosen
     chosen = problem.options[several[0]] if several else ""
     reference = [] if problem.answer is None else [problem.options[problem.answer]]

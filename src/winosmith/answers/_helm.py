@@ -44,7 +44,7 @@ def read(file: AnswerFile) -> list[Answers]:
             trials[str(name)][str(state["instance"].get("id", len(trials[name])))].append(state)
         names = sorted(trials, key=lambda name: (not name.startswith("trial "), len(name), name))
         (used,), log = choose_entries(file, names)
-        rows = [_row(name, states, file) for name, states in trials[used].items()]
+        rows = [_make_row(name, states, file) for name, states in trials[used].items()]
         folder = Path(file.path).absolute().parent.name
         model = str(file.document.get("adapter_spec", {}).get("model", folder))
     except FormatError:
@@ -55,7 +55,7 @@ def read(file: AnswerFile) -> list[Answers]:
     return [read_rows(rows, file, model, log)]
 
 
-def _row(name: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
+def _make_row(name: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
     """Return an item's row, made from its requests."""
     asked = Counter((one.get("reference_index"), one.get("request_mode")) for one in states)
     if (most := max(asked.values())) > 1:

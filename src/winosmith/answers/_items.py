@@ -82,15 +82,18 @@ class Items:
         A prompt may show other items as examples before the one that it asks.
         """
         text = normalise(text)
-        near = {id(one): one for word in {*_words(text)} for one in self._by_rarest.get(word, ())}
+        near = {
+            id(one): one for word in {*_split_words(text)} for one in self._by_rarest.get(word, ())
+        }
         found = [one for one in near.values() if _has_item(text, one)]
-        return max(found, key=lambda one: _end_of_question(text, one), default=None)
+        return max(found, key=lambda one: _locate_question_end(text, one), default=None)
 
     @cached_property
     def _by_rarest(self) -> dict[str, list[Problem]]:
         """The items by the rarest word of their question and options."""
         words = [
-            {*_words(normalise(" ".join((one.sentence, *one.options))))} for one in self.dataset
+            {*_split_words(normalise(" ".join((one.sentence, *one.options))))}
+            for one in self.dataset
         ]
         counts = Counter(word for own in words for word in own)
         found: dict[str, list[Problem]] = defaultdict(list)
@@ -145,7 +148,7 @@ def _has_question(text: str, problem: Problem) -> bool:
     return all(normalise(part) in text for part in parts)
 
 
-def _end_of_question(text: str, problem: Problem) -> tuple[int, int]:
+def _locate_question_end(text: str, problem: Problem) -> tuple[int, int]:
     """Return the end and length of the last copy of the question in a text, for sorting."""
     last = normalise(problem.sentence if problem.blank is None else problem.after or problem.before)
     return text.rfind(last) + len(last), len(problem.sentence)
@@ -155,6 +158,6 @@ def _has_item(text: str, problem: Problem) -> bool:
     return _has_question(text, problem) and all(normalise(one) in text for one in problem.options)
 
 
-def _words(text: str) -> Iterator[str]:
+def _split_words(text: str) -> Iterator[str]:
     for word in text.split():
         yield word.strip(".,:;!?()[]\"'“”’")

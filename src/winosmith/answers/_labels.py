@@ -122,7 +122,7 @@ def read_labels(path: str | Path) -> tuple[int, ...]:
     Raises:
         FormatError: a line that is neither, with its number.
     """
-    return tuple(row[0] for row in _rows(path, columns=1))
+    return tuple(row[0] for row in _read_label_rows(path, columns=1))
 
 
 def write_labels(answers: Sequence[int], file: IO[str]) -> None:
@@ -136,11 +136,11 @@ def read_submission(path: str | Path) -> dict[str, tuple[int, ...]]:
     Raises:
         FormatError: a line without exactly five labels of 1 or 2, with its number.
     """
-    rows = _rows(path, columns=len(SIZES))
+    rows = _read_label_rows(path, columns=len(SIZES))
     return dict(zip(SIZES, map(tuple, zip(*rows, strict=True)), strict=True))
 
 
-def _rows(path: str | Path, columns: int) -> list[tuple[int, ...]]:
+def _read_label_rows(path: str | Path, columns: int) -> list[tuple[int, ...]]:
     rows = []
     for number, line in Source(path).lines():
         labels = [label.strip() for label in line.split(",")]

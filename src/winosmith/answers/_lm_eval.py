@@ -44,27 +44,27 @@ def read(file: AnswerFile) -> list[Answers]:
     for place, sample in file.records():
         if not isinstance(sample.get("doc"), dict):
             raise FormatError("this is not a sample: it has no 'doc'", *place[:3])
-        if not isinstance(_replies(sample), list):
+        if not isinstance(_get_replies(sample), list):
             raise FormatError("this is not a sample: it has no 'filtered_resps'", *place[:3])
         by_filter[str(sample.get("filter", ""))].append((place, sample))
     (used,), log = choose_entries(file, [*by_filter])
     places, samples = zip(*by_filter[used], strict=True)
-    items, because = _items([sample["doc"] for sample in samples], file.columns)
+    items, because = _read_docs([sample["doc"] for sample in samples], file.columns)
     by_letter = _scores_letters(samples, items)
     rows = [
-        _row(place, sample, item, by_letter=by_letter)
+        _parse_row(place, sample, item, by_letter=by_letter)
         for place, sample, item in zip(places, samples, items, strict=True)
     ]
-    log = replace(log, reported=_means(samples))
+    log = replace(log, reported=_compute_means(samples))
     model = Path(file.path).absolute().parent.name
     return [read_rows(rows, file, model, log, problem_with_rows=because)]
 
 
-def _replies(sample: Record) -> Any:
+def _get_replies(sample: Record) -> Any:
     return sample.get("filtered_resps", sample.get("resps"))
 
 
-def _means(samples: Sequence[Record]) -> dict[str, float]:
+def _compute_means(samples: Sequence[Record]) -> dict[str, float]:
     """Return the mean of each accuracy that every sample has."""
     return {
         name: sum(float(one[name]) for one in samples) / len(samples)
@@ -73,7 +73,7 @@ def _means(samples: Sequence[Record]) -> dict[str, float]:
     }
 
 
-def _items(
+def _read_docs(
     docs: Sequence[Record], columns: formats.Columns | None
 ) -> tuple[list[Problem | None], str]:
     """Return the item of each record of a task, and why some records can't be read as items."""
@@ -90,9 +90,9 @@ def _items(
     return found, bad
 
 
-def _continuations(sample: Record) -> list[str]:
+def _get_continuations(sample: Record) -> list[str]:
     """Return the continuations that a sample scores, in order."""
-    requests = _requests(sample.get("arguments") or {})
+    requests = _get_requests(sample.get("arguments") or {})
     return [end for one in requests if isinstance(end := one.get("arg_1"), str)]
 
 
@@ -101,24 +101,24 @@ def _scores_letters(samples: Sequence[Record], items: Sequence[Problem | None]) 
     letters = texts = 0
     for sample, item in zip(samples, items, strict=True):
         if item is not None:
-            ends = [normalise(end) for end in _continuations(sample)[: len(item.options)]]
+            ends = [normalise(end) for end in _get_continuations(sample)[: len(item.options)]]
             letters += {end.strip("(). :") for end in ends} == {*ascii_lowercase[: len(ends)]}
             texts += {*ends} == {*map(normalise, item.options)}
     return letters > texts
 
 
-def _row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool) -> Row:
-    given = _replies(sample)
-    requests = _requests(sample.get("arguments") or {})
+def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool) -> Row:
+    given = _get_replies(sample)
+    requests = _get_requests(sample.get("arguments") or {})
     doc, target = sample["doc"], str(sample.get("target", ""))
-    scores = [_score(one, place) for one in given]
+    scores = [_parse_score(one, place) for one in given]
     reply: str | None = ""
     placed: tuple[float, ...] = ()
     if any(score is not None for score in scores):
         reply = None
         known = [math.nan if score is None else score for score in scores]
-        placed = _order_scores(known, _continuations(sample), item, target, by_letter=by_letter)
-    elif len(replies := [*_texts(given)]) > 1:
+        placed = _order_scores(known, _get_continuations(sample), item, target, by_letter=by_letter)
+    elif len(replies := [*_iterate_texts(given)]) > 1:
         what = f"{len(replies)} replies per item: add a filter that takes one, such as take_first"
         raise FormatError(what, *place[:3])
     elif replies:
@@ -132,20 +132,20 @@ def _row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool)
         " ".join([*map(str, doc.values()), *(str(one.get("arg_0", "")) for one in requests[:1])]),
         reply,
         placed,
-        target if item else _index(target),
+        target if item else _parse_index(target),
         item.answer if item else None,
         bool(verdict) if verdict in (0, 1) else None,
     )
 
 
-def _index(target: str) -> int | None:
+def _parse_index(target: str) -> int | None:
     """Return a target that is a number or letter as a 0-based index; otherwise None."""
     if target.isdecimal() and len(target) < 4:
         return int(target)
-    return formats.readings(target, [""] * len(ascii_lowercase)).get("letter")
+    return formats.interpret_answer(target, [""] * len(ascii_lowercase)).get("letter")
 
 
-def _requests(arguments: Any) -> list[Mapping[str, Any]]:
+def _get_requests(arguments: Any) -> list[Mapping[str, Any]]:
     """Return the requests to the model for one sample, in order."""
     if isinstance(arguments, Mapping):
         return [one for one in arguments.values() if isinstance(one, Mapping)]
@@ -154,7 +154,7 @@ def _requests(arguments: Any) -> list[Mapping[str, Any]]:
     return [{f"arg_{at}": part for at, part in enumerate(one)} for one in parts]
 
 
-def _score(given: Any, place: Place) -> float | None:
+def _parse_score(given: Any, place: Place) -> float | None:
     """Return the log-likelihood of a pair (log-likelihood, whether it is greedy)."""
     while isinstance(given, list) and len(given) == 1:
         given = given[0]
@@ -166,10 +166,12 @@ def _score(given: Any, place: Place) -> float | None:
         raise FormatError(f"{given[0]!r} is not a log-likelihood", *place[:3]) from None
 
 
-def _texts(given: Any) -> Iterator[str]:
+def _iterate_texts(given: Any) -> Iterator[str]:
     """Yield the replies inside nested lists."""
     for one in given if isinstance(given, list) else ():
-        yield from _texts(one) if isinstance(one, list) else ("" if one is None else str(one),)
+        yield from (
+            _iterate_texts(one) if isinstance(one, list) else ("" if one is None else str(one),)
+        )
 
 
 def _order_scores(
@@ -194,12 +196,12 @@ def _order_scores(
         return ()
     scored = ends[:count]
     places: list[int | None] = [*range(count)]
-    letters = [formats.readings(end, [""] * count).get("letter") for end in scored]
+    letters = [formats.interpret_answer(end, [""] * count).get("letter") for end in scored]
     if not by_letter and {*map(normalise, scored)} == {*map(normalise, item.options)}:
-        places = [formats.option_of_text(end, item.options) for end in scored]
+        places = [formats.match_option(end, item.options) for end in scored]
     elif sorted(at for at in letters if at is not None) == list(range(count)):
         places = [*letters]
-    elif target.isdecimal() and item.answer is not None and _index(target) != item.answer:
+    elif target.isdecimal() and item.answer is not None and _parse_index(target) != item.answer:
         return ()
     placed = dict(zip(places, scores, strict=True))
     return tuple(placed[at] for at in range(count)) if {*placed} == {*range(count)} else ()

@@ -38,7 +38,7 @@ def read(file: AnswerFile) -> list[Answers]:
                 raise repeated_rows_error(file, 2, name, [own["place"], place])
             own |= {kind: data, "place": place}
     items = Items(file.dataset)
-    rows = [_row(name, own, items) for name, own in events.items()]
+    rows = [_make_row(name, own, items) for name, own in events.items()]
     if not any("match" in own for own in events.values()):
         raise file.error("the log has no events of the type 'match', which state answers")
     accuracy = look_up(run, "final_report", "accuracy")
@@ -51,7 +51,7 @@ def read(file: AnswerFile) -> list[Answers]:
     return [read_rows(rows, file, model, log)]
 
 
-def _row(name: str, events: Mapping[str, Any], items: Items) -> Row:
+def _make_row(name: str, events: Mapping[str, Any], items: Items) -> Row:
     match, sampling = events.get("match", {}), events.get("sampling", {})
     prompt = match.get("prompt", sampling.get("prompt", ""))
     if isinstance(prompt, list):

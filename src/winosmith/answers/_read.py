@@ -74,25 +74,25 @@ def read(
             item in two files, or logs with the same filters would be read by different ones.
         MissingExtraError: an `.eval` log is read, and zipfile-zstd is not installed.
     """
-    dataset = formats.dataset_of(dataset)
+    dataset = formats.as_dataset(dataset)
     are_several = isinstance(path, list | tuple) and (not path or not data.is_table(path))
     found: dict[str, Answers] = {}
 
-    def opened(path: data.Readable) -> AnswerFile:
+    def open_file(path: data.Readable) -> AnswerFile:
         rows = data.read(path, encoding=encoding)
         return AnswerFile(rows, dataset, columns, filters, {*omitted})
 
     for one in path if are_several else [path]:
-        for file, answers in _files(one, opened):
+        for file, answers in _read_files(one, open_file):
             known = found.get(answers.solver)
             found[answers.solver] = _join_answers(known, answers, file) if known else answers
     check_same_filters(found.values())
     if not omitted:
         return found
-    return {name: _without_omitted(own, dataset, len(omitted)) for name, own in found.items()}
+    return {name: _drop_omitted(own, dataset, len(omitted)) for name, own in found.items()}
 
 
-def _without_omitted(own: Answers, dataset: Dataset, omitted: int) -> Answers:
+def _drop_omitted(own: Answers, dataset: Dataset, omitted: int) -> Answers:
     """Return a model's answers without those to omitted records, if there are no more of them."""
     known = {*dataset.ids}
     kept = tuple(one for one in own.predictions if one.problem_id in known)
@@ -135,19 +135,19 @@ def _join_answers(known: Answers, more: Answers, file: str) -> Answers:
     return replace(known, predictions=known.predictions + more.predictions, log=log)
 
 
-def _files(
-    path: Any, opened: Callable[[data.Readable], AnswerFile]
+def _read_files(
+    path: Any, open_file: Callable[[data.Readable], AnswerFile]
 ) -> Iterator[tuple[str, Answers]]:
     """Yield the answers of each model in each file; report files about other data sets."""
     if not isinstance(path, str | Path) or not Path(path).is_dir():
         name = str(path) if isinstance(path, str | Path) else data.table_name(path)
-        yield from ((name, one) for one in _read_file(opened(path)))
+        yield from ((name, one) for one in _read_file(open_file(path)))
         return
     files = sorted(file for pattern in _LOGS for file in Path(path).rglob(pattern))
     unread: list[FormatError] = []
     for file in files:
         try:
-            yield from [(str(file), one) for one in _read_file(opened(file))]
+            yield from [(str(file), one) for one in _read_file(open_file(file))]
         except FormatError as error:
             unread.append(error)
     if len(unread) == len(files):

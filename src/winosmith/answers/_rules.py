@@ -44,11 +44,11 @@ _REPLIES = ("letter", "0", "text", "1")
 """Kinds of answers in logs; if several match equally many targets and keys, the first wins."""
 
 
-class Kind(NamedTuple):
+class AnswerKind(NamedTuple):
     """The kind of answers in a source.
 
     Attributes:
-        name: a kind of `formats.readings`; None if no answer is an option.
+        name: a kind of `formats.interpret_answer`; None if no answer is an option.
         scripts: the scripts of the letters, if answers are letters.
     """
 
@@ -56,12 +56,12 @@ class Kind(NamedTuple):
     scripts: frozenset[str] = frozenset()
 
 
-def option_kind(
+def detect_kind(
     values: Sequence[Any],
     readings: Sequence[Mapping[str, int]],
     kinds: Sequence[str],
     keys: Sequence[int | None] = (),
-) -> Kind:
+) -> AnswerKind:
     """Return the kind that can read the most answers; if tied, the one that agrees with most keys.
 
     Args:
@@ -70,8 +70,8 @@ def option_kind(
         kinds: the kinds to choose from; the first wins if both numbers are equal.
         keys: the key of each item in the same log, if known.
 
-    >>> option_kind(["A", "b"], [{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
-    Kind(name='letter', scripts=frozenset({'Latin'}))
+    >>> detect_kind(["A", "b"], [{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
+    AnswerKind(name='letter', scripts=frozenset({'Latin'}))
     """
     fits, agree = Counter[str](), Counter[str]()
     for at, found in enumerate(readings):
@@ -79,20 +79,20 @@ def option_kind(
         agree.update(kind for kind, option in found.items() if keys and option == keys[at])
     name = max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
     if not fits[name]:
-        return Kind(None)
-    letters = [formats.letter_of(value) for value in values] if name == "letter" else []
-    return Kind(name, frozenset(letter[0] for letter in letters if letter))
+        return AnswerKind(None)
+    letters = [formats.parse_letter(value) for value in values] if name == "letter" else []
+    return AnswerKind(name, frozenset(letter[0] for letter in letters if letter))
 
 
 def read_option(
-    value: Any, readings: Mapping[str, int], kind: Kind, kinds: Sequence[str]
+    value: Any, readings: Mapping[str, int], kind: AnswerKind, kinds: Sequence[str]
 ) -> int | None:
     """Return the option that an answer names; None if it is invalid.
 
     An answer of a different kind than the source's is read if it matches one of `kinds`. In a
     source that uses letters of a script, such a letter is always read as a letter.
     """
-    if (letter := formats.letter_of(value)) and letter[0] in kind.scripts:
+    if (letter := formats.parse_letter(value)) and letter[0] in kind.scripts:
         return readings.get("letter")
     return next((readings[one] for one in (kind.name, *kinds) if one and one in readings), None)
 
@@ -122,14 +122,14 @@ def read_choices(
     known = {*dataset.ids}
     given = {name: label for name, label in labels.items() if not is_missing(label)}
     readings = {
-        name: formats.readings(
+        name: formats.interpret_answer(
             str(label) if isinstance(label, bool) else label, dataset[dataset.row(name)].options
         )
         if name in known and not isinstance(label, dict | list)
         else {}
         for name, label in given.items()
     }
-    kind = option_kind([*given.values()], [*readings.values()], _LABELS)
+    kind = detect_kind([*given.values()], [*readings.values()], _LABELS)
     for name, fits in readings.items():
         if kind.name == "text" or "letter" in fits:
             continue
@@ -225,19 +225,19 @@ def read_rows(
             answer can be read.
     """
     dataset = file.dataset
-    of_items = _index_of_rows(rows, file, problem_with_rows)
-    kind = _kind([rows[at] for at in of_items.values()], dataset)
+    of_items = _assign_rows(rows, file, problem_with_rows)
+    kind = _detect_log_kind([rows[at] for at in of_items.values()], dataset)
     found: list[Prediction] = []
     compared, differ, contradicted = 0, [], []
     for name, at in of_items.items():
         row, problem = rows[at], dataset[dataset.row(name)]
         options = row.options or problem.options
-        target = _target(row, options, kind)
-        own = None if target is None else formats.option_of_text(options[target], problem.options)
+        target = _find_target(row, options, kind)
+        own = None if target is None else formats.match_option(options[target], problem.options)
         if own is not None and problem.answer is not None:
             compared += 1
             differ += [name] * (own != problem.answer)
-        prediction = _prediction(row, options, kind, problem)
+        prediction = _make_prediction(row, options, kind, problem)
         if prediction is None:
             continue
         found.append(prediction)
@@ -262,35 +262,35 @@ def read_rows(
     )
 
 
-def _kind(rows: Sequence[Row], dataset: Dataset) -> Kind:
+def _detect_log_kind(rows: Sequence[Row], dataset: Dataset) -> AnswerKind:
     """Return the kind of a log's keys, or of its replies if the keys have none."""
     usual = dataset[0].options
     keyed = [row for row in rows if isinstance(row.target, str)]
-    keys = [formats.readings(row.target, row.options or usual) for row in keyed]
-    kind = option_kind([row.target for row in keyed], keys, _REPLIES, [row.key for row in keyed])
+    keys = [formats.interpret_answer(row.target, row.options or usual) for row in keyed]
+    kind = detect_kind([row.target for row in keyed], keys, _REPLIES, [row.key for row in keyed])
     if kind.name:
         return kind
     replied = [row for row in rows if isinstance(row.reply, str)]
-    said = [formats.readings(row.reply, row.options or usual) for row in replied]
-    return option_kind([row.reply for row in replied], said, ("letter", "text"))
+    said = [formats.interpret_answer(row.reply, row.options or usual) for row in replied]
+    return detect_kind([row.reply for row in replied], said, ("letter", "text"))
 
 
-def _target(row: Row, options: Sequence[str], kind: Kind) -> int | None:
+def _find_target(row: Row, options: Sequence[str], kind: AnswerKind) -> int | None:
     """Return the index of the log's key among the row's options, or else its record's key."""
     target = row.target
     if isinstance(target, str):
-        target = formats.readings(target, options).get(kind.name or "")
+        target = formats.interpret_answer(target, options).get(kind.name or "")
     target = row.key if target is None else target
     return target if target is not None and target < len(options) else None
 
 
-def _prediction(
-    row: Row, options: Sequence[str], kind: Kind, problem: Problem
+def _make_prediction(
+    row: Row, options: Sequence[str], kind: AnswerKind, problem: Problem
 ) -> Prediction | None:
     """Return the prediction of a row, in the order of the problem's options; None if missing."""
     if (row.reply is None and not row.scores) or len(row.scores) not in (0, len(options)):
         return None
-    places = [formats.option_of_text(option, problem.options) for option in options]
+    places = [formats.match_option(option, problem.options) for option in options]
     if row.scores:
         if {*places} == {*range(len(problem.options))} and all(map(isfinite, row.scores)):
             scores = tuple(row.scores[places.index(at)] for at in range(len(places)))
@@ -305,11 +305,13 @@ def _prediction(
         )
     reply = row.reply
     if isinstance(reply, str):
-        reply = read_option(reply, formats.readings(reply, options), kind, ("text", "letter"))
+        reply = read_option(
+            reply, formats.interpret_answer(reply, options), kind, ("text", "letter")
+        )
     return Prediction(problem.id, None if reply is None else places[reply])
 
 
-def _index_of_rows(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[str, int]:
+def _assign_rows(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[str, int]:
     """Return the index of each item's row.
 
     If an item has as many rows as copies, each row belongs to one copy; a single row belongs to

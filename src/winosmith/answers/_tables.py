@@ -47,7 +47,7 @@ def read(file: AnswerFile) -> list[Answers]:
             than half of the ids belong to items, or no cell is an answer.
     """
     if file.rows.kind == "object":
-        return [_labels_by_id(file)]
+        return [_read_object(file)]
     records = file.records()
     names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
     by_lower = {name.lower(): name for name in reversed(names)}
@@ -70,15 +70,15 @@ def read(file: AnswerFile) -> list[Answers]:
     if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
         raise file.error(f"the scores are in {first_ids(scored)}; number them from score1 on")
     places = {name: place for name, (place, _) in rows.items()}
-    scores = {name: _scores(row, scored, place) for name, (place, row) in rows.items()}
+    scores = {name: _read_scores(row, scored, place) for name, (place, row) in rows.items()}
     if choice is None and scored:
         best = {name: best_options(own)[0] for name, own in scores.items() if own}
-        return [Answers(_predictions(best, scores, places), file.rows.name)]
+        return [Answers(_make_predictions(best, scores, places), file.rows.name)]
     found = {}
     for column in models:
         labels = {name: row.get(column) for name, (_, row) in rows.items()}
         model = file.rows.name if column == choice else column
-        if graded := _graded(labels, file):
+        if graded := _read_grades(labels, file):
             found[model] = graded
             continue
         try:
@@ -90,10 +90,10 @@ def read(file: AnswerFile) -> list[Answers]:
                 f"the column {column!r}: {error.reason}; remove it if it is not a model's answers"
             ) from None
         if column == choice or not _repeats_one_option(labels, choices, file):
-            found[model] = _predictions(choices, scores, places)
+            found[model] = _make_predictions(choices, scores, places)
     if not found:
         raise file.error(NO_LETTER)
-    return [Answers(own, name) for name, own in _model_columns(found, file).items()]
+    return [Answers(own, name) for name, own in _drop_other_columns(found, file).items()]
 
 
 def _repeats_one_option(
@@ -108,7 +108,7 @@ def _repeats_one_option(
     return all(str(labels[name]).strip() == text.strip() for name, text in own.items())
 
 
-def _graded(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Prediction, ...]:
+def _read_grades(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Prediction, ...]:
     """Return predictions if all labels are grades and not texts of options; otherwise none."""
     given = {
         name: str(label).strip().casefold()
@@ -133,11 +133,11 @@ def _graded(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Prediction, ..
     return tuple(found)
 
 
-def _labels_by_id(file: AnswerFile) -> Answers:
+def _read_object(file: AnswerFile) -> Answers:
     """Return the labels of a JSON object by id."""
     labels = file.rows.first
     check_known(labels, file, "keys of this object", SOURCES)
-    if graded := _graded(labels, file):
+    if graded := _read_grades(labels, file):
         return Answers(graded, file.rows.name)
     choices = read_choices(labels, file, {})
     if all(choice is None for choice in choices.values()):
@@ -165,7 +165,7 @@ def _rows_by_id(
     return found
 
 
-def _scores(row: Record, columns: Sequence[str], place: Place) -> tuple[float, ...]:
+def _read_scores(row: Record, columns: Sequence[str], place: Place) -> tuple[float, ...]:
     """Return the scores in the columns score1, score2, …; the last ones may be empty."""
     cells: list[Any] = [row.get(name) for name in columns]
     while cells and is_missing(cells[-1]):
@@ -178,7 +178,7 @@ def _scores(row: Record, columns: Sequence[str], place: Place) -> tuple[float, .
         raise FormatError(f"a score is not a number: {error}", *place[:3]) from None
 
 
-def _predictions(
+def _make_predictions(
     choices: Mapping[str, int | None],
     scores: Mapping[str, tuple[float, ...]],
     places: Mapping[str, Place],
@@ -192,7 +192,7 @@ def _predictions(
     return tuple(found)
 
 
-def _model_columns(
+def _drop_other_columns(
     found: Mapping[str, tuple[Prediction, ...]], file: AnswerFile
 ) -> dict[str, tuple[Prediction, ...]]:
     """Return the columns with models' answers; report the omitted columns and why."""

@@ -95,7 +95,7 @@ def publish(
         copy_of: the kept row of which a row is a copy, by row.
         format_name: format of the public files of problems.
     """
-    writer = formats.writer_named(format_name)
+    writer = formats.get_writer(format_name)
     training = {f"train_{size}": rows for size, rows in nested_sizes(parts.train).items()}
     public = {**training, "train_debiased": parts.debiased, "dev": parts.dev}
     held_out = {*parts.dev, *parts.test}
@@ -138,7 +138,7 @@ def publish(
 
 def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
     """Return the input's columns that are missing in public files, and the files that have them."""
-    writer = formats.writer_named(format_name)
+    writer = formats.get_writer(format_name)
     sets = {"dev": parts.dev, "test": parts.test}
     if "extra" not in writer.keeps:
         sets |= {"train_xl": parts.train, "train_debiased": parts.debiased}

@@ -24,7 +24,7 @@ from winosmith.response import Response
 from winosmith.text import count_noun
 from winosmith.validate import (
     Checked,
-    Examined,
+    Examination,
     Finding,
     StructureRules,
     VoteRules,
@@ -105,7 +105,7 @@ def command(**options: Any) -> None:
     if out:
         recipe = {"command": "check", "signature": str(checked.signature)}
         folder = OutputFolder.open(out, recipe, force=options["force"])
-        folder.write_lines("kept.jsonl", formats.lines(checked.kept))
+        folder.write_lines("kept.jsonl", formats.to_lines(checked.kept))
         folder.write_lines("dropped.jsonl", map(_dropped, checked.result.dropped))
         folder.write_lines("report.html", [result.page()])
         say(f"Wrote kept.jsonl, dropped.jsonl and report.html in {folder.path}.")
@@ -140,7 +140,7 @@ def _dropped(entry: Dropped) -> str:
 class _Rule:
     """One rule of one stage: the number of problems that it checked, and its findings."""
 
-    stage: Examined
+    stage: Examination
     name: str
     checked: int
 

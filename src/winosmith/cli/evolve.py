@@ -266,7 +266,7 @@ def _run(options: Options) -> dict[str, Any]:
         "signature": str(signature),
     }
     for name, part in parts.items():
-        folder.write_lines(f"{name}.jsonl", formats.lines(part))
+        folder.write_lines(f"{name}.jsonl", formats.to_lines(part))
     folder.write_lines("left-out.jsonl", (one.line() for one in omitted))
     folder.write_lines("report.json", [canonical(record) + "\n"])
     folder.write_lines("report.html", [_result(record).page()])

@@ -13,8 +13,8 @@ from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._base import Entry
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import is_empty
-from winosmith.formats._letters import place as place_in_script
-from winosmith.formats._names import is_answer_name, names_of, normalise
+from winosmith.formats._letters import locate_letter
+from winosmith.formats._names import collect_names, is_answer_name, normalise
 from winosmith.problem import Extra, Problem
 from winosmith.text import edit_distance, normalize, visible
 
@@ -27,22 +27,22 @@ KINDS = {
 }
 """Names of the kinds of answers, for messages."""
 
-Read = tuple[Place, Mapping[str, int], int | None]
+AnswerRow = tuple[Place, Mapping[str, int], int | None]
 """A row of a second column of answers: its place, its readings (see `readings`), and the key."""
 
 _LETTER = re.compile(r"\s*[(（\[]?(\w)\u0640?[.)．、:：）\]]?\s*")
 """A letter of any script; in Arabic, it may have a stroke (tatweel) after it."""
 
-_DECKED = re.compile(r"\$?\\boxed\{\s*(.+?)\s*\}\$?|[*_`]{1,3}(.+?)[*_`]{1,3}")
+_MARKED = re.compile(r"\$?\\boxed\{\s*(.+?)\s*\}\$?|[*_`]{1,3}(.+?)[*_`]{1,3}")
 """An answer with the marks of models and Markdown: \\boxed{B}, **B**."""
 
 
-def readings(
+def interpret_answer(
     value: Any,
     options: Sequence[str],
     labels: Sequence[str] = (),
-    signed: Sequence[str] = (),
-    decks: int = 2,
+    original_options: Sequence[str] = (),
+    max_marks: int = 2,
 ) -> dict[str, int]:
     """Return the choice that an answer names, for each kind of `KINDS` that can read it.
 
@@ -50,12 +50,12 @@ def readings(
         value: the answer.
         options: the texts of the choices.
         labels: the labels of the choices, if they have any.
-        signed: the texts with the letters or numbers that were removed from `options`.
-        decks: maximum number of marks around the answer, such as `**`, to remove.
+        original_options: the texts with the letters or numbers that were removed from `options`.
+        max_marks: maximum number of marks around the answer, such as `**`, to remove.
 
-    >>> readings("B", ["a cup", "a jug"]), readings("**2**", ["1", "2"])
+    >>> interpret_answer("B", ["a cup", "a jug"]), interpret_answer("**2**", ["1", "2"])
     ({'letter': 1}, {'text': 1, '1': 1})
-    >>> readings("2.0", ["2", "1"]), readings(2, ["2.0", "1.0"])
+    >>> interpret_answer("2.0", ["2", "1"]), interpret_answer(2, ["2.0", "1.0"])
     ({'text': 0, '1': 1}, {'text': 0, '1': 1})
     """
     count = len(options)
@@ -70,23 +70,25 @@ def readings(
         alike = [*map(normalise, labels)]
         if alike.count(normalise(said)) == 1:
             found["label"] = alike.index(normalise(said))
-        elif len(both := [*_labelled(said, options, labels)]) == 1:
+        elif len(both := [*_match_labelled(said, options, labels)]) == 1:
             found["label"] = both[0]
-    text = option_of_text(said, options)
-    if text is None and signed:
-        text = option_of_text(said, signed)
+    text = match_option(said, options)
+    if text is None and original_options:
+        text = match_option(said, original_options)
     if text is None and (sign := PREFIX.match(said)):
-        text = option_of_text(said[sign.end() :], options)
+        text = match_option(said[sign.end() :], options)
     if text is None and whole:  # of a column of whole numbers with gaps
-        text = option_of_text(whole[1], options)
-        text = option_of_text(f"{whole[1]}.0", options) if text is None else text
+        text = match_option(whole[1], options)
+        text = match_option(f"{whole[1]}.0", options) if text is None else text
     if text is not None:
         found["text"] = text
     if isinstance(value, bool):
         return found
-    if decks and not found and (bare := _DECKED.fullmatch(said)):
-        return readings(bare[1] or bare[2], options, labels, signed, decks - 1)
-    if (letter := letter_of(value)) and letter[1] < count:
+    if max_marks and not found and (bare := _MARKED.fullmatch(said)):
+        return interpret_answer(
+            bare[1] or bare[2], options, labels, original_options, max_marks - 1
+        )
+    if (letter := parse_letter(value)) and letter[1] < count:
         found["letter"] = letter[1]
     if whole:
         number = int(whole[1])
@@ -95,16 +97,16 @@ def readings(
     return found
 
 
-def letter_of(value: Any) -> tuple[str, int] | None:
+def parse_letter(value: Any) -> tuple[str, int] | None:
     """Return the script of an answer that is one letter, and the letter's 0-based position in it.
 
-    >>> (letter_of("(b)"), letter_of("В."), letter_of("Ｃ"),
-    ...  letter_of("red"))
+    >>> (parse_letter("(b)"), parse_letter("В."), parse_letter("Ｃ"),
+    ...  parse_letter("red"))
     (('Latin', 1), ('Cyrillic', 2), ('Latin', 2), None)
     """
     if not isinstance(value, str) or not (found := _LETTER.fullmatch(value)):
         return None
-    return place_in_script(found[1]) or place_in_script(normalize(found[1], "NFKC"))
+    return locate_letter(found[1]) or locate_letter(normalize(found[1], "NFKC"))
 
 
 def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> list[int]:
@@ -118,7 +120,7 @@ def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> 
     return sorted({at for own in texts for at, text in enumerate(own) if text == said})
 
 
-def _labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
+def _match_labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
     """Yield the choices whose label and text are both in the answer, as in "option 2: a cup"."""
     for at, (label, text) in enumerate(zip(labels, options, strict=False)):
         rest = said.removeprefix(label)
@@ -126,10 +128,10 @@ def _labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Itera
             yield at
 
 
-def option_of_text(text: str, options: Sequence[str]) -> int | None:
+def match_option(text: str, options: Sequence[str]) -> int | None:
     """Return the only option that looks like a text; case counts only if it distinguishes options.
 
-    >>> option_of_text("A  cup", ["a cup", "a jug"]), option_of_text("Us", ["US", "us"])
+    >>> match_option("A  cup", ["a cup", "a jug"]), match_option("Us", ["US", "us"])
     (0, None)
     """
     shown = (one if one.isascii() else visible(normalize(one)) for one in (text, *options))
@@ -148,7 +150,7 @@ _FEW = 10
 
 
 def find_repeated_keys(
-    columns: Mapping[str, Sequence[Read]], first: str = "", asked: float | None = None
+    columns: Mapping[str, Sequence[AnswerRow]], first: str = "", asked: float | None = None
 ) -> tuple[list[str], list[str]]:
     """Return the columns that repeat the key, and a note on each further column of answers.
 
@@ -198,10 +200,10 @@ def drop_repeated_keys(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
         for one in entries
         if isinstance(one.item, Problem) and one.item.answer is not None
     ]
-    keys = {key.partition(".")[2]: key for key in names_of(item.extra for _, item in keyed)}
+    keys = {key.partition(".")[2]: key for key in collect_names(item.extra for _, item in keyed)}
     columns = {
         name: [
-            (place, readings(item.extra[key], item.options), item.answer)
+            (place, interpret_answer(item.extra[key], item.options), item.answer)
             for place, item in keyed
             if not is_empty(item.extra.get(key))
         ]

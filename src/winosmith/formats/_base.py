@@ -4,7 +4,7 @@ A format knows nothing about files: `winosmith.data` gives it rows with their pl
 yields one `Entry` per record, in order, and never stops at a bad record: its entry has a reason
 instead of an item. Only `winosmith.formats.read` decides whether to stop there or to set the record
 aside. A few formats also have a `Writer`, which writes items that the reader can read back, or
-raises; `winosmith.formats.losses` lists the fields that a format can't store.
+raises; `winosmith.formats.find_losses` lists the fields that a format can't store.
 """
 
 from __future__ import annotations
@@ -178,15 +178,15 @@ def extra_items(record: Iterable[tuple[str, object]], format_key: str) -> dict[s
 
 def unwritable_error(item: Item, why: str) -> FormatError:
     """Return the error for an item that a format can't store."""
-    return FormatError(f"{id_of(item)!r} can't be written: {why}")
+    return FormatError(f"{get_item_id(item)!r} can't be written: {why}")
 
 
-def id_of(item: Item) -> str:
+def get_item_id(item: Item) -> str:
     """Return the id of a problem, or of a claim's problem."""
     return item.problem_id if isinstance(item, Claim) else item.id
 
 
-def problems_of(items: Iterable[Item]) -> Iterator[Problem]:
+def require_problems(items: Iterable[Item]) -> Iterator[Problem]:
     """Yield the items as problems.
 
     Raises:

@@ -21,7 +21,7 @@ from typing import Any
 from winosmith.errors import ProblemError
 from winosmith.formats._columns import Plan, is_empty
 from winosmith.formats._letters import FIRST, SERIES
-from winosmith.formats._names import FLAGS, first_existing, normalise
+from winosmith.formats._names import FLAGS, find_first, normalise
 from winosmith.records import parse_json
 
 
@@ -74,21 +74,21 @@ def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
         ProblemError: it has no choices.
     """
     if isinstance(value, str):
-        if cut := _cut_choices(value):
+        if cut := _split_choices(value):
             return cut
         value = _parse_list(value, name)
     if isinstance(value, list | tuple):
         if {*map(type, value)} == {str}:
             return Choices(tuple(value))
         if value and all(isinstance(one, Mapping) for one in value):
-            return _choices_of_mappings(value, name)
-        return Choices(tuple(map(cell_text, _without_padding(value))))
+            return _parse_mappings(value, name)
+        return Choices(tuple(map(cell_text, _strip_padding(value))))
     if isinstance(value, Mapping):
-        return _choices_of_mapping(value, name, answered)
+        return _parse_mapping(value, name, answered)
     raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
 
 
-def _without_padding(values: Sequence[Any]) -> Sequence[Any]:
+def _strip_padding(values: Sequence[Any]) -> Sequence[Any]:
     """Return the values without the nulls that pad a list in a table."""
     last = next((at for at, one in enumerate(reversed(values)) if one is not None), len(values))
     return values[: len(values) - last]
@@ -112,7 +112,7 @@ def split_question(text: str) -> tuple[str, Choices] | None:
     # Signs that begin a line come before others, which may be inside a choice.
     for at in sorted(starts[-_STARTS:], key=lambda at: (found[at]["line"] is None, -at)):
         begin = found[at].start()
-        cut = _cut_choices(text, found[at:])
+        cut = _split_choices(text, found[at:])
         if cut is not None and text[:begin].strip():
             *others, last = cut.options
             if not any("\n" in one for one in others):
@@ -138,14 +138,14 @@ def split_chats(right: Any, wrong: Any) -> tuple[str, str, str] | None:
     >>> split_chats("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
     ('Why?', 'As so.', 'As it is.')
     """
-    one, other = chat_turns(right), chat_turns(wrong)
+    one, other = get_turns(right), get_turns(wrong)
     if one and other:
-        same = _count_common(one, other)
+        same = _common_prefix_length(one, other)
         rests = (one[same:], other[same:])
         return (" ".join(one[:same]), rests[0][-1], rests[1][-1]) if same and all(rests) else None
     if not (isinstance(right, str) and isinstance(wrong, str)):
         return None
-    shared = right[: _count_common(right, wrong)]
+    shared = right[: _common_prefix_length(right, wrong)]
     signs = list(_TURN.finditer(shared))
     if len(signs) < 2 or shared[: signs[0].start()].strip():
         return None
@@ -153,14 +153,14 @@ def split_chats(right: Any, wrong: Any) -> tuple[str, str, str] | None:
     return shared[signs[0].end() : signs[-1].start()].strip(), right[end:], wrong[end:]
 
 
-def _count_common(one: Sequence[str], other: Sequence[str]) -> int:
+def _common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
     """Return the number of equal first parts."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def may_list_choices(cell: str) -> bool:
     """Return whether a text appears to contain several choices."""
-    return cell.lstrip().startswith(("[", "{")) or _cut_choices(cell) is not None
+    return cell.lstrip().startswith(("[", "{")) or _split_choices(cell) is not None
 
 
 def cell_text(value: Any) -> str:
@@ -178,10 +178,10 @@ def cell_text(value: Any) -> str:
     raise ProblemError(f"a text is needed, not {str(value)[:60]!r}")
 
 
-def chat_turns(value: Any) -> list[str]:
+def get_turns(value: Any) -> list[str]:
     """Return the text of each turn of a chat; nothing if the value is not a chat.
 
-    >>> chat_turns([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}])
+    >>> get_turns([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}])
     ['Why?', 'So.']
     """
     if not isinstance(value, list | tuple):
@@ -191,7 +191,7 @@ def chat_turns(value: Any) -> list[str]:
     return [cell_text(one["content"]) for one in value]
 
 
-def flagged_indices(values: Any, count: int) -> tuple[int, ...] | None:
+def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
     """Return the indices of ones if the values are `count` zeros and ones; otherwise None."""
     if not isinstance(values, list | tuple) or len(values) != count:
         return None
@@ -200,18 +200,18 @@ def flagged_indices(values: Any, count: int) -> tuple[int, ...] | None:
     return tuple(at for at, one in enumerate(values) if one)
 
 
-def _choices_of_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choices:
+def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choices:
     keys = [str(key) for key in value]
-    text, labels = first_existing(_TEXTS, keys), first_existing(_LABELS, keys)
+    text, labels = find_first(_TEXTS, keys), find_first(_LABELS, keys)
     if text and labels and isinstance(value[text], list):
         signs = value[labels]
         if not isinstance(signs, list) or len(signs) != len(value[text]):
             raise ProblemError(f"{name!r} has not as many labels as texts")
-        options = tuple(map(cell_text, _without_padding(value[text])))
-        right = flagged_indices(signs := signs[: len(options)], len(options))
+        options = tuple(map(cell_text, _strip_padding(value[text])))
+        right = find_flagged(signs := signs[: len(options)], len(options))
         return Choices(options, tuple(map(str, signs)), right or ())
     scores = {key: one for key, one in value.items() if one is not None}
-    if (right := _best_scores([*scores.values()])) is not None:  # {"a cup": 1, "a jug": 0}
+    if (right := _find_best_scores([*scores.values()])) is not None:  # {"a cup": 1, "a jug": 0}
         value, keys = scores, [*map(str, scores)]  # a table has the keys of all rows
         are_signs = any(keys == [*series[: len(keys)]] for series in SERIES)
         texts_may_be = are_signs and len({*value.values()}) == len(value)
@@ -223,11 +223,11 @@ def _choices_of_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> 
     return Choices(texts, tuple(keys[: len(texts)]))
 
 
-def _best_scores(values: Sequence[Any]) -> tuple[int, ...] | None:
+def _find_best_scores(values: Sequence[Any]) -> tuple[int, ...] | None:
     """Return the indices of the highest scores, none if all are 0; None if they are not numbers.
 
-    >>> (_best_scores([0, 1, 0]), _best_scores([0.25, 0.75]), _best_scores([0, 0]),
-    ...  _best_scores(["0", "1"]))
+    >>> (_find_best_scores([0, 1, 0]), _find_best_scores([0.25, 0.75]), _find_best_scores([0, 0]),
+    ...  _find_best_scores(["0", "1"]))
     ((1,), (1,), (), None)
     """
     if not values or not all(isinstance(one, bool | int | float) for one in values):
@@ -236,7 +236,7 @@ def _best_scores(values: Sequence[Any]) -> tuple[int, ...] | None:
     return tuple(at for at, one in enumerate(values) if one == best) if best else ()
 
 
-def _choices_of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
+def _parse_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
     if all(
         one.keys() == {"output", "tags"}  # HELM's references
         and isinstance(one["output"], Mapping)
@@ -244,18 +244,18 @@ def _choices_of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choic
         for one in value
     ):
         outputs = ({**one["output"], "correct": "correct" in one["tags"]} for one in value)
-        return _choices_of_mappings([*outputs], name)
+        return _parse_mappings([*outputs], name)
     keys = [key for key in map(str, value[0]) if all(key in one for one in value)]
-    text = first_existing(_TEXTS, keys) or _find_suffix(_TEXTS, keys)
-    label = first_existing(_LABELS, keys) or _find_suffix(_LABELS, keys)
+    text = find_first(_TEXTS, keys) or _find_suffix(_TEXTS, keys)
+    label = find_first(_LABELS, keys) or _find_suffix(_LABELS, keys)
     if text is None:
         raise ProblemError(
             f"{name!r} must be a list of choices, each with a 'text'; it holds "
             f"{str(value[0])[:60]!r}"
         )
     labels = [one[label] for one in value] if label else []
-    flags = [one[flag] for one in value] if (flag := first_existing(FLAGS, keys)) else labels
-    right = flagged_indices(flags, len(value))
+    flags = [one[flag] for one in value] if (flag := find_first(FLAGS, keys)) else labels
+    right = find_flagged(flags, len(value))
     if right is not None and flags == labels and len({*map(str, labels)}) < len(labels):
         labels = []  # MultiRC's {"text": …, "label": 1}
     return Choices(
@@ -270,7 +270,7 @@ def _find_suffix(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
 
 def _parse_list(cell: str, name: str) -> Any:
     """Return the list in a cell that is written as JSON, Python or numpy write it."""
-    for read in (parse_json, lambda text: ast.literal_eval(_with_commas(text))):
+    for read in (parse_json, lambda text: ast.literal_eval(_insert_commas(text))):
         try:
             value = read(cell.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -283,10 +283,10 @@ def _parse_list(cell: str, name: str) -> Any:
     )
 
 
-def _with_commas(cell: str) -> str:
+def _insert_commas(cell: str) -> str:
     """Return numpy's notation of a list as Python's, with commas between texts.
 
-    >>> _with_commas("array(['a cup' 'a jug'], dtype=object)")
+    >>> _insert_commas("array(['a cup' 'a jug'], dtype=object)")
     "['a cup','a jug']"
     """
     parts = _PYTHON.split(cell)  # texts are at odd places
@@ -297,15 +297,15 @@ def _with_commas(cell: str) -> str:
     return "".join(parts)
 
 
-def _cut_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | None:
+def _split_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | None:
     """Return the choices of a text, cut at their letters or numbers; None if that is ambiguous.
 
     Signs that don't continue the series are part of a choice. If all choices begin a line, so are
     signs inside a line. The text starts with the first choice, or at the first sign.
 
-    >>> _cut_choices("a ) 38 , b ) 27.675 , c ) none")
+    >>> _split_choices("a ) 38 , b ) 27.675 , c ) none")
     Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), right=())
-    >>> _cut_choices("A) (M) 10. B) 18) iron").options, _cut_choices("A) vitamin A) B) iron")
+    >>> _split_choices("A) (M) 10. B) 18) iron").options, _split_choices("A) vitamin A) B) iron")
     (('(M) 10.', '18) iron'), None)
     """
     if signs is None:
@@ -343,7 +343,7 @@ def shuffle_by_hash(
     if isinstance(right, str) and normalise(taken.answer or "").endswith("s"):
         own = _distractors(right, taken.answer or "")
     else:
-        own = chat_turns(right)[-1:] or (right if isinstance(right, list | tuple) else [right])
+        own = get_turns(right)[-1:] or (right if isinstance(right, list | tuple) else [right])
     if len(own) > 1:
         raise several_correct_error(own)
     texts = [cell_text(own[0] if own else None)]
@@ -351,16 +351,16 @@ def shuffle_by_hash(
     if not texts[0].strip():
         raise ProblemError(f"the row has no {taken.answer!r}")
 
-    def lot(text: str) -> bytes:
+    def hash_of(text: str) -> bytes:
         return hashlib.sha256(f"{question}\n{text}".encode("utf-8", "surrogatepass")).digest()
 
-    options = tuple(sorted(texts, key=lot))
+    options = tuple(sorted(texts, key=hash_of))
     return options, options.index(texts[0])
 
 
 def _distractors(cell: Any, name: str) -> Sequence[Any]:
     """Return the distractors in one cell: a list, a chat's last turn, or texts separated by ;."""
-    if turns := chat_turns(cell):
+    if turns := get_turns(cell):
         return turns[-1:]
     if not isinstance(cell, str):
         return parse_choices(cell, name).options

@@ -14,20 +14,20 @@ from typing import Any, Literal, get_args
 
 from winosmith.errors import FormatError, InputError, ProblemError
 from winosmith.formats._names import (
-    AFTER_TEXT,
     ANSWER,
-    ASIDE,
     CHOICES,
+    CORRECT,
     FLAGS,
     ID,
-    LONG,
+    NEEDS_PASSAGE,
     PAIRS,
+    PASSAGE,
+    PASSAGE_ENDINGS,
     QUESTION,
-    RIGHT,
     Names,
     as_names,
-    existing,
-    first_existing,
+    find_existing,
+    find_first,
     is_answer_name,
     list_groups,
     list_names,
@@ -115,7 +115,7 @@ class Plan:
         notes = []
         if self.aside:
             notes.append(f"each question is read after its {self.aside[0]!r}")
-        elif not given.question and normalise(self.question[0]) in ASIDE:
+        elif not given.question and normalise(self.question[0]) in PASSAGE:
             notes.append(f"{self.question[0]!r} is read as the question")
         if self.guessed:
             asked, choices = (", ".join(map(repr, own)) for own in (self.question, self.choices))
@@ -169,40 +169,36 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     for name in (*given.question, *given.choices, *filter(None, [given.answer])):
         if name not in names.plain:
             raise FormatError(f"there is no column {name!r}; there are {list_names(names)}")
-    if (
-        first_existing(["premise"], names)
-        and first_existing(["question"], names)
-        and not given.question
-    ):
+    if find_first(["premise"], names) and find_first(["question"], names) and not given.question:
         raise FormatError("there are a premise and a question: name one or both with `question=`")
-    pairs = (existing(pair, names) for pair in PAIRS)
+    pairs = (find_existing(pair, names) for pair in PAIRS)
     pair = next((found for found in pairs if len(found) == 2), [])
     question = given.question
     aside: tuple[str, ...] = ()
-    if not question and (found := first_existing(QUESTION, names)):
-        text = table.text_of(found) if normalise(found) in AFTER_TEXT else None
+    if not question and (found := find_first(QUESTION, names)):
+        text = table.find_passage(found) if normalise(found) in NEEDS_PASSAGE else None
         question, aside = ((text, found), (text,)) if text else ((found,), ())
-    answer = given.answer or table.filled(ANSWER)
-    choices = given.choices or table.choices(given.question, answer)
-    if answer is None and choices and (named := first_existing(["answers"], names)) not in choices:
+    answer = given.answer or table.find_filled(ANSWER)
+    choices = given.choices or table.find_choices(given.question, answer)
+    if answer is None and choices and (named := find_first(["answers"], names)) not in choices:
         answer = named
-    answer = answer or table.other_answers() or _matching_answers(question, names)
+    answer = answer or table.find_other_answers() or _find_matching_answers(question, names)
     classes = bool(answer) and choices == (answer,)
     wrong: tuple[str, ...] = ()
     if not choices:
-        right = given.answer or table.filled(RIGHT) or answer
+        right = given.answer or table.find_filled(CORRECT) or answer
         wrong = names.wrong if right else ()
         answer = right if wrong else answer
     if not choices and not wrong and answer is not None:
         classes = (bool(pair) and not question) or table.is_yes_or_no(answer)
     if classes and pair and not question:
-        question = (*table.word_of(pair), *pair)
+        question = (*table.find_word_column(pair), *pair)
     guessed = False
     if not (choices or wrong or classes) and answer is not None:
-        choices, before = table.numbered(answer, given.question)
+        choices, before = table.find_numbered_choices(answer, given.question)
         question, guessed = question or before, bool(choices)
     shown = f"; the columns are {list_names(names)}"
-    several = first_existing(["questions"], names)
+    several = find_first(["questions"], names)
     if not question and any(isinstance(one, list) for one in table.column(several)):
         raise FormatError(
             f"{several!r} contains several questions without matching lists: write a row for "
@@ -210,7 +206,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
         )
     may_have_blanks = bool(given.question or given.choices)
     if not question and (len(choices) == 1 or table.have_words(choices)):
-        blanks = [name for name in names if table.mostly(has_blank, name)]
+        blanks = [name for name in names if table.most_pass(has_blank, name)]
         if len(blanks) > 1:
             raise FormatError(
                 f"several columns have sentences with a blank: {list_names(blanks)}; name one with "
@@ -219,9 +215,9 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
         if blanks:
             question, may_have_blanks = (blanks[0],), True
     if not question and ((answer is not None and (choices or wrong)) or table.is_flagged(choices)):
-        own = first_existing(ASIDE, names)
+        own = find_first(PASSAGE, names)
         # If a pronoun has a column, or the text parts, the question is what it refers to.
-        pronoun = first_existing(["pron", "pronoun"], names)
+        pronoun = find_first(["pron", "pronoun"], names)
         if own and not pronoun and all(isinstance(one, str | None) for one in table.column(own)):
             question = (own,)
     if not question:
@@ -234,7 +230,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     if given.choices and not given.question and len(names.families) > 1:
         _refuse_other_family(names, given.choices, question)
     taken = {*question, *choices, *wrong, answer}
-    own_id = next((name for name in existing(ID, names) if name not in taken), None)
+    own_id = next((name for name in find_existing(ID, names) if name not in taken), None)
     return Plan(
         question, aside, () if classes else choices, answer, own_id, classes, wrong, guessed,
         may_have_blanks,
@@ -264,17 +260,17 @@ class _Table:
         """Return the non-empty values of a column."""
         return [one for one in self.column(name) if not is_empty(one)]
 
-    def mostly(self, test: Callable[[Any], bool], name: str, most: int | None = _LOOK) -> bool:
+    def most_pass(self, test: Callable[[Any], bool], name: str, most: int | None = _LOOK) -> bool:
         """Return whether more than half of the values in a column pass a test."""
         values = self.column(name, most)
         return sum(map(test, values)) > len(values) / 2
 
-    def filled(self, wanted: Iterable[str]) -> str | None:
+    def find_filled(self, wanted: Iterable[str]) -> str | None:
         """Return the first wanted column that has a value in some row, or else the first one."""
-        known = existing(wanted, self.names)
+        known = find_existing(wanted, self.names)
         return next(filter(self.values, known), known[0] if known else None)
 
-    def other_answers(self) -> str | None:
+    def find_other_answers(self) -> str | None:
         """Return the first column with a less usual name of answers that has one value per row."""
         found = ((name, self.values(name)) for name in self.names.answers)
         lists = (list, dict)
@@ -282,18 +278,18 @@ class _Table:
             (n for n, own in found if own and not any(isinstance(one, lists) for one in own)), None
         )
 
-    def text_of(self, question: str) -> str | None:
+    def find_passage(self, question: str) -> str | None:
         """Return the first column with the passage of questions, unless it contains the questions.
 
         Its name may start with another word, as in `flores_passage`.
         """
         alike = (name for name, plain in self.names.plain.items()
-                 if name != question and plain.endswith(LONG))  # fmt: skip
+                 if name != question and plain.endswith(PASSAGE_ENDINGS))  # fmt: skip
         texts = (
             name for name in alike
-            if self.mostly(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
+            if self.most_pass(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
         )  # fmt: skip
-        for name in dict.fromkeys((*existing(ASIDE, self.names), *texts)):
+        for name in dict.fromkeys((*find_existing(PASSAGE, self.names), *texts)):
             values = [*zip(self.column(name), self.column(question), strict=True)]
             if any(isinstance(text, Mapping) for text, _ in values):
                 continue
@@ -302,7 +298,7 @@ class _Table:
                 return name
         return None
 
-    def word_of(self, pair: Sequence[str]) -> tuple[str, ...]:
+    def find_word_column(self, pair: Sequence[str]) -> tuple[str, ...]:
         """Return the column of the word whose meaning in two texts is compared, as in WiC.
 
         In most rows, a word of both texts starts with it.
@@ -319,7 +315,7 @@ class _Table:
                 return (name,)
         return ()
 
-    def numbered(
+    def find_numbered_choices(
         self, answer: str, asked: Sequence[str] = ()
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the columns of choices that the answers number, and the columns of their question.
@@ -328,7 +324,7 @@ class _Table:
         columns before them are the question, such as the sentences of a story.
 
         >>> row = {"obs1": "It rained.", "obs2": "He fell.", "hyp1": "It froze.", "hyp2": "He ate."}
-        >>> _Table(as_names([*row, "y"]), [row | {"y": 2}]).numbered("y")
+        >>> _Table(as_names([*row, "y"]), [row | {"y": 2}]).find_numbered_choices("y")
         (('hyp1', 'hyp2'), ('obs1', 'obs2'))
         """
         said = {str(one).strip() for one in self.values(answer)}
@@ -364,12 +360,12 @@ class _Table:
         known = sum(str(one).strip().casefold() in _YES_OR_NO for one in said)
         return known > 0 and known >= _NEARLY * len(said)
 
-    def choices(self, asked: Sequence[str], answer: str | None) -> tuple[str, ...]:
+    def find_choices(self, asked: Sequence[str], answer: str | None) -> tuple[str, ...]:
         """Return the column with lists of choices, or else the columns with one choice each.
 
         If there are both, lists of one value contain answers.
         """
-        one = next((name for name in existing(CHOICES, self.names) if name != answer), None)
+        one = next((name for name in find_existing(CHOICES, self.names) if name != answer), None)
         families = self.names.families
         others: list[tuple[str, ...]] = [
             (name,) for name in self.names.lists
@@ -382,7 +378,9 @@ class _Table:
             for value in self.column(one)
         ):
             found, is_plain = families[0].names, families[0].is_plain
-            alike = [own.names for own in families[1:]] + self.names.alike(families[0])
+            alike = [own.names for own in families[1:]] + self.names.find_similar_groups(
+                families[0]
+            )
             taken = {*asked, *found}
             others = [own for own in alike if taken.isdisjoint(own) and self.have_words(own)]
         elif one is not None:
@@ -391,7 +389,9 @@ class _Table:
             found, *others = others
         else:
             return ()
-        if not others or (is_plain and all(_is_plain(name, self.names) for name in asked)):
+        if not others or (
+            is_plain and all(_has_no_family_word(name, self.names) for name in asked)
+        ):
             return found
         raise FormatError(
             f"the choices may be {list_groups((found, *others))}; name those that belong to the "
@@ -408,20 +408,20 @@ class _Table:
         """Return whether choices have flags of the correct choice."""
         held = self.rows[0].get(choices[0]) if self.rows and len(choices) == 1 else None
         listed = held if isinstance(held, list) else []
-        return any(isinstance(one, Mapping) and first_existing(FLAGS, one) for one in listed)
+        return any(isinstance(one, Mapping) and find_first(FLAGS, one) for one in listed)
 
 
-def together(names: Iterable[str], given: Columns) -> tuple[str, tuple[str, ...]]:
+def find_combined_columns(names: Iterable[str], given: Columns) -> tuple[str, tuple[str, ...]]:
     """Return the column with questions and their choices, or the two columns with a chat each.
 
     Nothing if other columns contain them.
     """
     names = as_names(names)
-    asked = given.question or tuple(filter(None, [first_existing(QUESTION, names)]))
-    chosen = first_existing(["chosen"], names)
+    asked = given.question or tuple(filter(None, [find_first(QUESTION, names)]))
+    chosen = find_first(["chosen"], names)
     if not asked and chosen and len(names.wrong) == 1:
         return "", (chosen, names.wrong[0])
-    lists = [name for name in existing(CHOICES, names) if name != given.answer]
+    lists = [name for name in find_existing(CHOICES, names) if name != given.answer]
     if len(asked) != 1 or given.choices or names.wrong or names.families or lists:
         return "", ()
     return asked[0], ()
@@ -443,10 +443,10 @@ def has_blank(value: Any) -> bool:
     return isinstance(value, str) and value.count(BLANK) == 1 and separate_blank(value) == value
 
 
-def _matching_answers(question: Sequence[str], names: Names) -> str | None:
+def _find_matching_answers(question: Sequence[str], names: Names) -> str | None:
     """Return the column of answers that has the same prefix as the question.
 
-    >>> _matching_answers(["q_text"], Names(["q_no", "q_text", "q_op1", "q_op2", "q_ans"]))
+    >>> _find_matching_answers(["q_text"], Names(["q_no", "q_text", "q_op1", "q_op2", "q_ans"]))
     'q_ans'
     """
     stem, sign, _ = question[-1].partition("_") if question else ("", "", "")
@@ -457,7 +457,7 @@ def _matching_answers(question: Sequence[str], names: Names) -> str | None:
     )
 
 
-def _is_plain(asked: str, names: Names) -> bool:
+def _has_no_family_word(asked: str, names: Names) -> bool:
     """Return whether a question's name has no word of a family of choices, such as a language."""
     if any(family.includes(asked) for family in names.families):
         return False

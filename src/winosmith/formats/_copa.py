@@ -30,7 +30,7 @@ _CLASSES = {"choice1": 0, "choice2": 1}
 """Names of the labels in Hugging Face's `super_glue`."""
 
 
-def _joined(
+def _make_problem(
     problem_id: str, premise: str, choices: tuple[str, str], question: str, answer: int | None
 ) -> Problem:
     if question not in _LINKS:
@@ -40,19 +40,19 @@ def _joined(
     return Problem(
         id=problem_id,
         sentence=f"{premise.removesuffix('.')} {_LINKS[question]} {BLANK}{stop}",
-        options=tuple(_inside(choice.removesuffix(stop)) for choice in tidied),
+        options=tuple(_lower_first_letter(choice.removesuffix(stop)) for choice in tidied),
         answer=answer,
     )
 
 
-def _inside(choice: str) -> str:
+def _lower_first_letter(choice: str) -> str:
     """Return a sentence for use inside another: "The sun" becomes "the sun"."""
     return choice if _SPEAKER.match(choice) else choice[:1].lower() + choice[1:]
 
 
-def _superglue_problem(record: Mapping[str, Any], position: int) -> Problem:
+def _parse_superglue_record(record: Mapping[str, Any], position: int) -> Problem:
     label = record.get("label")
-    return _joined(
+    return _make_problem(
         problem_id=cell(record.get("idx", position)),
         premise=_base.text_field(record, "premise"),
         choices=(_base.text_field(record, "choice1"), _base.text_field(record, "choice2")),
@@ -61,10 +61,10 @@ def _superglue_problem(record: Mapping[str, Any], position: int) -> Problem:
     )
 
 
-def _xml_problem(item: Element, position: int) -> Problem:
+def _parse_xml_item(item: Element, position: int) -> Problem:
     if item.get("id") is None:
         raise ProblemError("the item has no 'id'")
-    return _joined(
+    return _make_problem(
         problem_id=item.get("id", ""),
         premise=_base.child_text(item, "p"),
         choices=(_base.child_text(item, "a1"), _base.child_text(item, "a2")),
@@ -76,13 +76,13 @@ def _xml_problem(item: Element, position: int) -> Problem:
 SUPERGLUE_COPA = Format(
     name="superglue-copa",
     title="SuperGLUE-COPA: premise, choice1, choice2, question",
-    read=lambda rows: _base.build_entries(_base.records(rows), _superglue_problem),
+    read=lambda rows: _base.build_entries(_base.records(rows), _parse_superglue_record),
     needs=frozenset({"premise", "choice1", "choice2"}),
 )
 
 COPA_XML = Format(
     name="copa-xml",
     title="COPA 1.0 as its authors' XML",
-    read=lambda rows: _base.build_entries(rows.elements("item"), _xml_problem),
+    read=lambda rows: _base.build_entries(rows.elements("item"), _parse_xml_item),
     sign=lambda rows: "<copa-corpus" in rows.start,
 )

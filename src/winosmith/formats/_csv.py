@@ -23,11 +23,11 @@ from typing import IO, Any
 from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._answers import readings
+from winosmith.formats._answers import interpret_answer
 from winosmith.formats._base import Format, Item, Row, Writer
 from winosmith.formats._columns import further_keys
 from winosmith.formats._evograd import is_evograd
-from winosmith.formats._names import ANSWER, first_existing
+from winosmith.formats._names import ANSWER, find_first
 from winosmith.formats._twins import would_be_paired
 from winosmith.outputs import guard_cell
 from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Problem, Scalar
@@ -63,7 +63,7 @@ _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 
 
 @lru_cache(maxsize=16)
-def _plan(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
+def _assign_columns(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
     """Return the columns of options, those of `_FIELDS`, and further columns with keys."""
     known = {*names} & _KNOWN
     count = max((at for at, name in enumerate(_OPTIONS, 1) if name in known), default=0)
@@ -71,8 +71,8 @@ def _plan(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]
     return _OPTIONS[:count], [name for name in _FIELDS if name in known], further
 
 
-def _problem(cells: Row, position: int) -> Problem:
-    named_options, fields, further = _plan(tuple(cells))
+def _parse_problem(cells: Row, position: int) -> Problem:
+    named_options, fields, further = _assign_columns(tuple(cells))
     options = [cells.get(name, "") for name in named_options]
     while options and not options[-1]:
         options.pop()
@@ -81,12 +81,12 @@ def _problem(cells: Row, position: int) -> Problem:
         "sentence": cells["sentence"],
         "options": options,
         "answer": _base.parse_option_number(cells.get("answer", "").strip(), len(options)),
-        "extra": {key: _scalar(cells[name]) for name, key in further.items() if cells[name]},
+        "extra": {key: _parse_scalar(cells[name]) for name, key in further.items() if cells[name]},
     }
     for name in filter(cells.get, fields):
         path, cell = _FIELDS[name], cells[name]
         inside = record.setdefault(path[0], {}) if len(path) > 1 else record
-        inside[path[-1]] = _typed(name, cell) if name in _TYPED else cell
+        inside[path[-1]] = _parse_typed_cell(name, cell) if name in _TYPED else cell
     return problem_of(record)
 
 
@@ -99,14 +99,14 @@ _TYPED = {
 """The columns whose cells are JSON, and their valid values."""
 
 
-def _typed(name: str, cell: str) -> Any:
+def _parse_typed_cell(name: str, cell: str) -> Any:
     try:
         return parse_json(cell.lower() if name == "embargo" else cell)
     except ValueError:
         raise ProblemError(f"{name!r} must be {_TYPED[name]}, not {cell!r}") from None
 
 
-def _scalar(cell: str) -> Scalar:
+def _parse_scalar(cell: str) -> Scalar:
     if not _MAY_BE_JSON.match(cell):
         return cell
     try:
@@ -117,8 +117,8 @@ def _scalar(cell: str) -> Scalar:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    problems = list(_base.problems_of(items))
-    found = [_cells(problem) for problem in problems]
+    problems = list(_base.require_problems(items))
+    found = [_make_cells(problem) for problem in problems]
     used = {"id", "sentence", "option1", "option2", "answer"}.union(*found)
     if not used & {"twin_id", "root"} and would_be_paired(problems):  # the empty column says no
         used.add("twin_id")
@@ -130,7 +130,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
         writer.writerow([guard_cell(cells.get(name, "")) for name in header])
 
 
-def _cells(problem: Problem) -> dict[str, str]:
+def _make_cells(problem: Problem) -> dict[str, str]:
     record = problem_record(problem)
     cells = {"id": problem.id, "sentence": problem.sentence, "answer": ""}
     cells |= dict(zip(_OPTIONS, problem.options, strict=False))
@@ -145,20 +145,20 @@ def _cells(problem: Problem) -> dict[str, str]:
     if problem.blank is None:
         cells["blank"] = "null"
     for key, value in problem.extra.items():
-        cells[_column(key)] = _text(value)
+        cells[_get_column_name(key)] = _format_scalar(value)
     if any(not cell and name not in ("answer",) for name, cell in cells.items()):
         raise _base.unwritable_error(problem, "a table can't tell an empty text from none")
     return cells
 
 
-def _column(key: str) -> str:
+def _get_column_name(key: str) -> str:
     name = key.removeprefix("csv.")
     return key if name in _KNOWN or EXTRA_KEY.fullmatch(name) else name
 
 
-def _text(value: Scalar) -> str:
-    """Return the cell that `_scalar` would read as this value."""
-    if isinstance(value, str) and value and _scalar(value) == value:
+def _format_scalar(value: Scalar) -> str:
+    """Return the cell that `_parse_scalar` would read as this value."""
+    if isinstance(value, str) and value and _parse_scalar(value) == value:
         return value
     return json.dumps(value, ensure_ascii=False)
 
@@ -168,17 +168,17 @@ def has_other_key(rows: Rows) -> bool:
 
     Any usual name of a key is one if a value names an option; `questions` reads such rows.
     """
-    name = first_existing(ANSWER, rows.names)
+    name = find_first(ANSWER, rows.names)
     if name is None or "answer" in rows.names:
         return False
     for values in (row.values or {} for row in islice(rows, _LOOK)):
         options = {one: str(values[one]) for one in _OPTIONS if values.get(one)}
-        if readings(values.get(name), [*options.values()], [*options]):
+        if interpret_answer(values.get(name), [*options.values()], [*options]):
             return True
     return False
 
 
-def is_table_of_ours(rows: Rows) -> bool:
+def is_plain_table(rows: Rows) -> bool:
     """Return whether rows of a sentence with options are a plain table, not WinoGrande's format.
 
     A plain table has a column that only plain tables have, or is delimited text without
@@ -192,7 +192,7 @@ def is_table_of_ours(rows: Rows) -> bool:
 def _recognises(rows: Rows) -> bool:
     is_form = {*_NEEDS} <= set(rows.names)
     is_other = is_form and (is_evograd(rows) or has_other_key(rows))
-    return is_form and not is_other and is_table_of_ours(rows)
+    return is_form and not is_other and is_plain_table(rows)
 
 
 CSV = Format(
@@ -200,7 +200,7 @@ CSV = Format(
     title="a plain table: sentence, option1, option2, answer …",
     sign=_recognises,
     needs=frozenset(_NEEDS),
-    read=lambda rows: _base.build_entries(_base.cells(rows, _NEEDS), _problem),
+    read=lambda rows: _base.build_entries(_base.cells(rows, _NEEDS), _parse_problem),
     writer=Writer(
         _write,
         suffix=".csv",

@@ -13,13 +13,13 @@ from winosmith.formats._base import Format, Writer
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
 from winosmith.formats._csv import CSV
 from winosmith.formats._dpr import DPR, DPR_TSV
-from winosmith.formats._enclosed import readings, records_in
+from winosmith.formats._enclosed import find_record_lists, iterate_readings
 from winosmith.formats._evograd import EVOGRAD
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
 from winosmith.formats._perturbed import PERTURBED_WSC
 from winosmith.formats._questions import QUESTIONS
-from winosmith.formats._rows import explain_mismatch, question_rows
+from winosmith.formats._rows import explain_mismatch, find_question_rows
 from winosmith.formats._substitutions import SUBSTITUTIONS
 from winosmith.formats._superglue_wsc import SUPERGLUE_WSC
 from winosmith.formats._winogender import WINOGENDER, WINOGENDER_TEMPLATES
@@ -52,7 +52,7 @@ FORMATS: tuple[Format, ...] = (
 """The known formats, in the order in which messages list them."""
 
 
-def format_named(name: str) -> Format:
+def get_format(name: str) -> Format:
     """Return a format by name.
 
     Raises:
@@ -65,20 +65,20 @@ def format_named(name: str) -> Format:
     raise FormatError(f"there is no format {name!r}; the formats are {names}")
 
 
-def writer_named(name: str) -> Writer:
+def get_writer(name: str) -> Writer:
     """Return the writer of a format by name.
 
     Raises:
         FormatError: there is no such format, or it is read-only; the message lists the names.
     """
-    writer = format_named(name).writer
+    writer = get_format(name).writer
     if writer is None:
         names = ", ".join(known.name for known in FORMATS if known.writer)
         raise FormatError(f"the format {name!r} is read-only; formats that can be written: {names}")
     return writer
 
 
-class Found(NamedTuple):
+class Detected(NamedTuple):
     """Rows and their format.
 
     Attributes:
@@ -92,7 +92,7 @@ class Found(NamedTuple):
     notes: list[str]
 
 
-def detect(rows: Rows, name: str | None = None) -> Found:
+def detect(rows: Rows, name: str | None = None) -> Detected:
     """Return the format of rows, which must be the same in all containers.
 
     Args:
@@ -103,7 +103,7 @@ def detect(rows: Rows, name: str | None = None) -> Found:
         FormatError: there is no format with that name, not exactly one format matches, or
             containers are in different formats.
     """
-    known = format_named(name) if name else None
+    known = get_format(name) if name else None
     parts = [_detect_part(part, known) for part in rows.parts or (rows,)]
     first = parts[0]
     if len(parts) == 1:
@@ -116,10 +116,10 @@ def detect(rows: Rows, name: str | None = None) -> Found:
             rows.path,
         )
     notes = list(dict.fromkeys(note for part in parts for note in part.notes))
-    return Found(first.format, join_rows([part.rows for part in parts], rows.path), notes)
+    return Detected(first.format, join_rows([part.rows for part in parts], rows.path), notes)
 
 
-def _detect_part(rows: Rows, known: Format | None) -> Found:
+def _detect_part(rows: Rows, known: Format | None) -> Detected:
     if known is not QUESTIONS:
         fitting = _matching_formats(
             rows, [known] if known else [f for f in FORMATS if f is not QUESTIONS]
@@ -127,12 +127,12 @@ def _detect_part(rows: Rows, known: Format | None) -> Found:
         if len(fitting) == 1:
             return fitting[0]
         if known:
-            return Found(known, rows, [])
+            return Detected(known, rows, [])
         if fitting:
             names = [one.format.name for one in fitting]
             raise _ambiguous_error("more than one format fits its content", names, rows)
     if known or QUESTIONS.recognises(rows):
-        return Found(QUESTIONS, *question_rows(rows))
+        return Detected(QUESTIONS, *find_question_rows(rows))
     what = f"no known format fits its content{_advice_on_rows(rows)}"
     raise _ambiguous_error(what, [one.name for one in FORMATS], rows)
 
@@ -146,15 +146,15 @@ def _ambiguous_error(what: str, names: Sequence[str], rows: Rows) -> FormatError
     )
 
 
-def _matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Found]:
+def _matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
     """Return the formats that match the rows, for the first way of reading them that has a match.
 
     Empty if several lists in one object match a format, since the choice would be a guess.
     """
     fitting = [
-        [Found(known, way.rows, [way.note] if way.note else []) for known in formats
+        [Detected(known, way.rows, [way.note] if way.note else []) for known in formats
          if known.recognises(way.rows)]
-        for way in readings(rows)
+        for way in iterate_readings(rows)
     ]  # fmt: skip
     some = [fits for fits in fitting if fits]
     in_lists = [fits for fits in some if fits[0].notes and fits[0].rows.kind == "array"]
@@ -180,7 +180,7 @@ def _advice_on_values(rows: Rows) -> str:
         return "; these are Python's dicts, not JSON: write each with json.dumps, one a line"
     if re.match(r"\[\s*\[", rows.start):
         return "; its records are lists, not objects: give each of their values a name"
-    if rows.kind == "object" and len(names := records_in(rows.first)) > 1:
+    if rows.kind == "object" and len(names := find_record_lists(rows.first)) > 1:
         lists = " and ".join(map(repr, names[:3])) + (", …" if names[3:] else "")
         several = f"; it is one object with several lists of records, {lists}"
         return several + _ROWS.format(f"'.[{json.dumps(names[0])}][]'")

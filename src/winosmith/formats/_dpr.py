@@ -34,7 +34,7 @@ from winosmith.text import kind_of_script, occurrences
 _MASK = "[MASK]"
 
 
-def _problem(lines: Sequence[str], position: int) -> Problem:
+def _parse_problem(lines: Sequence[str], position: int) -> Problem:
     if len(lines) != 4:
         raise ProblemError(
             f"the block has {len(lines)} lines; 4 are needed: sentence, pronoun, options, answer"
@@ -47,7 +47,7 @@ def _problem(lines: Sequence[str], position: int) -> Problem:
     if BLANK in sentence:
         raise ProblemError("the sentence holds a blank ('_')")
     at = found[0]
-    options = _options(listed)
+    options = _split_options(listed)
     return Problem(
         id=str(position),
         sentence=_base.tidy(sentence[:at] + BLANK + sentence[at + len(pronoun) :]),
@@ -57,7 +57,7 @@ def _problem(lines: Sequence[str], position: int) -> Problem:
     )
 
 
-def _options(listed: str) -> tuple[str, ...]:
+def _split_options(listed: str) -> tuple[str, ...]:
     """Return the options of a line, split at commas of any script."""
     comma = next((sign for sign in ",，、،" if sign in listed), ",")
     return tuple(map(_base.tidy, listed.split(comma)))
@@ -69,7 +69,7 @@ def _is_dpr(rows: Rows) -> bool:
         return False
     sentence = first[0]
     pronoun, listed, answer = map(_base.tidy, first[1:])
-    return bool(occurrences(pronoun, sentence)) and answer in _options(listed)
+    return bool(occurrences(pronoun, sentence)) and answer in _split_options(listed)
 
 
 def _note_repetition(found: Entry) -> Entry:
@@ -87,7 +87,7 @@ DPR = Format(
     name="dpr",
     title="DPR and [MASK] files: four lines per problem",
     read=lambda rows: pair_neighbours(
-        map(_note_repetition, _base.build_entries(rows.blocks(), _problem))
+        map(_note_repetition, _base.build_entries(rows.blocks(), _parse_problem))
     ),
     sign=_is_dpr,
 )
@@ -98,12 +98,12 @@ _ANSWERS = {("1", "0"): 0, ("0", "1"): 1, ("", ""): None}
 _COLUMNS = ("index", "sentence1", "sentence2", "label", "candidate0", "candidate1")
 
 
-def _problem_of_rows(found: Sequence[Row]) -> Problem:
+def _parse_rows(found: Sequence[Row]) -> Problem:
     if len(found) != 2:
         raise ProblemError(f"the index has {len(found)} rows; 2 are needed, one per option")
     options = (found[0]["candidate0"], found[0]["candidate1"])
     before, other_before = (
-        _before(row["sentence1"], option) for row, option in zip(found, options, strict=True)
+        _remove_option(row["sentence1"], option) for row, option in zip(found, options, strict=True)
     )
     if before != other_before:
         raise ProblemError("the two rows differ before their options")
@@ -120,7 +120,7 @@ def _problem_of_rows(found: Sequence[Row]) -> Problem:
     )
 
 
-def _before(text: str, option: str) -> str:
+def _remove_option(text: str, option: str) -> str:
     if not text.endswith(option):
         raise ProblemError(f"sentence1 does not end with the candidate {option!r}")
     return text.removesuffix(option)
@@ -128,7 +128,7 @@ def _before(text: str, option: str) -> str:
 
 def _read_table(rows: Rows) -> list[Entry]:
     pairs = _base.combine_rows(_base.cells(rows, _COLUMNS), lambda row: row["index"], "\n")
-    return pair_neighbours(_base.build_entries(pairs, lambda rows, _: _problem_of_rows(rows)))
+    return pair_neighbours(_base.build_entries(pairs, lambda rows, _: _parse_rows(rows)))
 
 
 DPR_TSV = Format(

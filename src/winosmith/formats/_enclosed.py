@@ -33,7 +33,7 @@ class Reading(NamedTuple):
     note: str = ""
 
 
-def readings(rows: Rows) -> Iterator[Reading]:
+def iterate_readings(rows: Rows) -> Iterator[Reading]:
     """Yield the ways to read a container; there may be several for an object."""
     if rows.kind != "object":
         yield Reading(rows)
@@ -54,7 +54,7 @@ def find_questions(rows: Rows) -> Reading | None:
     values = rows.first
     if columns := _columns_of_questions(values):
         return _columns_as_rows(rows, columns)
-    lists = records_in(values)
+    lists = find_record_lists(values)
     asked = [name for name in lists if is_row(values[name][0])]
     if is_row(values) and not (len(asked) == 1 and is_row(values, answered=False)):
         return Reading(rows)
@@ -97,7 +97,7 @@ def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
     return found is not None and answered in (None, found.answer is not None)
 
 
-def records_in(values: Mapping[str, Any]) -> list[str]:
+def find_record_lists(values: Mapping[str, Any]) -> list[str]:
     """Return the names of lists of records, except for a question's own choices and turns."""
     return [
         name

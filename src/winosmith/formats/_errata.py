@@ -23,7 +23,7 @@ from typing import IO
 from winosmith import data
 from winosmith.data import Readable, Row
 from winosmith.errors import DataError, FormatError, InputError
-from winosmith.formats._answers import readings
+from winosmith.formats._answers import interpret_answer
 from winosmith.outputs import guard_cell
 from winosmith.problem import Problem
 
@@ -98,7 +98,7 @@ def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> 
     problem = own[0]
     if problem.answer is None:
         raise DataError(f"{name!r} has no key in the data that could be corrected")
-    key = _option(old, problem)
+    key = _find_option(old, problem)
     if key != problem.answer:
         raise DataError(
             f"the key of {name!r} is {problem.options[problem.answer]!r} in the data, and not "
@@ -106,14 +106,14 @@ def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> 
         )
     if not evidence:
         raise DataError(f"the erratum of {name!r} has no evidence; state a source or a reason")
-    found = Erratum(name, key, _option(new, problem), evidence)
-    correct([problem], [found])
+    found = Erratum(name, key, _find_option(new, problem), evidence)
+    apply_errata([problem], [found])
     return found
 
 
-def _option(value: str, problem: Problem) -> int:
+def _find_option(value: str, problem: Problem) -> int:
     """Return the option of a text or a letter."""
-    read = readings(value, problem.options)
+    read = interpret_answer(value, problem.options)
     for kind in ("text", "letter"):
         if kind in read:
             return read[kind]
@@ -123,7 +123,7 @@ def _option(value: str, problem: Problem) -> int:
     )
 
 
-def correct(problems: Iterable[Problem], errata: Iterable[Erratum]) -> list[Problem]:
+def apply_errata(problems: Iterable[Problem], errata: Iterable[Erratum]) -> list[Problem]:
     """Return the problems with the corrected keys; all others are unchanged.
 
     Raises:

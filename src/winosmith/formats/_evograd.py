@@ -27,7 +27,7 @@ def is_evograd(rows: Rows) -> bool:
     return set(rows.names) == set(_COLUMNS)
 
 
-def _problem(row: Row, position: int) -> Problem:
+def _parse_problem(row: Row, position: int) -> Problem:
     problem = Problem(
         id=row["id"],
         sentence=row["sentence"],
@@ -45,7 +45,7 @@ def _problem(row: Row, position: int) -> Problem:
     return replace(problem, lineage=Lineage(root, root, declared=distance))
 
 
-def _of_families(rows: Rows) -> Iterator[data.Row[Row]]:
+def _assign_families(rows: Rows) -> Iterator[data.Row[Row]]:
     """Yield the rows with `id` and `root`, the root of their family; "" before the first root."""
     table = list(_base.cells(rows, _COLUMNS))
     indices = [row.values["index"] for row in table if row.values]
@@ -64,7 +64,7 @@ def _of_families(rows: Rows) -> Iterator[data.Row[Row]]:
 EVOGRAD = Format(
     name="evograd",
     title="EvoGrad's table, with declared distances",
-    read=lambda rows: _base.build_entries(_of_families(rows), _problem),
+    read=lambda rows: _base.build_entries(_assign_families(rows), _parse_problem),
     needs=frozenset(_COLUMNS),
     sign=is_evograd,
 )

@@ -47,29 +47,29 @@ def _is_ours(rows: Rows) -> bool:
 
 def _read(rows: Rows) -> Iterator[Entry]:
     if rows.kind in ("lines", "object"):
-        return _base.build_entries(rows, _item)
+        return _base.build_entries(rows, _parse_item)
     if rows.is_typed:
-        return _base.build_entries(rows, _item_of_table)
-    return _base.build_entries(_base.records(rows, {*rows.names} - _OF_TEXTS), _item_of_table)
+        return _base.build_entries(rows, _parse_table_row)
+    return _base.build_entries(_base.records(rows, {*rows.names} - _OF_TEXTS), _parse_table_row)
 
 
-def _item(record: Record, position: int) -> Item:
+def _parse_item(record: Record, position: int) -> Item:
     return claim_of(record) if "candidate" in record else problem_of(record)
 
 
-def _item_of_table(row: Record, position: int) -> Item:
+def _parse_table_row(row: Record, position: int) -> Item:
     """Return the item of a table's row, in which missing keys are null."""
     if str(row.get("extra")).startswith("{"):
-        row = _of_release({**dict.fromkeys(_RELEASED), **row})
+        row = _unpack_release_row({**dict.fromkeys(_RELEASED), **row})
     record = {
         name: int(value) if isinstance(value, float) and value.is_integer() else value
         for name, value in row.items()
         if value is not None or name in ("answer", "blank")
     }
-    return _item(record, 0)
+    return _parse_item(record, 0)
 
 
-def _of_release(row: Record) -> dict[str, Any]:
+def _unpack_release_row(row: Record) -> dict[str, Any]:
     """Return the record of a row in a release's table, whose values are flat."""
     try:
         extra = parse_json(row["extra"] or "{}")
@@ -94,7 +94,7 @@ def _of_release(row: Record) -> dict[str, Any]:
     }
 
 
-def lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
+def find_lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
     """Return a note if a table that was made from JSON Lines may have lost the blanks' places.
 
     If a row states the place of its blank, nothing is lost: other `_` are not blanks.
@@ -119,7 +119,7 @@ def lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
     ]
 
 
-def lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
+def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
     r"""Yield problems or claims as lines of our own format, each with its newline.
 
     Args:
@@ -129,7 +129,7 @@ def lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
             a large file, or a part of one, pass True.
 
     >>> one = Problem("a", "The _ fell.", ("cup", "jug"), 0)
-    >>> [*lines([one])], [*lines([one], marked=True)][0][-16:]
+    >>> [*to_lines([one])], [*to_lines([one], marked=True)][0][-16:]
     (['{"id":"a","sentence":"The _ fell.","options":["cup","jug"],"answer":0}\n'], '"twin_id":null}\n')
     """  # noqa: E501
     if marked is None:
@@ -148,7 +148,7 @@ def _is_marked(problems: Sequence[Problem]) -> bool:
     return silent and would_be_paired(problems)
 
 
-def frame(problems: Iterable[Problem]) -> Any:
+def to_frame(problems: Iterable[Problem]) -> Any:
     """Return problems as a pandas DataFrame, which `formats.read` can read back unchanged.
 
     Its columns are the keys of our JSON Lines: `id`, `sentence`, `blank`, `options`, `answer` and
@@ -157,7 +157,7 @@ def frame(problems: Iterable[Problem]) -> Any:
     Raises:
         MissingExtraError: pandas is not installed.
 
-    >>> frame([Problem("q", "Why?", ("a", "b"), 1, blank=None)]).loc[0, "options"]
+    >>> to_frame([Problem("q", "Why?", ("a", "b"), 1, blank=None)]).loc[0, "options"]
     ['a', 'b']
     """
     pandas = require("pandas", "pandas")
@@ -176,7 +176,7 @@ def frame(problems: Iterable[Problem]) -> Any:
 
 
 def _write(items: Iterable[Item], file: IO[str]) -> None:
-    file.writelines(lines(items))
+    file.writelines(to_lines(items))
 
 
 JSONL = Format(

@@ -26,7 +26,7 @@ _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _CORE = ("sentence_with_pronoun", "candidate0", "candidate1", "correct_candidate")
 
 
-def _problem(record: Mapping[str, Any], position: int) -> Problem:
+def _parse_problem(record: Mapping[str, Any], position: int) -> Problem:
     sentence = _base.text_field(record, "sentence_with_pronoun")
     pronouns = _BRACKETS.findall(sentence)
     if len(pronouns) != 1:
@@ -36,9 +36,9 @@ def _problem(record: Mapping[str, Any], position: int) -> Problem:
         )
     if BLANK in sentence.replace(f"[{BLANK}]", ""):
         raise ProblemError("the sentence contains a blank ('_')")
-    options = (_only(record, "candidate0"), _only(record, "candidate1"))
-    answer = _only(record, "correct_candidate")
-    further = ((key, _only_element(value)) for key, value in record.items() if key not in _CORE)
+    options = (_get_only_text(record, "candidate0"), _get_only_text(record, "candidate1"))
+    answer = _get_only_text(record, "correct_candidate")
+    further = ((key, _unwrap_list(value)) for key, value in record.items() if key not in _CORE)
     return Problem(
         id=str(position),
         sentence=_BRACKETS.sub(BLANK, sentence),
@@ -49,14 +49,14 @@ def _problem(record: Mapping[str, Any], position: int) -> Problem:
     )
 
 
-def _only(record: Mapping[str, Any], key: str) -> str:
-    value = _only_element(record.get(key, ""))
+def _get_only_text(record: Mapping[str, Any], key: str) -> str:
+    value = _unwrap_list(record.get(key, ""))
     if not isinstance(value, str):
         raise ProblemError(f"{key!r} must be one text, not {value!r}")
     return _base.tidy(value)
 
 
-def _only_element(value: object) -> object:
+def _unwrap_list(value: object) -> object:
     """Return the only element of a list; "" if it is empty."""
     if isinstance(value, list) and len(value) < 2:
         return value[0] if value else ""
@@ -67,7 +67,7 @@ KNOWREF = Format(
     name="knowref",
     title="KnowRef: a JSON array with the pronoun in brackets",
     read=lambda rows: _base.build_entries(
-        _base.records(rows, {*rows.names} - {"sentence_with_pronoun"}), _problem
+        _base.records(rows, {*rows.names} - {"sentence_with_pronoun"}), _parse_problem
     ),
     needs=frozenset(_CORE),
     sign=lambda rows: "sentence_with_pronoun" in rows.names,

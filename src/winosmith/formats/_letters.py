@@ -48,7 +48,7 @@ numbers."""
 FIRST = frozenset(own[0] for own in SERIES)
 """Signs of a first option."""
 
-_PLACES = {
+_LOCATIONS = {
     sign: (script, at)
     for script, letters in LETTERS.items()
     for at, letter in enumerate(letters)
@@ -56,10 +56,10 @@ _PLACES = {
 } | dict.fromkeys("اإآ", ("Arabic", 0))
 
 
-def place(letter: str) -> tuple[str, int] | None:
+def locate_letter(letter: str) -> tuple[str, int] | None:
     """Return a letter's script and its 0-based position there; None if it can't mark an option.
 
-    >>> place("b"), place("В"), place("乙"), place("!")
+    >>> locate_letter("b"), locate_letter("В"), locate_letter("乙"), locate_letter("!")
     (('Latin', 1), ('Cyrillic', 2), ('heavenly stems', 1), None)
     """
-    return _PLACES.get(letter)
+    return _LOCATIONS.get(letter)

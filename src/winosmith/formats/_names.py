@@ -18,13 +18,13 @@ QUESTION = tuple(
     "question questionstem stem query prompt problem goal ctx questiontext qtext startphrase input "
     "statement frage fragetext énoncé pregunta domanda".split()
 )
-AFTER_TEXT = ("question", "questionstem", "stem", "query")
-ASIDE = tuple(
+NEEDS_PASSAGE = ("question", "questionstem", "stem", "query")
+PASSAGE = tuple(
     "context passage article paragraph dialogue story narrative document background text".split()
 )
 """Columns with the passage of such a question; the question itself if there is no other."""
 
-LONG = ("context", "passage", "article", "paragraph", "dialogue", "narrative")
+PASSAGE_ENDINGS = ("context", "passage", "article", "paragraph", "dialogue", "narrative")
 
 CHOICES = tuple(
     "choices options endings candidates answers answerchoices choice mc1targets targetscores "
@@ -53,7 +53,7 @@ _ALSO = re.compile(
     r"|(?:gold|correct|right)(?:id|idx|index|letter|text|key|label)|answerrightending|solution"
 )
 """Less usual names of columns of answers."""
-RIGHT = ("bestanswer", *ANSWER, "chosen", "right")
+CORRECT = ("bestanswer", *ANSWER, "chosen", "right")
 _WRONG = re.compile(
     r"(?:distractor|(?:best)?(?:incorrect|wrong|false)(?:answer|option|choice)?|rejected)([0-9]*)"
 )
@@ -74,7 +74,7 @@ ID = ("id", "qid", "questionid", "uid", "ind", "idx")
 FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
 """Keys of flags that mark the correct choice."""
 
-TAKEN = frozenset({*QUESTION, *ASIDE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
+TAKEN = frozenset({*QUESTION, *PASSAGE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
 """Names that readers use for other things than further columns."""
 
 _NAMED, _GROUPS = 20, 4
@@ -109,7 +109,7 @@ class Names(tuple[str, ...]):
         return {name: normalise(name) for name in self}
 
     @cached_property
-    def written(self) -> dict[str, str]:
+    def spellings(self) -> dict[str, str]:
         """The names by normalised name; the first of equal ones."""
         return {plain: name for name, plain in reversed(self.plain.items())}
 
@@ -147,14 +147,16 @@ class Names(tuple[str, ...]):
         """
         matches = ((_WRONG.fullmatch(plain), name) for name, plain in self.plain.items())
         found = [(int(match[1] or 0), name) for match, name in matches if match]
-        return tuple(name for _, name in sorted(found)) or tuple(existing(_WRONG_LISTS, self)[:1])
+        return tuple(name for _, name in sorted(found)) or tuple(
+            find_existing(_WRONG_LISTS, self)[:1]
+        )
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
         """The columns with a less usual name of answers."""
         return tuple(name for name, plain in self.plain.items() if _ALSO.fullmatch(plain))
 
-    def alike(self, family: Family) -> list[tuple[str, ...]]:
+    def find_similar_groups(self, family: Family) -> list[tuple[str, ...]]:
         """Return the columns with a family's signs after other words: "Auswahl 1", "Option 1"."""
         signs = [name.removeprefix(family.stem) for name in family.names]
         stems = (name.removesuffix(signs[0]) for name in self if name.endswith(signs[0]))
@@ -163,7 +165,7 @@ class Names(tuple[str, ...]):
         return [own for own in groups if all(name in self.plain for name in own)]
 
 
-def names_of(rows: Iterable[Iterable[str]]) -> Names:
+def collect_names(rows: Iterable[Iterable[str]]) -> Names:
     """Return the column names of rows, in order of appearance."""
     found, last = dict[str, None](), tuple[str, ...]()
     for row in rows:
@@ -192,15 +194,15 @@ def normalise(name: str) -> str:
     return _MARKS.sub("", name).casefold() or name
 
 
-def existing(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
+def find_existing(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
     """Return the wanted names that exist, as they are written."""
-    written = as_names(names).written
-    return [written[name] for name in wanted if name in written]
+    spellings = as_names(names).spellings
+    return [spellings[name] for name in wanted if name in spellings]
 
 
-def first_existing(wanted: Iterable[str], names: Iterable[str]) -> str | None:
+def find_first(wanted: Iterable[str], names: Iterable[str]) -> str | None:
     """Return the first wanted name that exists, as it is written."""
-    return next(iter(existing(wanted, names)), None)
+    return next(iter(find_existing(wanted, names)), None)
 
 
 def is_answer_name(name: str) -> bool:

@@ -55,10 +55,10 @@ _KINDS = {
 }
 
 
-def _problem(row: Row, position: int, name: str) -> Problem:
+def _parse_problem(row: Row, position: int, name: str) -> Problem:
     kind = _KINDS[name]
     pieces = row[kind.text].split()
-    at = _pronoun_at(pieces, row[kind.pronoun], row[kind.place])
+    at = _find_pronoun(pieces, row[kind.pronoun], row[kind.place])
     root = f"{_KINDS['original'].id}{position}"
     further: list[tuple[str, object]] = [("kind", name)]
     for key in ("pair_number", "associative", "switchable"):
@@ -78,7 +78,7 @@ def _problem(row: Row, position: int, name: str) -> Problem:
     )
 
 
-def _pronoun_at(pieces: list[str], pronoun: str, index: str) -> int:
+def _find_pronoun(pieces: list[str], pronoun: str, index: str) -> int:
     """Return the index of the pronoun that is nearest to the index in the table."""
     found = [at for at, piece in enumerate(pieces) if piece.casefold() == pronoun.casefold()]
     if not found or not index.isdecimal():
@@ -92,17 +92,17 @@ def _read(rows: Rows) -> Iterator[Entry]:
         if row is None:
             yield Entry(place, raw, reason=reason)
     for name in _KINDS:
-        yield from pair_neighbours(_of_kind(table, name))
+        yield from pair_neighbours(_read_kind(table, name))
 
 
-def _of_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
+def _read_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
     for position, (place, raw, row, _) in enumerate(table):
         if row is not None and row[_KINDS[name].text].strip() not in ("", _ABSENT):
-            found = _base.entry(place, raw, partial(_problem, row, position, name))
-            yield replace(found, note=_note(row, name)) if found.item else found
+            found = _base.entry(place, raw, partial(_parse_problem, row, position, name))
+            yield replace(found, note=_note_other_word(row, name)) if found.item else found
 
 
-def _note(row: Row, name: str) -> str | None:
+def _note_other_word(row: Row, name: str) -> str | None:
     """Return a note if the table's index of the pronoun has another word, or None."""
     kind = _KINDS[name]
     pieces, at = row[kind.text].split(), int(row[kind.place])

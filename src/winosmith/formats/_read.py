@@ -21,11 +21,11 @@ from winosmith.data import Place, Readable, Source
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._answers import drop_repeated_keys
-from winosmith.formats._base import Entry, Format, Item, Writer, id_of, unwritable_error
+from winosmith.formats._base import Entry, Format, Item, Writer, get_item_id, unwritable_error
 from winosmith.formats._columns import Columns
 from winosmith.formats._csv import CSV
-from winosmith.formats._detect import detect, writer_named
-from winosmith.formats._jsonl import JSONL, lost_blanks
+from winosmith.formats._detect import detect, get_writer
+from winosmith.formats._jsonl import JSONL, find_lost_blanks
 from winosmith.formats._questions import QUESTIONS, read_questions
 from winosmith.formats._rows import PARSED, report_progress
 from winosmith.formats._twins import (
@@ -68,29 +68,32 @@ class Losses:
         lines = []
         for kind, counts in vars(self).items():
             if kind == "missing" and counts:
-                lines.append(f"missing: {_many(counts, noun)}")
+                lines.append(f"missing: {_format_count(counts, noun)}")
             elif counts:
                 (name, first), *others = sorted(counts.items())
-                parts = [f"{name} in {_many(first, noun)}", *(f"{k} in {n}" for k, n in others)]
+                parts = [
+                    f"{name} in {_format_count(first, noun)}",
+                    *(f"{k} in {n}" for k, n in others),
+                ]
                 lines.append(f"{kind}: {', '.join(parts)}")
         return lines
 
 
-def _many(count: int, noun: str) -> str:
+def _format_count(count: int, noun: str) -> str:
     return f"{count} {noun if count != 1 else noun.removesuffix('s')}"
 
 
-def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
+def find_losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
     """Compare items with those read back from a file, one by one and in order.
 
     Twin ids are compared as groups: new names for the same twins are not changes.
     """
     found = Losses(missing=len(written) - len(read_back))
-    twins_are_same = _only_renamed(written, read_back)
+    twins_are_same = _have_same_twins(written, read_back)
     for before, after in zip(written, read_back, strict=False):
         if before == after:
             continue
-        old, new = _parts(before), _parts(after)
+        old, new = _flatten_fields(before), _flatten_fields(after)
         if twins_are_same:
             new["twin_id"] = old.get("twin_id")
         for name in old.keys() | new.keys():
@@ -101,7 +104,7 @@ def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
     return found
 
 
-def _parts(item: Item) -> dict[str, Any]:
+def _flatten_fields(item: Item) -> dict[str, Any]:
     """Return the filled fields of an item, also inside `origin`, `lineage` and `extra`."""
     record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
     parts = {name: value for name, value in record.items() if not isinstance(value, dict)}
@@ -110,7 +113,7 @@ def _parts(item: Item) -> dict[str, Any]:
     return parts
 
 
-def _only_renamed(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
+def _have_same_twins(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
     """Return whether the twins are the same, whatever their ids."""
     pairs = {
         (getattr(before, "twin_id", None), getattr(after, "twin_id", None))
@@ -235,15 +238,17 @@ def scan(
         notes += said
     else:
         entries = list(report_progress(known.read(rows), rows.source, on_progress))
-        notes += lost_blanks(rows, entries) if known is JSONL else []
-    entries = list(_reject_repeated_ids(_with_places(entries) if ids_are_places else entries))
+        notes += find_lost_blanks(rows, entries) if known is JSONL else []
+    entries = list(
+        _reject_repeated_ids(_replace_ids_by_places(entries) if ids_are_places else entries)
+    )
     if not as_written:
         entries, apart = separate_blanks(entries)
         entries, repeats = (
             drop_repeated_keys(entries) if known in (CSV, WINOGRANDE) else (entries, [])
         )
         notes += apart + repeats
-    notes += _control_characters_note(entries) + _equal_options_note(entries)
+    notes += _note_control_characters(entries) + _note_equal_options(entries)
     marked = known.twin_names is None or rows.may_have(known.twin_names)
     if pair_by and any(one.item for one in entries):
         try:
@@ -253,7 +258,7 @@ def scan(
     elif not as_written and (_have_blanks(entries) if known is QUESTIONS else not marked):
         entries, found_twins = _find_twins(entries)
         notes += found_twins
-    notes += _notes(entries)
+    notes += _summarise_notes(entries)
     contents = Contents(known, [], [], [], [], tuple(notes), rows.path, rows.name)
     for position, one in enumerate(reject_bad_lineages(entries)):
         if one.item is None:
@@ -271,22 +276,22 @@ def _have_blanks(entries: Iterable[Entry]) -> bool:
     return any(isinstance(one.item, Problem) and one.item.blank is not None for one in entries)
 
 
-def _notes(entries: Sequence[Entry]) -> list[str]:
+def _summarise_notes(entries: Sequence[Entry]) -> list[str]:
     """Return the readers' notes on records: the first with its place, and their number."""
     noted = [one for one in entries if one.note]
     if not noted:
         return []
     more = f" ({len(noted):,} of {len(entries):,} records have such a note)" * (len(noted) > 1)
-    return [f"{_place_of(noted[0], entries)}: {noted[0].note}{more}"]
+    return [f"{_format_place(noted[0], entries)}: {noted[0].note}{more}"]
 
 
-def _place_of(entry: Entry, entries: Sequence[Entry]) -> str:
+def _format_place(entry: Entry, entries: Sequence[Entry]) -> str:
     """Return the place of an entry, with its file if the entries have several."""
     one_file = len({one.place.path for one in entries}) == 1
     return entry.place.inside if one_file else str(entry.place)
 
 
-def _equal_options_note(entries: Sequence[Entry]) -> list[str]:
+def _note_equal_options(entries: Sequence[Entry]) -> list[str]:
     """Return a note if problems have equal incorrect options."""
     found = [
         one
@@ -297,10 +302,10 @@ def _equal_options_note(entries: Sequence[Entry]) -> list[str]:
     if not found:
         return []
     have = "problem has" if len(found) == 1 else "problems have"
-    return [f"{len(found):,} {have} equal options, the first at {_place_of(found[0], entries)}"]
+    return [f"{len(found):,} {have} equal options, the first at {_format_place(found[0], entries)}"]
 
 
-def _control_characters_note(entries: Sequence[Entry]) -> list[str]:
+def _note_control_characters(entries: Sequence[Entry]) -> list[str]:
     """Return a note if texts have C1 control characters, which people and models would read."""
     found = [one for one in entries if one.item is not None and _has_controls(one.item)]
     if not found:
@@ -308,8 +313,8 @@ def _control_characters_note(entries: Sequence[Entry]) -> list[str]:
     what = "record has" if len(found) == 1 else "records have"
     return [
         f"{len(found):,} {what} control characters (U+0080 to U+009F), the first at "
-        f"{_place_of(found[0], entries)}: they are quotes or dashes of Windows-1252, if that was "
-        "taken for Latin-1; convert the original file again, with: iconv -f cp1252 -t utf-8"
+        f"{_format_place(found[0], entries)}: they are quotes or dashes of Windows-1252, if that "
+        "was taken for Latin-1; convert the original file again, with: iconv -f cp1252 -t utf-8"
     ]
 
 
@@ -319,7 +324,7 @@ def _has_controls(item: Item) -> bool:
     return not all(map(str.isascii, texts)) and any(map(data.CONTROLS.search, texts))
 
 
-def _with_places(entries: Iterable[Entry]) -> Iterator[Entry]:
+def _replace_ids_by_places(entries: Iterable[Entry]) -> Iterator[Entry]:
     """Replace ids by places, with numbers for several problems of one record."""
     last, times = None, 0
     for one in entries:
@@ -450,7 +455,7 @@ def reject_bad_lineages(entries: Iterable[Entry]) -> list[Entry]:
     return checked
 
 
-class Reading(TypedDict, total=False):
+class ScanOptions(TypedDict, total=False):
     """Arguments of `scan`."""
 
     pair_by: str | None
@@ -465,7 +470,7 @@ def read_items(
     format_name: str | None = None,
     *,
     skip_bad: str | Path | None = None,
-    **how: Unpack[Reading],
+    **how: Unpack[ScanOptions],
 ) -> list[Item]:
     """Return the problems or claims of a file, in order.
 
@@ -483,22 +488,22 @@ def read_items(
         FormatError: no format matches, a record can't be read (with file, line and reason), or no
             record is left.
     """
-    return _read_sound(path, format_name, skip_bad, how).items
+    return _read_contents(path, format_name, skip_bad, how).items
 
 
-def _read_sound(
-    path: Readable, format_name: str | None, skip_bad: str | Path | None, how: Reading
+def _read_contents(
+    path: Readable, format_name: str | None, skip_bad: str | Path | None, how: ScanOptions
 ) -> Contents:
     """Return the contents of a file without bad records; issue its notes as warnings."""
     contents = scan(path, format_name, **how)
     if contents.bad and skip_bad is not None:
-        set_aside(contents.bad, skip_bad)
+        write_bad_records(contents.bad, skip_bad)
     contents.refuse(skip_bad=skip_bad is not None)
     contents.warn()
     return contents
 
 
-def set_aside(bad: Sequence[Entry], path: str | Path) -> None:
+def write_bad_records(bad: Sequence[Entry], path: str | Path) -> None:
     """Write bad records as JSON Lines with `file`, `line`, `reason` and `record`.
 
     Rows of a table have `row` instead of `line`.
@@ -514,41 +519,41 @@ def read(
     format_name: str | None = None,
     *,
     skip_bad: str | Path | None = None,
-    **how: Unpack[Reading],
+    **how: Unpack[ScanOptions],
 ) -> Dataset:
     """Return the problems of any container as a data set with its name; see `read_items`.
 
     Raises:
         FormatError: see `read_items`; or the file contains claims.
     """
-    return problems_of(_read_sound(path, format_name, skip_bad, how))
+    return to_dataset(_read_contents(path, format_name, skip_bad, how))
 
 
-def dataset_of(data: Dataset | Readable) -> Dataset:
+def as_dataset(data: Dataset | Readable) -> Dataset:
     """Return a data set unchanged; read anything else."""
     return data if isinstance(data, Dataset) else read(data)
 
 
-def splits_of(given: Dataset | Readable | Mapping[str, Dataset | Readable]) -> dict[str, Dataset]:
+def as_splits(given: Dataset | Readable | Mapping[str, Dataset | Readable]) -> dict[str, Dataset]:
     """Return data sets by the names of their splits.
 
     Args:
-        given: one split, as `dataset_of` takes it; or splits by name, such as a `DatasetDict`.
+        given: one split, as `as_dataset` takes it; or splits by name, such as a `DatasetDict`.
 
     >>> asked = [{"question": "Which is red?", "choices": ["a rose", "grass"], "answer": "A"}]
-    >>> splits_of({"train": asked, "test": asked})
+    >>> as_splits({"train": asked, "test": asked})
     {'train': <Dataset 'table': 1 problems, 0 twins>, 'test': <Dataset 'table': 1 problems, 0 twins>}
     """  # noqa: E501
     whole = (Dataset, str, PathLike, data.Rows, Source)
     if isinstance(given, Mapping) and all(
         isinstance(one, whole) or data.is_table(one) for one in given.values()
     ):  # otherwise columns
-        return {name: dataset_of(one) for name, one in given.items()}
-    only = dataset_of(given)
+        return {name: as_dataset(one) for name, one in given.items()}
+    only = as_dataset(given)
     return {only.name or "data": only}
 
 
-def problems_of(contents: Contents) -> Dataset:
+def to_dataset(contents: Contents) -> Dataset:
     """Return the problems of a file as a data set with its name.
 
     Raises:
@@ -588,7 +593,7 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
         FormatError: the format is unknown or read-only, or it can't store an item.
         OutputError: the file can't be written.
     """
-    writer = writer_named(format_name)
+    writer = get_writer(format_name)
     if not all(isinstance(item, writer.holds) for item in items):
         kind = "claims" if writer.holds is Claim else "problems"
         raise FormatError(
@@ -605,13 +610,13 @@ def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
     Raises:
         FormatError: the format is unknown or read-only.
     """
-    writer = writer_named(format_name)
+    writer = get_writer(format_name)
     reasons: dict[int, str] = {}
     for row, item in enumerate(items):
         try:
             _write(writer, [item], StringIO())
         except FormatError as error:
-            reasons[row] = error.reason.removeprefix(f"{id_of(item)!r} can't be written: ")
+            reasons[row] = error.reason.removeprefix(f"{get_item_id(item)!r} can't be written: ")
     return reasons
 
 

@@ -16,10 +16,10 @@ from winosmith.data import Delimited, Record, Rows, Source
 from winosmith.errors import FormatError
 from winosmith.formats import _names
 from winosmith.formats._base import Entry
-from winosmith.formats._choices import chat_turns, may_list_choices, split_chats, split_question
-from winosmith.formats._columns import Columns, Row, make_plan, together, try_plan
+from winosmith.formats._choices import get_turns, may_list_choices, split_chats, split_question
+from winosmith.formats._columns import Columns, Row, find_combined_columns, make_plan, try_plan
 from winosmith.formats._enclosed import find_questions
-from winosmith.formats._nested import flat, unfold
+from winosmith.formats._nested import expand_nested, flatten
 
 _LOOK = 20
 
@@ -50,7 +50,7 @@ def report_progress(
         yield one
 
 
-def question_rows(rows: Rows) -> tuple[Rows, list[str]]:
+def find_question_rows(rows: Rows) -> tuple[Rows, list[str]]:
     """Return the rows of a container that may be questions, and a note on assumptions, if any."""
     if rows.kind == "object":
         way = find_questions(rows)
@@ -92,10 +92,10 @@ def shape_rows(
     found = [
         row
         if row.values is None or not isinstance(row.values.get("question"), Mapping)
-        else row._replace(values=flat(row.values))
+        else row._replace(values=flatten(row.values))
         for row in rows
     ]
-    found, notes = unfold(found, given)
+    found, notes = expand_nested(found, given)
     values, apart, lacks = _split_column(
         [row.values for row in found if row.values is not None], given
     )
@@ -118,8 +118,8 @@ def _split_column(
     The column contains a question and its choices, or two columns contain chats that answer the
     same question. The last value is the reason for rows that are None.
     """
-    names = _names.names_of(rows)
-    asked, two = together(names, given)
+    names = _names.collect_names(rows)
+    asked, two = find_combined_columns(names, given)
     if not asked and not two:
         return rows, [], None
     if asked:
@@ -144,7 +144,7 @@ def _split_column(
 
 def _last_turn(value: Any) -> Any:
     """Return the last turn of a chat, and other values unchanged."""
-    turns = chat_turns(value)
+    turns = get_turns(value)
     return turns[-1] if turns else value
 
 
@@ -161,7 +161,7 @@ def recognises(rows: Rows) -> bool:
 
 def _first_row(rows: Rows) -> tuple[list[str], Record]:
     """Return the column names, and the first readable row, if there is one."""
-    asked, _ = question_rows(rows)
+    asked, _ = find_question_rows(rows)
     try:
         first = [*islice((row for row in islice(asked, _LOOK) if row.values is not None), 1)]
         record = next((row.values for row in shape_rows(first, Columns())[0] if row.values), {})
@@ -179,9 +179,9 @@ def explain_mismatch(rows: Rows) -> tuple[str, bool]:
         make_plan(names, Columns(), [row])
     except FormatError as error:
         where = "" if rows.is_typed else " (does the first line name the columns?)"
-        known = _names.names_of([names])
-        asks = _names.first_existing([*_names.QUESTION, "questions"], known) or known.families
-        notes = "".join(f"{note}; " for note in question_rows(rows)[1])
+        known = _names.collect_names([names])
+        asks = _names.find_first([*_names.QUESTION, "questions"], known) or known.families
+        notes = "".join(f"{note}; " for note in find_question_rows(rows)[1])
         return f"{notes}{error.reason}{where}", bool(asks)
     return (
         "the choices of its first row are no list of several: write a JSON list, or a column "

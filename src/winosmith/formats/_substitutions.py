@@ -29,18 +29,18 @@ from winosmith.text import whole_pieces
 Row = Mapping[str, Any]
 
 
-def _problem(rows: Sequence[Row]) -> Problem:
+def _parse_problem(rows: Sequence[Row]) -> Problem:
     if rows[0].get("question_id") is None:
         raise ProblemError("the record has no 'question_id'")
     fillings = [_base.text_field(row, "substitution") for row in rows]
-    rights = {filling for row, filling in zip(rows, fillings, strict=True) if _is_right(row)}
+    rights = {filling for row, filling in zip(rows, fillings, strict=True) if _is_correct(row)}
     if len(rights) > 1:
         raise ProblemError(f"{len(rights)} fillings of one question are marked as correct")
     if "correctness" in rows[0] and not rights:
         raise ProblemError("no filling of the question is marked as correct")
     right = next(iter(rights), None)
     ordered = _order_fillings(fillings, right)
-    before, after = _shared([*map(whole_pieces, ordered)])
+    before, after = _split_common_words([*map(whole_pieces, ordered)])
     cut = slice(len(before), -len(after) or None)
     return Problem(
         id=cell(rows[0]["question_id"]),
@@ -50,7 +50,7 @@ def _problem(rows: Sequence[Row]) -> Problem:
     )
 
 
-def _is_right(row: Row) -> bool:
+def _is_correct(row: Row) -> bool:
     right = row.get("correctness", False)
     if not isinstance(right, bool):
         raise ProblemError(f"'correctness' must be true or false, not {right!r}")
@@ -64,14 +64,14 @@ def _order_fillings(fillings: Sequence[str], right: str | None) -> list[str]:
     return list(dict.fromkeys([*before, *([right] if right else []), *fillings]))
 
 
-def _shared(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
+def _split_common_words(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
     """Return the first words and the last words that all fillings share."""
     if len(fillings) < 2:
         raise ProblemError("the question has only one filling")
     shortest = min(map(len, fillings))
     before, after = (
-        _count_common_words(fillings),
-        _count_common_words([words[::-1] for words in fillings]),
+        _count_common_first_words(fillings),
+        _count_common_first_words([words[::-1] for words in fillings]),
     )
     # No option may be empty: words that both the beginning and the end could contain are its own.
     after = min(after, max(0, shortest - before - 1))
@@ -80,7 +80,7 @@ def _shared(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
     return "".join(fillings[0][:before]), "".join(fillings[0][len(fillings[0]) - after :])
 
 
-def _count_common_words(fillings: Sequence[Sequence[str]]) -> int:
+def _count_common_first_words(fillings: Sequence[Sequence[str]]) -> int:
     """Return the number of first words that all fillings share."""
     return len([*takewhile(lambda words: len({*words}) == 1, zip(*fillings, strict=False))])
 
@@ -88,7 +88,7 @@ def _count_common_words(fillings: Sequence[Sequence[str]]) -> int:
 def _read(rows: Rows) -> Iterator[Entry]:
     records = _base.records(rows, ("question_id", "correctness"))
     questions = _base.combine_rows(records, lambda row: row.get("question_id"), ",\n")
-    return _base.build_entries(questions, lambda rows, _: _problem(rows))
+    return _base.build_entries(questions, lambda rows, _: _parse_problem(rows))
 
 
 SUBSTITUTIONS = Format(

@@ -23,15 +23,15 @@ from pathlib import Path
 from winosmith.data import Place, cell
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
-from winosmith.formats._names import list_names, names_of
+from winosmith.formats._names import collect_names, list_names
 from winosmith.problem import BLANK, Problem, Scalar, extra_key
 from winosmith.text import kind_of_script, overlap, pieces, tokens, words
 
-_ALIKE, _ALIKE_WITHOUT_OPTIONS = 0.3, 0.7
+_MIN_OVERLAP, _MIN_OVERLAP_CHANGED = 0.3, 0.7
 """Least fraction of shared words for neighbours with equal options (in DPR, which consists of
 twins, the least is 0.32), and with one different option (WinoGrande's rule, section 2)."""
 
-_APART = 0.7
+_MIN_OVERLAP_FAR = 0.7
 """Least fraction of shared words if the order has no meaning. In WinoGrande's dev,
 train_debiased and train_xl, with shuffled lines and without ids, this finds 284 of 284, 1,999 of
 2,011 and 19,993 of 20,199 twins, and no pair that is not a twin."""
@@ -65,7 +65,7 @@ def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
     text, as in the PDPs, are not a twin.
     """
     found = list(entries)
-    return _with_twin_ids(found, _ids_of(found, _neighbours(found)))
+    return _set_twin_ids(found, _make_twin_ids(found, _find_neighbours(found)))
 
 
 def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
@@ -78,7 +78,7 @@ def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
     effect.
     """
     found = list(entries)
-    return _with_twin_ids(found, _ids_of(found, _mutual_pairs(found, _twins)))
+    return _set_twin_ids(found, _make_twin_ids(found, _find_mutual_pairs(found, _are_twins)))
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
@@ -86,7 +86,7 @@ def would_be_paired(problems: Sequence[Problem]) -> bool:
     entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
     found = (*pair_by_ids(entries), *pair_lookalikes(entries))
     is_paired = any(isinstance(one.item, Problem) and one.item.twin_id for one in found)
-    return is_paired or _unread_pairs(problems) is not None
+    return is_paired or _find_unread_pairs(problems) is not None
 
 
 def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
@@ -101,7 +101,7 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
             these pairs have different texts, a common option and different answers (where known);
             and some of the pairs are not yet twins.
     """
-    found = _unread_pairs(problems)
+    found = _find_unread_pairs(problems)
     if found is not None:
         column, rows = found
         raise FormatError(
@@ -113,16 +113,16 @@ def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
         )
 
 
-def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
+def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     """Return a column that seems to mark twins, and the number of problems in its pairs."""
     least = _MOST * len(problems)
     places = {problem.id: at for at, problem in enumerate(problems)}
-    for key in names_of(problem.extra for problem in problems):
+    for key in collect_names(problem.extra for problem in problems):
         values = [problem.extra.get(key) for problem in problems]
         if 2 * len({*values}) < least:  # of pairs, half as many as values
             continue
-        marks = _marks(problems, values, places)
-        if _paired(marks) < least:
+        marks = _find_marks(problems, values, places)
+        if _count_paired(marks) < least:
             continue
         groups: defaultdict[str | None, list[Problem]] = defaultdict(list)
         for problem, mark in zip(problems, marks, strict=True):
@@ -138,7 +138,7 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     return None
 
 
-def _marks(
+def _find_marks(
     problems: Sequence[Problem], values: Sequence[Scalar], places: Mapping[str, int]
 ) -> list[str | None]:
     """Return the mark of each problem's twin, by the values of a column.
@@ -156,7 +156,7 @@ def _marks(
         None if text and " " in text and text in problem.sentence else text  # a part of it
         for problem, text in zip(problems, texts, strict=True)
     ]
-    if 2 * _paired(plain) >= len(problems):
+    if 2 * _count_paired(plain) >= len(problems):
         return plain
     partners: list[str | None] = [None] * len(problems)
     for problem, text in zip(problems, texts, strict=True):
@@ -166,10 +166,10 @@ def _marks(
                 partners[places[one]] = partners[places[one]] or mark
     ends = [text and text[-1] in _ENDS and _HALF.fullmatch(text) for text in plain]
     halves = [(found[1] or found[2]) if found else None for found in ends]
-    return max(plain, partners, halves, key=_paired)
+    return max(plain, partners, halves, key=_count_paired)
 
 
-def _paired(marks: Sequence[str | None]) -> int:
+def _count_paired(marks: Sequence[str | None]) -> int:
     """Return the number of problems whose mark one other problem has."""
     counts = Counter(mark for mark in marks if mark is not None)
     return 2 * sum(count == 2 for count in counts.values())
@@ -181,7 +181,7 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     Their texts and answers must differ, and they must have a common option.
     """
     found = list(entries)
-    problems = _problems(found)
+    problems = _get_problems(found)
     tasks: defaultdict[str, list[int]] = defaultdict(list)
     for row, problem in problems.items():
         half = _HALF.fullmatch(problem.id)
@@ -193,12 +193,12 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
         if len(rows) == 2 and _may_be_halves(*(problems[row] for row in rows))
         for row in rows
     }
-    return _with_twin_ids(found, ids)
+    return _set_twin_ids(found, ids)
 
 
 def _may_be_halves(one: Problem, other: Problem) -> bool:
     """Return whether two problems differ in text and answer, and have an option in common."""
-    mine, its = _plain(one), _plain(other)
+    mine, its = _normalise_options(one), _normalise_options(other)
     if not set(mine) & set(its) or not _are_unequal(one, other):
         return False
     return one.answer is None or other.answer is None or mine[one.answer] != its[other.answer]
@@ -216,7 +216,7 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
     """
     found = list(entries)
     wanted = extra_key("", column)[1:]
-    problems = _problems(found)
+    problems = _get_problems(found)
     values: list[Scalar] = []
     for problem in problems.values():
         names = [key for key in problem.extra if wanted in (key, key.partition(".")[2])]
@@ -226,12 +226,12 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
         known = list_names(sorted(keys)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; further columns are: {known}")
     places = {problem.id: at for at, problem in enumerate(problems.values())}
-    marks = _marks([*problems.values()], values, places)
+    marks = _find_marks([*problems.values()], values, places)
     shared = Counter(mark for mark in marks if mark is not None)
     if max(shared.values(), default=0) < 2:
         raise FormatError(f"no two problems share a value of {column!r}, so it marks no twins")
     ids = (mark if mark is not None and shared[mark] > 1 else None for mark in marks)
-    return _with_twin_ids(found, dict(zip(problems, ids, strict=True)))
+    return _set_twin_ids(found, dict(zip(problems, ids, strict=True)))
 
 
 def pair_files(
@@ -254,8 +254,8 @@ def pair_files(
     """
     entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
     if pair_by:
-        return [*_problems(pair_by_column(entries, pair_by)).values()]
-    paired = [*_problems(pair_by_ids(entries)).values()]
+        return [*_get_problems(pair_by_column(entries, pair_by)).values()]
+    paired = [*_get_problems(pair_by_ids(entries)).values()]
     homes: defaultdict[str | None, set[str]] = defaultdict(set)
     for one, file in zip(paired, files, strict=True):
         homes[one.twin_id].add(file)
@@ -275,15 +275,15 @@ def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:
     `pair_lookalikes`; if an answer is withheld, by the rules that don't need it.
     """
     found = [Entry(Place("", row), "", item=problem) for row, problem in enumerate(problems)]
-    return sorted(_mutual_pairs(found, _may_be_twins))
+    return sorted(_find_mutual_pairs(found, _may_be_twins))
 
 
-def _problems(entries: Sequence[Entry]) -> dict[int, Problem]:
+def _get_problems(entries: Sequence[Entry]) -> dict[int, Problem]:
     """Return the problems by row."""
     return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
 
 
-def _with_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> list[Entry]:
+def _set_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> list[Entry]:
     """Return the entries with new twin ids, which are given by row."""
     return [
         replace(one, item=replace(one.item, twin_id=ids[row]))
@@ -293,44 +293,44 @@ def _with_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> l
     ]
 
 
-def _ids_of(entries: Sequence[Entry], pairs: Iterable[Pair]) -> dict[int, str]:
-    problems = _problems(entries)
+def _make_twin_ids(entries: Sequence[Entry], pairs: Iterable[Pair]) -> dict[int, str]:
+    problems = _get_problems(entries)
     return {row: f"twin-{problems[pair[0]].id}" for pair in pairs for row in pair}
 
 
-def _neighbours(entries: Sequence[Entry]) -> list[Pair]:
-    problems = _problems(entries)
+def _find_neighbours(entries: Sequence[Entry]) -> list[Pair]:
+    problems = _get_problems(entries)
     pairs: list[Pair] = []
     for row in problems:
         if row + 1 not in problems or (pairs and pairs[-1][1] == row):
             continue
-        if _are_opposites(problems[row], problems[row + 1], _ALIKE):
+        if _are_opposites(problems[row], problems[row + 1], _MIN_OVERLAP):
             pairs.append((row, row + 1))
     return pairs
 
 
-def _mutual_pairs(
+def _find_mutual_pairs(
     entries: Sequence[Entry], are_twins: Callable[[Problem, Problem], bool]
 ) -> list[Pair]:
     """Return the pairs that are twins of each other and of no third problem."""
-    problems = {row: one for row, one in _problems(entries).items() if not one.twin_id}
+    problems = {row: one for row, one in _get_problems(entries).items() if not one.twin_id}
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row, problem in problems.items():
-        groups[tuple(sorted(_plain(problem)))].append(row)
+        groups[tuple(sorted(_normalise_options(problem)))].append(row)
     partners: Counter[int] = Counter()
     pairs = []
     for group in groups.values():
-        for one, other in _lookalikes(group, problems, partners):
+        for one, other in _iterate_candidate_pairs(group, problems, partners):
             if are_twins(problems[one], problems[other]):
                 partners.update((one, other))
                 pairs.append((one, other))
     return sorted(pair for pair in pairs if partners[pair[0]] == partners[pair[1]] == 1)
 
 
-def _lookalikes(
+def _iterate_candidate_pairs(
     group: Sequence[int], problems: dict[int, Problem], partners: Counter[int]
 ) -> Iterator[Pair]:
-    """Yield each pair of a group that may share the fraction `_APART` of its words, once.
+    """Yield each pair of a group that may share the fraction `_MIN_OVERLAP_FAR` of its words, once.
 
     If two texts share the fraction t of n words, each has one of the shared words among its
     n - ⌈t n⌉ + 1 rarest words (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, "A primitive
@@ -345,7 +345,7 @@ def _lookalikes(
     for row in group:
         n = len(cut[row])
         rare = sorted(cut[row], key=lambda piece: (times[piece], piece))
-        rare = rare[: n - math.ceil(_APART * n - _ROUNDING) + 1]
+        rare = rare[: n - math.ceil(_MIN_OVERLAP_FAR * n - _ROUNDING) + 1]
         for other in sorted({held for piece in rare for held in holders[piece]}):
             if min(partners[row], partners[other]) <= 1:
                 yield other, row
@@ -363,7 +363,7 @@ def _number_repetitions(parts: Sequence[str]) -> list[tuple[str, int]]:
     return numbered
 
 
-def _plain(problem: Problem) -> list[str]:
+def _normalise_options(problem: Problem) -> list[str]:
     return [tidy(option).casefold() for option in problem.options]
 
 
@@ -371,18 +371,18 @@ def _are_opposites(first: Problem, second: Problem, least: float) -> bool:
     """Return whether two unmarked problems are similar with different answers; see `paired`."""
     if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
         return False
-    one, other = _plain(first), _plain(second)
+    one, other = _normalise_options(first), _normalise_options(second)
     shared = set(one) & set(other)
     right, other_right = one[first.answer], other[second.answer]
     if len(shared) < len(one):  # an option was changed: the other one is correct once
-        least, flipped = _ALIKE_WITHOUT_OPTIONS, (right in shared) != (other_right in shared)
+        least, flipped = _MIN_OVERLAP_CHANGED, (right in shared) != (other_right in shared)
     else:
         flipped = right != other_right
     return flipped and _are_alike(first, second, least)
 
 
-def _twins(first: Problem, second: Problem) -> bool:
-    return _are_unequal(first, second) and _are_opposites(first, second, _APART)
+def _are_twins(first: Problem, second: Problem) -> bool:
+    return _are_unequal(first, second) and _are_opposites(first, second, _MIN_OVERLAP_FAR)
 
 
 def _may_be_twins(first: Problem, second: Problem) -> bool:
@@ -390,9 +390,9 @@ def _may_be_twins(first: Problem, second: Problem) -> bool:
     if first.twin_id or second.twin_id or first.lineage or second.lineage:
         return False
     if first.answer is not None and second.answer is not None:
-        return _twins(first, second)
-    is_alike = _are_unequal(first, second) and _are_alike(first, second, _APART)
-    return is_alike and sorted(_plain(first)) == sorted(_plain(second))
+        return _are_twins(first, second)
+    is_alike = _are_unequal(first, second) and _are_alike(first, second, _MIN_OVERLAP_FAR)
+    return is_alike and sorted(_normalise_options(first)) == sorted(_normalise_options(second))
 
 
 def _are_alike(first: Problem, second: Problem, least: float) -> bool:

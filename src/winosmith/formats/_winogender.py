@@ -32,7 +32,7 @@ _PRONOUNS = {
 }
 
 
-def _problem(row: Row, position: int) -> Problem:
+def _parse_problem(row: Row, position: int) -> Problem:
     sentid, sentence = row["sentid"], row["sentence"]
     parts = _SENTID.fullmatch(sentid)
     if not parts:
@@ -81,7 +81,7 @@ def _expand_template(row: Row) -> Iterator[Row]:
             yield {"sentid": sentid, "sentence": sentence}
 
 
-def _sentences(rows: Rows) -> Iterator[data.Row[Row]]:
+def _expand_templates(rows: Rows) -> Iterator[data.Row[Row]]:
     for row in _base.cells(rows, _TEMPLATE_COLUMNS):
         yield from (
             [row] if row.values is None else map(row.with_values, _expand_template(row.values))
@@ -91,13 +91,13 @@ def _sentences(rows: Rows) -> Iterator[data.Row[Row]]:
 WINOGENDER = Format(
     name="winogender",
     title="Winogender: sentid and sentence, tab-separated",
-    read=lambda rows: _base.build_entries(_base.cells(rows, _COLUMNS), _problem),
+    read=lambda rows: _base.build_entries(_base.cells(rows, _COLUMNS), _parse_problem),
     needs=frozenset(_COLUMNS),
 )
 
 WINOGENDER_TEMPLATES = Format(
     name="winogender-templates",
     title="Winogender's templates, expanded",
-    read=lambda rows: _base.build_entries(_sentences(rows), _problem),
+    read=lambda rows: _base.build_entries(_expand_templates(rows), _parse_problem),
     needs=frozenset(_TEMPLATE_COLUMNS),
 )

@@ -31,7 +31,7 @@ from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format, Item, Writer
-from winosmith.formats._csv import has_other_key, is_table_of_ours
+from winosmith.formats._csv import has_other_key, is_plain_table
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._twins import TASK, pair_neighbours
 from winosmith.problem import Extra, Lineage, Problem
@@ -45,16 +45,16 @@ PERTURBED_QID = re.compile(r"q([0-7])(\d+)")
 """A digit for the kind of change, then the 0-based number of the schema in the WSC."""
 
 
-def _is_form(rows: Rows, *further: str) -> bool:
+def _is_winogrande(rows: Rows, *further: str) -> bool:
     names = set(rows.names)
     is_form = {"sentence", "option1", "option2"} <= names and {"ed", "pair_number"} & names == {
         *further
     }
     is_other = is_form and (is_evograd(rows) or has_other_key(rows))
-    return is_form and not is_other and not is_table_of_ours(rows)
+    return is_form and not is_other and not is_plain_table(rows)
 
 
-def _problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:
+def _parse_problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:
     qid = _base.text_field(record, "qID") if "qID" in record else str(position)
     task = TASK.fullmatch(qid) if format_key == "winogrande" else None
     further = [(key, value) for key, value in record.items() if key not in _KEYS]
@@ -68,8 +68,8 @@ def _problem(record: Mapping[str, Any], position: int, format_key: str) -> Probl
     )
 
 
-def _perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
-    problem = _problem(record, position, "perturbed_wsc")
+def _parse_perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
+    problem = _parse_problem(record, position, "perturbed_wsc")
     qid = PERTURBED_QID.fullmatch(problem.id)
     if not qid:
         raise ProblemError(f"the qID {problem.id!r} is not 'q', a digit from 0 to 7, and a number")
@@ -80,7 +80,7 @@ def _perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    for problem in _base.problems_of(items):
+    for problem in _base.require_problems(items):
         if len(problem.options) != 2:
             why = f"the format has 2 options per problem, not {len(problem.options)}"
             raise _base.unwritable_error(problem, why)
@@ -106,10 +106,10 @@ WINOGRANDE = Format(
     title="WinoGrande 1.1",
     read=lambda rows: _base.build_entries(
         _base.records(rows, {*rows.names} - _KEYS),
-        lambda record, at: _problem(record, at, "winogrande"),
+        lambda record, at: _parse_problem(record, at, "winogrande"),
     ),
     needs=frozenset({"sentence", "option1", "option2"}),
-    sign=_is_form,
+    sign=_is_winogrande,
     writer=Writer(
         _write,
         suffix=".jsonl",
@@ -122,16 +122,18 @@ WSC273_JSONL = Format(
     name="wsc273-jsonl",
     title="WSC273 in WinoGrande's form (wsc-273.jsonl)",
     read=lambda rows: pair_neighbours(
-        _base.build_entries(_base.records(rows), lambda record, at: _problem(record, at, "wsc273"))
+        _base.build_entries(
+            _base.records(rows), lambda record, at: _parse_problem(record, at, "wsc273")
+        )
     ),
-    sign=lambda rows: _is_form(rows, "ed"),
+    sign=lambda rows: _is_winogrande(rows, "ed"),
 )
 
 PERTURBED_JSONL = Format(
     name="perturbed-wsc-jsonl",
     title="perturbed WSC, one file for each kind of change",
     read=lambda rows: pair_neighbours(
-        _base.build_entries(_base.records(rows, _NUMBERS), _perturbed_problem)
+        _base.build_entries(_base.records(rows, _NUMBERS), _parse_perturbed_problem)
     ),
-    sign=lambda rows: _is_form(rows, "pair_number"),
+    sign=lambda rows: _is_winogrande(rows, "pair_number"),
 )

@@ -56,7 +56,7 @@ def letter_index(letter: str, options: int) -> int | None:
     return _LETTERS.index(bare)
 
 
-def _problem(schema: Element, problem_id: str, mistaken: bool) -> Problem:
+def _parse_schema(schema: Element, problem_id: str, mistaken: bool) -> Problem:
     before, pronoun, after = (
         _MISTAKEN_SPACE.sub("", text) if mistaken else text
         for text in (_base.child_text(schema, f"text/{part}") for part in ("txt1", "pron", "txt2"))
@@ -69,13 +69,13 @@ def _problem(schema: Element, problem_id: str, mistaken: bool) -> Problem:
         options=options,
         answer=letter_index(schema.findtext("correctAnswer") or "", len(options)),
         pronoun=pronoun_or_none,
-        extra=Extra(_kept_fields(schema)),
+        extra=Extra(_parse_extra(schema)),
     )
 
 
-def _kept_fields(schema: Element) -> dict[str, Scalar]:
+def _parse_extra(schema: Element) -> dict[str, Scalar]:
     places = {"source": "source", "quote1": "quote/quote1", "quote2": "quote/quote2"}
-    kept = _texts({key: schema.findtext(place) for key, place in places.items()})
+    kept = _make_text_items({key: schema.findtext(place) for key, place in places.items()})
     if schema.find("sameText") is not None:
         kept["pdp.same_text"] = True
     people = schema.findtext("humanSubjects")
@@ -87,17 +87,17 @@ def _kept_fields(schema: Element) -> dict[str, Scalar]:
     return kept
 
 
-def _texts(texts: Mapping[str, str | None]) -> dict[str, Scalar]:
+def _make_text_items(texts: Mapping[str, str | None]) -> dict[str, Scalar]:
     """Return the items of `Extra` for the texts of a schema that are not empty."""
     return {f"wsc.{key}": _base.tidy(text) for key, text in texts.items() if text and text.strip()}
 
 
-def _entries(rows: Rows, first_id: int) -> Iterator[Entry]:
+def _read_schemas(rows: Rows, first_id: int) -> Iterator[Entry]:
     # In a file that declares another encoding, an "Â" is meant.
     mistaken = bool(_DECLARES_LATIN.match(rows.start))
     return _base.build_entries(
         rows.elements("schema"),
-        lambda schema, position: _problem(schema, str(first_id + position), mistaken),
+        lambda schema, position: _parse_schema(schema, str(first_id + position), mistaken),
     )
 
 
@@ -110,14 +110,14 @@ def _is_collection(rows: Rows, *, counted: bool) -> bool:
 WSC_XML = Format(
     name="wsc-xml",
     title="the Winograd Schema Challenge, 285 schemas as XML",
-    read=lambda rows: pair_neighbours(_entries(rows, 0)),
+    read=lambda rows: pair_neighbours(_read_schemas(rows, 0)),
     sign=lambda rows: _is_collection(rows, counted=False),
 )
 
 PDP_XML = Format(
     name="pdp-xml",
     title="Pronoun Disambiguation Problems, with human counts",
-    read=lambda rows: _entries(rows, 1),
+    read=lambda rows: _read_schemas(rows, 1),
     sign=lambda rows: _is_collection(rows, counted=True),
 )
 
@@ -125,7 +125,7 @@ PDP_XML = Format(
 _COLUMNS = ("txt1", "pron", "txt2", "answer_0", "answer_1", "label", "source")
 
 
-def _problem_of_row(row: Row, position: int) -> Problem:
+def _parse_row(row: Row, position: int) -> Problem:
     if row["label"] not in ("0", "1"):
         raise ProblemError(f"the label is {row['label']!r}; it must be 0 or 1")
     # The table has no spaces around the pronoun: add them, except next to most punctuation marks.
@@ -139,15 +139,13 @@ def _problem_of_row(row: Row, position: int) -> Problem:
         options=(_base.tidy(row["answer_0"]), _base.tidy(row["answer_1"])),
         answer=int(row["label"]),
         pronoun=pronoun,
-        extra=Extra(_texts(texts)),
+        extra=Extra(_make_text_items(texts)),
     )
 
 
 WSC_CSV = Format(
     name="wsc-csv",
     title="the Winograd Schema Challenge as a table",
-    read=lambda rows: pair_neighbours(
-        _base.build_entries(_base.cells(rows, _COLUMNS), _problem_of_row)
-    ),
+    read=lambda rows: pair_neighbours(_base.build_entries(_base.cells(rows, _COLUMNS), _parse_row)),
     needs=frozenset(_COLUMNS),
 )

@@ -14,8 +14,8 @@ from winosmith.report import Signature, signature_of
 from winosmith.response import Response
 from winosmith.results import Result, computed
 from winosmith.validate import _structure, _votes
-from winosmith.validate._structure import Applied, Examined, StructureRules, examine_structure
-from winosmith.validate._votes import SetAside, VoteRules
+from winosmith.validate._structure import Applied, Examination, StructureRules, examine_structure
+from winosmith.validate._votes import UncountedResponse, VoteRules
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Checked:
         valid: ids of the kept problems that enough judges found valid.
     """
 
-    stages: tuple[Examined, ...] = field(repr=False)
-    set_aside: tuple[SetAside, ...] = field(repr=False)
+    stages: tuple[Examination, ...] = field(repr=False)
+    set_aside: tuple[UncountedResponse, ...] = field(repr=False)
     funnel: Funnel
     result: Filtered
     signature: Signature
@@ -48,7 +48,7 @@ class Checked:
     @property
     def kept(self) -> Dataset:
         """The kept problems; those that judges found valid are no longer marked as unvalidated."""
-        return _votes.remove_marks(self.result.kept, self.valid)
+        return _votes.remove_unvalidated_marks(self.result.kept, self.valid)
 
 
 def check(

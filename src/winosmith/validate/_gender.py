@@ -106,7 +106,7 @@ _MALE_WORDS = frozenset(
     stepbrother stepfather stepson uncle uncles waiter widower wizard""".split()
 )
 
-_OF_PRONOUNS: dict[str, Gender] = {
+_PRONOUN_GENDERS: dict[str, Gender] = {
     **dict.fromkeys(("she", "her", "hers", "herself"), "female"),
     **dict.fromkeys(("he", "him", "his", "himself"), "male"),
 }
@@ -135,7 +135,7 @@ def find_gender(option: str) -> Gender | None:
     return found.pop() if len(found) == 1 else None
 
 
-def explain_unlike_people(problem: Problem, halves: Sequence[Problem]) -> str | None:
+def explain_gender_mismatch(problem: Problem, halves: Sequence[Problem]) -> str | None:
     """Return an explanation if the two people of a social problem differ in gender, otherwise "".
 
     A person's gender is that of the name or noun; if this has none, it is that of the pronoun in
@@ -150,7 +150,7 @@ def explain_unlike_people(problem: Problem, halves: Sequence[Problem]) -> str | 
     """
     if len(problem.options) != 2:
         return None
-    genders = [_gender_in(option, halves) for option in problem.options]
+    genders = [_find_person_gender(option, halves) for option in problem.options]
     if None in genders:
         return None
     if genders[0] == genders[1]:
@@ -160,10 +160,10 @@ def explain_unlike_people(problem: Problem, halves: Sequence[Problem]) -> str | 
     return f"{both}; two people of the same gender are required"
 
 
-def _gender_in(option: str, halves: Sequence[Problem]) -> Gender | None:
+def _find_person_gender(option: str, halves: Sequence[Problem]) -> Gender | None:
     found = {find_gender(option)}
     found |= {
-        _OF_PRONOUNS.get((half.pronoun or "").lower())  # the pronoun stands for the answer
+        _PRONOUN_GENDERS.get((half.pronoun or "").lower())  # the pronoun stands for the answer
         for half in halves
         if half.answer is not None
         and half.options[half.answer].strip().casefold() == option.strip().casefold()

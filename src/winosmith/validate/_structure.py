@@ -25,7 +25,7 @@ from winosmith.options import Numbers, OrFalse, declaration
 from winosmith.problem import Problem
 from winosmith.report import percent
 from winosmith.text import kind_of_script
-from winosmith.validate._gender import explain_unlike_people
+from winosmith.validate._gender import explain_gender_mismatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Examined:
+class Examination:
     """The result of examining a data set.
 
     Attributes:
@@ -89,9 +89,9 @@ Outcome = tuple[str, tuple[int, ...], str | None]
 None if the rule can't be checked)."""
 
 
-def gather(
+def collect_outcomes(
     dataset: Dataset, stage: str, outcomes: Iterable[Outcome], rules: Iterable[str]
-) -> Examined:
+) -> Examination:
     """Collect the outcomes of the given rules; `rules` has their order."""
     checked = dict.fromkeys(rules, 0)
     place = {rule: number for number, rule in enumerate(checked)}
@@ -102,7 +102,7 @@ def gather(
         if detail:
             findings.append(Finding(rule, rows, detail))
     findings.sort(key=lambda found: (found.rows[0], place[found.rule]))
-    return Examined(dataset, stage, tuple(findings), checked)
+    return Examination(dataset, stage, tuple(findings), checked)
 
 
 RuleSet = Literal["auto", "winogrande", "none"]
@@ -273,7 +273,7 @@ class StructureRules:
 WINOGRANDE = StructureRules()
 
 
-def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
+def filter_by_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
     """Drop the problems that break a rule, and both halves of twins that break a rule for twins.
 
     >>> from winosmith import Problem
@@ -282,7 +282,7 @@ def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
     ...     Problem("a", text + "large.", ("trophy", "suitcase"), 0, twin_id="t"),
     ...     Problem("b", text + "small indeed.", ("trophy", "suitcase"), 0, twin_id="t"),
     ... ]
-    >>> for entry in structure(Dataset(twin)).dropped:
+    >>> for entry in filter_by_structure(Dataset(twin)).dropped:
     ...     print(entry.problem.id, entry.reason)
     a length: 14 words; 15 to 30 are required | flipped answers: both halves have 'trophy'
     b flipped answers: both halves have 'trophy'
@@ -290,13 +290,13 @@ def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
     return examine_structure(dataset, rules).filtered()
 
 
-def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Examined:
+def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Examination:
     """Check each rule on each problem and twin, and return the findings."""
     using = find_applied_rules(dataset, rules.rules)
-    names = [rule.name for rule in (*OF_A_HALF, *OF_A_TWIN) if _is_on(rule, rules)]
+    names = [rule.name for rule in (*PROBLEM_RULES, *TWIN_RULES) if _is_on(rule, rules)]
     names += [_TWIN_ID] * any(len(rows) > 2 for rows in dataset.groups)
     names += ["lineage"] * any(problem.lineage for problem in dataset)
-    found = gather(dataset, "structure", _examine(dataset, rules, using), names)
+    found = collect_outcomes(dataset, "structure", _examine(dataset, rules, using), names)
     return replace(found, applied=using)
 
 
@@ -311,8 +311,10 @@ _TWIN_ID = "twin id"
 
 
 def _examine(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterator[Outcome]:
-    of_a_half = [(rule, getattr(rules, rule.setting)) for rule in OF_A_HALF if _is_on(rule, rules)]
-    of_a_twin = [(rule, getattr(rules, rule.setting)) for rule in OF_A_TWIN if _is_on(rule, rules)]
+    of_a_half = [
+        (rule, getattr(rules, rule.setting)) for rule in PROBLEM_RULES if _is_on(rule, rules)
+    ]
+    of_a_twin = [(rule, getattr(rules, rule.setting)) for rule in TWIN_RULES if _is_on(rule, rules)]
     for rows in dataset.groups:
         group = [dataset[row] for row in rows]
         for row, problem in zip(rows, group, strict=True):
@@ -403,7 +405,9 @@ def _check_domain(problem: Problem, group: Sequence[Problem], _: bool) -> str | 
 
 def _check_gender(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     return (
-        explain_unlike_people(problem, group) if _get_domain(problem).lower() == "social" else None
+        explain_gender_mismatch(problem, group)
+        if _get_domain(problem).lower() == "social"
+        else None
     )
 
 
@@ -463,7 +467,7 @@ def _format_missing(names: Sequence[str]) -> str:
     return f"{_format_list(names)} not in the sentence" if names else ""
 
 
-OF_A_HALF = (
+PROBLEM_RULES = (
     Rule("length", "length", _check_text_length),
     Rule("options", "options_in_sentence", _check_options),
     Rule("anchor", "anchor", _check_anchor),
@@ -472,7 +476,7 @@ OF_A_HALF = (
     Rule("same gender", "same_gender", _check_gender),
     Rule("other half", "complete", _check_complete),
 )
-OF_A_TWIN = (
+TWIN_RULES = (
     Rule("same options", "same_options", _check_same_options),
     Rule("flipped answers", "flipped", _check_flipped),
     Rule("overlap", "overlap", _check_overlap),

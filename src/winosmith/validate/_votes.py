@@ -45,7 +45,7 @@ from winosmith.outputs import atomic_write, guard_cell, unguard_cell
 from winosmith.problem import Extra, Problem
 from winosmith.records import json_lines, read_text
 from winosmith.response import Response
-from winosmith.validate._structure import Examined, gather
+from winosmith.validate._structure import Examination, collect_outcomes
 
 Agreement = Literal["majority", "unanimous", "off"]
 """Required agreement: more than half of the judges, all of them, or none (the rule is off)."""
@@ -86,7 +86,7 @@ class VoteRules:
 WINOGRANDE = VoteRules()
 
 
-def votes(
+def filter_by_votes(
     dataset: Dataset, responses: Iterable[Response], rules: VoteRules = WINOGRANDE
 ) -> Filtered:
     """Drop the problems that the judges do not find valid.
@@ -100,9 +100,9 @@ def votes(
     >>> from winosmith import Problem
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
     >>> said = [Response("a", who, "validate", choice) for who, choice in [("x", 1), ("y", 0)]]
-    >>> votes(data, said).dropped[0].reason
+    >>> filter_by_votes(data, said).dropped[0].reason
     'enough votes: 2 of the 3 judges that are needed'
-    >>> votes(data, [*said, Response("a", "z", "validate", 1)]).kept.ids
+    >>> filter_by_votes(data, [*said, Response("a", "z", "validate", 1)]).kept.ids
     ('a',)
     """
     return examine_votes(dataset, responses, rules).filtered()
@@ -110,7 +110,7 @@ def votes(
 
 def examine_votes(
     dataset: Dataset, responses: Iterable[Response], rules: VoteRules = WINOGRANDE
-) -> Examined:
+) -> Examination:
     """Check each rule on each problem by the votes that count, and return the findings."""
     counted, _ = select_eligible(dataset, responses, both_halves=rules.both_halves)
     whole: list[list[Response]] = [[] for _ in dataset]
@@ -121,12 +121,12 @@ def examine_votes(
     outcomes = (
         (rule, (row,), detail)
         for row, problem in enumerate(dataset)
-        for rule, detail in _decide(problem, whole[row], local[row], rules)
+        for rule, detail in _check_problem(problem, whole[row], local[row], rules)
     )
-    return gather(dataset, "votes", outcomes, _iterate_active_rules(rules))
+    return collect_outcomes(dataset, "votes", outcomes, _list_active_rules(rules))
 
 
-class _Rule(NamedTuple):
+class _VoteRule(NamedTuple):
     """A rule on the votes of judges who read the whole problem."""
 
     name: str
@@ -135,20 +135,20 @@ class _Rule(NamedTuple):
     words: str
 
 
-_OF_THE_WHOLE = (
-    _Rule(
+_WHOLE_RULES = (
+    _VoteRule(
         "majority",
         "correct",
         lambda vote, problem: vote.choice == problem.answer,
         "chose the right option",
     ),
-    _Rule(
+    _VoteRule(
         "ambiguity",
         "unambiguous",
         lambda vote, _: not vote.ambiguous,
         "find one option clearly more plausible",
     ),
-    _Rule(
+    _VoteRule(
         "word association",
         "unassociated",
         lambda vote, _: not vote.associative,
@@ -157,24 +157,24 @@ _OF_THE_WHOLE = (
 )
 
 
-def _iterate_active_rules(rules: VoteRules) -> Iterator[str]:
+def _list_active_rules(rules: VoteRules) -> Iterator[str]:
     if rules.undecided == "drop":
         yield "enough votes"
-    for rule in _OF_THE_WHOLE:
+    for rule in _WHOLE_RULES:
         if getattr(rules, rule.setting) != "off":
             yield rule.name
     if rules.local != "off":
         yield "local context"
 
 
-def _decide(
+def _check_problem(
     problem: Problem, whole: Sequence[Response], local: Sequence[Response], rules: VoteRules
 ) -> Iterator[tuple[str, str | None]]:
     enough = len(whole) >= rules.judges
     if rules.undecided == "drop":
         short = f"{len(whole)} of the {rules.judges} judges that are needed"
         yield "enough votes", "" if enough else short
-    for rule in _OF_THE_WHOLE:
+    for rule in _WHOLE_RULES:
         how: Agreement = getattr(rules, rule.setting)
         if how == "off":
             continue
@@ -211,7 +211,7 @@ TEST = "it belongs to a human test"
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
+class UncountedResponse:
     """A response that does not count as a vote, with the reason."""
 
     response: Response
@@ -220,7 +220,7 @@ class SetAside:
 
 def select_eligible(
     dataset: Dataset, responses: Iterable[Response], *, both_halves: bool = False
-) -> tuple[tuple[Response, ...], tuple[SetAside, ...]]:
+) -> tuple[tuple[Response, ...], tuple[UncountedResponse, ...]]:
     """Return the votes that count, and the other responses; each in the given order.
 
     The responses must be in chronological order. Set aside are: a vote by the author of the problem
@@ -240,11 +240,11 @@ def select_eligible(
     rows = {problem.id: row for row, problem in enumerate(dataset)}
     seen: dict[str, dict[int, set[str]]] = {}
     votes: list[Response] = []
-    aside: list[SetAside] = []
+    aside: list[UncountedResponse] = []
     for response in responses:
         row = rows.get(response.problem_id)
         if row is None:
-            aside.append(SetAside(response, UNKNOWN))
+            aside.append(UncountedResponse(response, UNKNOWN))
             continue
         _check_options(response, dataset[row])
         before = seen.setdefault(response.participant, {})
@@ -263,7 +263,7 @@ def select_eligible(
             reason = ""
         here.add(response.purpose)
         if reason:
-            aside.append(SetAside(response, reason))
+            aside.append(UncountedResponse(response, reason))
         else:
             votes.append(response)
     return tuple(votes), tuple(aside)
@@ -289,7 +289,7 @@ def find_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) -> 
     Problems with a withheld answer are not included, and none is if `rules.correct` is "off".
 
     Args:
-        kept: problems that `votes` kept; some may have too few votes.
+        kept: problems that `filter_by_votes` kept; some may have too few votes.
         counted: the votes that count.
         rules: the rules for votes.
     """
@@ -312,7 +312,7 @@ def count_unvalidated(problems: Iterable[Problem]) -> int:
     return sum(bool(problem.extra.get(UNVALIDATED)) for problem in problems)
 
 
-def remove_marks(dataset: Dataset, valid: Collection[str]) -> Dataset:
+def remove_unvalidated_marks(dataset: Dataset, valid: Collection[str]) -> Dataset:
     """Return the data set without the mark "unvalidated" on the problems with these ids."""
     problems = [
         replace(p, extra=Extra({k: v for k, v in p.extra.items() if k != UNVALIDATED}))
