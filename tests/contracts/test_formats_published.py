@@ -191,7 +191,7 @@ def test_what_a_format_keeps_it_keeps_of_every_file(
     writer = WRITERS[name]
     for path in ONE_OF_EACH.values():
         found = _items(data_dir / path)[:300]
-        items = [item for item in found if isinstance(item, writer.holds)]
+        items = [item for item in found if isinstance(item, writer.item_types)]
         reasons = formats.find_unwritable(items, name)
         fitting = [tidied(item) for row, item in enumerate(items) if row not in reasons]
         if not fitting:
@@ -203,7 +203,9 @@ def test_what_a_format_keeps_it_keeps_of_every_file(
         lost = formats.find_losses(fitting, read.items)
         assert not read.bad, path
         assert not lost.missing, path
-        assert not writer.keeps & (lost.lost.keys() | lost.changed.keys() | lost.added.keys()), path
+        assert not writer.kept_fields & (
+            lost.lost.keys() | lost.changed.keys() | lost.added.keys()
+        ), path
 
 
 def tidied(item: formats.Item) -> formats.Item:

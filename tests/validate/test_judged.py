@@ -32,7 +32,7 @@ def _votes(problem: Problem, choices: tuple[int, ...], purpose: str = "validate"
     ]
 
 
-def _check(votes: list[Response] | None, **rules: object) -> validate.Checked:
+def _check(votes: list[Response] | None, **rules: object) -> validate.ValidationResult:
     return validate.check(GENERATED, votes, StructureRules(), VoteRules(**rules))
 
 

@@ -91,7 +91,7 @@ class Answers(Result):
         """The predictions by item id."""
         return {prediction.problem_id: prediction for prediction in self.predictions}
 
-    def of(self, dataset: Dataset) -> Answers:
+    def align_with(self, dataset: Dataset) -> Answers:
         """Return the answers with one prediction per problem of `dataset`, in its order.
 
         Raises:
@@ -114,7 +114,7 @@ class Answers(Result):
             row for row, problem in enumerate(dataset) if problem.id in self.by_id
         )
         if not asked:
-            self.of(dataset)
+            self.align_with(dataset)
         known = [self.by_id[name] for name in asked.ids]
         return asked, replace(self, predictions=align(known, asked, f"{self.solver}: "))
 

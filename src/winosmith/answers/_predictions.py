@@ -73,10 +73,10 @@ def write_predictions(
         parameters: the run's parameters; values must be valid in JSON.
 
     Raises:
-        DataError: the predictions don't fit the data set; see `Answers.of`.
+        DataError: the predictions don't fit the data set; see `Answers.align_with`.
         OutputError: the file can't be written.
     """
-    aligned = Answers(tuple(predictions), solver).of(dataset).predictions
+    aligned = Answers(tuple(predictions), solver).align_with(dataset).predictions
     header = prediction_header(dataset, solver, parameters or {})
     with atomic_write(path) as file:
         file.writelines(f"{line}\n" for line in (header, *map(prediction_record, aligned)))
@@ -131,10 +131,10 @@ def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Answer
 
     Raises:
         FormatError: a line is not a prediction (with its number), or an id occurs twice.
-        DataError: the predictions don't fit the data set; see `Answers.of`.
+        DataError: the predictions don't fit the data set; see `Answers.align_with`.
     """
     (found,) = read(AnswerFile(data.read(path), dataset or Dataset([])))
-    return found if dataset is None else found.of(dataset)
+    return found if dataset is None else found.align_with(dataset)
 
 
 class _Header(BaseModel, strict=True):

@@ -69,7 +69,7 @@ class Built:
     notes: Mapping[str, Any]
     shown: Sequence[int]
     sides: Mapping[str, Any] | None = None
-    applied: validate.Applied | None = None
+    applied: validate.AppliedRules | None = None
     copies: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, Any] = field(default_factory=dict)
     reading: Sequence[str] = ()

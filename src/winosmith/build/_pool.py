@@ -187,7 +187,7 @@ class Stages:
     collected: Dataset
     done: dict[str, Filtered] = field(default_factory=dict)
     valid: frozenset[str] = frozenset()
-    applied: validate.Applied | None = None
+    applied: validate.AppliedRules | None = None
     copies: CopiesToOmit = field(default_factory=lambda: CopiesToOmit({}, {}, (), ()))
 
     @property

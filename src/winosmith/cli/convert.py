@@ -165,7 +165,7 @@ def _write(found: _Converted, target: str, into: str, skip_bad: str | None) -> _
     try:
         formats.write(found.items, target, into)
     except FormatError as error:
-        if not all(isinstance(item, WRITERS[into].holds) for item in found.items):
+        if not all(isinstance(item, WRITERS[into].item_types) for item in found.items):
             raise
         if skip_bad is None:
             raise error.because(f"{error.reason}; {formats.SKIP_BAD}") from error

@@ -426,7 +426,7 @@ def _models_of(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[
     for at, dataset in enumerate(datasets):
         try:
             read = answers.read(path, dataset, **_options.answer_arguments())
-            fits[at] = [own.of(dataset) for own in read.values()]
+            fits[at] = [own.align_with(dataset) for own in read.values()]
         except InputError as error:
             errors.append(error)
     made_for = [

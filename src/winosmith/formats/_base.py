@@ -58,14 +58,14 @@ class Writer:
     Attributes:
         write: writes problems or claims to a text file.
         suffix: the usual extension of its files.
-        keeps: the fields that can be read back unchanged, except for white space.
-        holds: the types of items that it accepts: Problem, Claim, or both.
+        kept_fields: the fields that can be read back unchanged, except for white space.
+        item_types: the types of items that it accepts: Problem, Claim, or both.
     """
 
     write: Callable[[Sequence[Item], IO[str]], None]
     suffix: str
-    keeps: frozenset[str]
-    holds: type[Item] | UnionType = Problem
+    kept_fields: frozenset[str]
+    item_types: type[Item] | UnionType = Problem
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 >>> parse_choices(["a cup", "a jug"], "choices").options
 ('a cup', 'a jug')
 >>> parse_choices("A) a cup  B) a jug", "choices")
-Choices(options=('a cup', 'a jug'), labels=('A', 'B'), right=())
->>> parse_choices({"choices": ["a cup", "a jug"], "labels": [0, 1]}, "mc1_targets").right
+Choices(options=('a cup', 'a jug'), labels=('A', 'B'), correct=())
+>>> parse_choices({"choices": ["a cup", "a jug"], "labels": [0, 1]}, "mc1_targets").correct
 (1,)
 """
 
@@ -32,12 +32,12 @@ class Choices:
     Attributes:
         options: the texts of the choices.
         labels: the labels of the choices; empty without labels.
-        right: the choices that are flagged as correct; empty without flags.
+        correct: the choices that are flagged as correct; empty without flags.
     """
 
     options: tuple[str, ...]
     labels: tuple[str, ...] = ()
-    right: tuple[int, ...] = ()
+    correct: tuple[int, ...] = ()
 
 
 _TEXTS = ("text", "texts", "choices", "options", "atext", "option", "choice", "answer", "content",
@@ -103,7 +103,7 @@ def split_question(text: str) -> tuple[str, Choices] | None:
     If all other choices take one line each, so does the last one: the rest is an instruction.
 
     >>> split_question("Which is it? (A) a cup (B) a jug")
-    ('Which is it?', Choices(options=('a cup', 'a jug'), labels=('A', 'B'), right=()))
+    ('Which is it?', Choices(options=('a cup', 'a jug'), labels=('A', 'B'), correct=()))
     >>> split_question("Which is it?\nOptions:\nA. a cup\nB. 18) a) a jug\nAnswer:")[1].options
     ('a cup', '18) a) a jug')
     """
@@ -304,7 +304,7 @@ def _split_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> C
     signs inside a line. The text starts with the first choice, or at the first sign.
 
     >>> _split_choices("a ) 38 , b ) 27.675 , c ) none")
-    Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), right=())
+    Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), correct=())
     >>> _split_choices("A) (M) 10. B) 18) iron").options, _split_choices("A) vitamin A) B) iron")
     (('(M) 10.', '18) iron'), None)
     """
@@ -339,7 +339,7 @@ def shuffle_by_hash(
     question: str, right: Any, wrong: Sequence[Any], taken: Plan
 ) -> tuple[tuple[str, ...], int]:
     """Return the correct answer and distractors in the order of a hash, and the answer's index."""
-    others = wrong if len(wrong) > 1 else _distractors(wrong[0], taken.wrong[0])
+    others = wrong if len(wrong) > 1 else _distractors(wrong[0], taken.distractors[0])
     if isinstance(right, str) and normalise(taken.answer or "").endswith("s"):
         own = _distractors(right, taken.answer or "")
     else:

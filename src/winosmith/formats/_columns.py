@@ -79,49 +79,52 @@ class Plan:
 
     Attributes:
         question: the columns of the question, which are joined with a space.
-        aside: the columns of `question` with a passage before it, which may be empty.
-        choices: one column with lists, or one column per choice; empty with `classes` or `wrong`.
+        passages: the columns of `question` with a passage before it, which may be empty.
+        choices: one column with lists, or one column per choice; empty with
+            `labels_are_choices` or `distractors`.
         answer: the column of the key; None if there is none.
         id: the column of ids; None if there is none.
-        classes: whether the labels of all rows are the choices.
-        wrong: the columns of the distractors, if the answer is the correct choice's text.
-        guessed: whether the choices were only found because the answers number them.
+        labels_are_choices: whether the labels of all rows are the choices.
+        distractors: the columns of the distractors, if the answer is the correct choice's text.
+        choices_are_guessed: whether the choices were only found because the answers number them.
         may_have_blanks: whether the user named the columns, or the question was found by its
             blanks.
     """
 
     question: tuple[str, ...]
-    aside: tuple[str, ...]
+    passages: tuple[str, ...]
     choices: tuple[str, ...]
     answer: str | None
     id: str | None
-    classes: bool
-    wrong: tuple[str, ...] = ()
-    guessed: bool = False
+    labels_are_choices: bool
+    distractors: tuple[str, ...] = ()
+    choices_are_guessed: bool = False
     may_have_blanks: bool = False
 
     @property
-    def used(self) -> frozenset[str | None]:
+    def used_columns(self) -> frozenset[str | None]:
         """The columns with a role. A text that is classified also stays a further column."""
-        used = {*self.choices, *self.wrong, self.answer, self.id}
-        return frozenset(used - {*self.question} if self.classes else used | {*self.question})
+        used = {*self.choices, *self.distractors, self.answer, self.id}
+        return frozenset(
+            used - {*self.question} if self.labels_are_choices else used | {*self.question}
+        )
 
     def notes(self, given: Columns) -> list[str]:
         """Return notes on columns whose role is not clear from their names."""
-        if self.classes:
+        if self.labels_are_choices:
             asked = " and ".join(map(repr, self.question))
             read = f"{asked} {'are' if len(self.question) > 1 else 'is'} read as one question"
             return [f"{read}, the labels in {self.answer!r} as its choices"]
         notes = []
-        if self.aside:
-            notes.append(f"each question is read after its {self.aside[0]!r}")
+        if self.passages:
+            notes.append(f"each question is read after its {self.passages[0]!r}")
         elif not given.question and normalise(self.question[0]) in PASSAGE:
             notes.append(f"{self.question[0]!r} is read as the question")
-        if self.guessed:
+        if self.choices_are_guessed:
             asked, choices = (", ".join(map(repr, own)) for own in (self.question, self.choices))
             notes.append(f"{choices} are read as the choices, the question is {asked}")
-        if self.wrong:
-            wrong = " and ".join(map(repr, self.wrong))
+        if self.distractors:
+            wrong = " and ".join(map(repr, self.distractors))
             notes.append(
                 f"{self.answer!r} has the correct choice, {wrong} the distractors: their order is "
                 "random"
@@ -167,34 +170,34 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     table = _Table(as_names(names), rows)
     names = table.names
     for name in (*given.question, *given.choices, *filter(None, [given.answer])):
-        if name not in names.plain:
+        if name not in names.normalised:
             raise FormatError(f"there is no column {name!r}; there are {list_names(names)}")
     if find_first(["premise"], names) and find_first(["question"], names) and not given.question:
         raise FormatError("there are a premise and a question: name one or both with `question=`")
     pairs = (find_existing(pair, names) for pair in PAIRS)
     pair = next((found for found in pairs if len(found) == 2), [])
     question = given.question
-    aside: tuple[str, ...] = ()
+    passages: tuple[str, ...] = ()
     if not question and (found := find_first(QUESTION, names)):
         text = table.find_passage(found) if normalise(found) in NEEDS_PASSAGE else None
-        question, aside = ((text, found), (text,)) if text else ((found,), ())
+        question, passages = ((text, found), (text,)) if text else ((found,), ())
     answer = given.answer or table.find_filled(ANSWER)
     choices = given.choices or table.find_choices(given.question, answer)
     if answer is None and choices and (named := find_first(["answers"], names)) not in choices:
         answer = named
     answer = answer or table.find_other_answers() or _find_matching_answers(question, names)
     classes = bool(answer) and choices == (answer,)
-    wrong: tuple[str, ...] = ()
+    distractors: tuple[str, ...] = ()
     if not choices:
         right = given.answer or table.find_filled(CORRECT) or answer
-        wrong = names.wrong if right else ()
-        answer = right if wrong else answer
-    if not choices and not wrong and answer is not None:
+        distractors = names.distractors if right else ()
+        answer = right if distractors else answer
+    if not choices and not distractors and answer is not None:
         classes = (bool(pair) and not question) or table.is_yes_or_no(answer)
     if classes and pair and not question:
         question = (*table.find_word_column(pair), *pair)
     guessed = False
-    if not (choices or wrong or classes) and answer is not None:
+    if not (choices or distractors or classes) and answer is not None:
         choices, before = table.find_numbered_choices(answer, given.question)
         question, guessed = question or before, bool(choices)
     shown = f"; the columns are {list_names(names)}"
@@ -214,7 +217,9 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
             )
         if blanks:
             question, may_have_blanks = (blanks[0],), True
-    if not question and ((answer is not None and (choices or wrong)) or table.is_flagged(choices)):
+    if not question and (
+        (answer is not None and (choices or distractors)) or table.is_flagged(choices)
+    ):
         own = find_first(PASSAGE, names)
         # If a pronoun has a column, or the text parts, the question is what it refers to.
         pronoun = find_first(["pron", "pronoun"], names)
@@ -222,18 +227,18 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
             question = (own,)
     if not question:
         raise FormatError(f"no column is known for questions: name it with `question=`{shown}")
-    if not (choices or classes or wrong):
+    if not (choices or classes or distractors):
         raise FormatError(
             "no column is known for the choices: name them with `choices=`, or name there the "
             f"column of the answers if its labels are all the choices{shown}"
         )
     if given.choices and not given.question and len(names.families) > 1:
         _refuse_other_family(names, given.choices, question)
-    taken = {*question, *choices, *wrong, answer}
+    taken = {*question, *choices, *distractors, answer}
     own_id = next((name for name in find_existing(ID, names) if name not in taken), None)
     return Plan(
-        question, aside, () if classes else choices, answer, own_id, classes, wrong, guessed,
-        may_have_blanks,
+        question, passages, () if classes else choices, answer, own_id, classes, distractors,
+        guessed, may_have_blanks,
     )  # fmt: skip
 
 
@@ -283,7 +288,7 @@ class _Table:
 
         Its name may start with another word, as in `flores_passage`.
         """
-        alike = (name for name, plain in self.names.plain.items()
+        alike = (name for name, plain in self.names.normalised.items()
                  if name != question and plain.endswith(PASSAGE_ENDINGS))  # fmt: skip
         texts = (
             name for name in alike
@@ -369,7 +374,7 @@ class _Table:
         families = self.names.families
         others: list[tuple[str, ...]] = [
             (name,) for name in self.names.lists
-            if name not in self.names.wrong and name != one and self.rows
+            if name not in self.names.distractors and name != one and self.rows
             and all(isinstance(value, list | tuple | Mapping) for value in self.column(name))
         ]  # fmt: skip
         is_plain = one is not None
@@ -419,10 +424,10 @@ def find_combined_columns(names: Iterable[str], given: Columns) -> tuple[str, tu
     names = as_names(names)
     asked = given.question or tuple(filter(None, [find_first(QUESTION, names)]))
     chosen = find_first(["chosen"], names)
-    if not asked and chosen and len(names.wrong) == 1:
-        return "", (chosen, names.wrong[0])
+    if not asked and chosen and len(names.distractors) == 1:
+        return "", (chosen, names.distractors[0])
     lists = [name for name in find_existing(CHOICES, names) if name != given.answer]
-    if len(asked) != 1 or given.choices or names.wrong or names.families or lists:
+    if len(asked) != 1 or given.choices or names.distractors or names.families or lists:
         return "", ()
     return asked[0], ()
 
@@ -462,7 +467,7 @@ def _has_no_family_word(asked: str, names: Names) -> bool:
     if any(family.includes(asked) for family in names.families):
         return False
     return normalise(asked) in QUESTION or any(
-        not own.is_plain and f"{own.before}{asked}{own.after}" in names.plain
+        not own.is_plain and f"{own.before}{asked}{own.after}" in names.normalised
         for own in names.families
     )
 

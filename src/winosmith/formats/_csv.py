@@ -204,7 +204,7 @@ CSV = Format(
     writer=Writer(
         _write,
         suffix=".csv",
-        keeps=frozenset(
+        kept_fields=frozenset(
             "id sentence options answer twin_id pronoun origin lineage embargo extra blank".split()
         ),
     ),

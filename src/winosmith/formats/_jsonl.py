@@ -188,8 +188,8 @@ JSONL = Format(
     writer=Writer(
         _write,
         suffix=".jsonl",
-        keeps=frozenset(f.name for kind in (Problem, Claim) for f in fields(kind)),
-        holds=Problem | Claim,
+        kept_fields=frozenset(f.name for kind in (Problem, Claim) for f in fields(kind)),
+        item_types=Problem | Claim,
     ),
     twin_names=frozenset({"twin_id", "lineage"}),
 )

@@ -104,27 +104,29 @@ class Names(tuple[str, ...]):
     """Column names and the roles that they suggest, each computed once."""
 
     @cached_property
-    def plain(self) -> dict[str, str]:
+    def normalised(self) -> dict[str, str]:
         """The normalised names by name."""
         return {name: normalise(name) for name in self}
 
     @cached_property
     def spellings(self) -> dict[str, str]:
         """The names by normalised name; the first of equal ones."""
-        return {plain: name for name, plain in reversed(self.plain.items())}
+        return {plain: name for name, plain in reversed(self.normalised.items())}
 
     @cached_property
     def families(self) -> tuple[Family, ...]:
         """The families of columns with one choice each; plain families come first."""
         found = list[Family]()
-        for match in filter(None, map(_CHOICE.fullmatch, self.plain)):
+        for match in filter(None, map(_CHOICE.fullmatch, self.normalised)):
             stem, sign, after = match[0][: match.start("sign")], match["sign"], match["after"]
-            if sign == "1" and f"{stem}0{after}" in self.plain:
+            if sign == "1" and f"{stem}0{after}" in self.normalised:
                 continue
             # All of them: too many choices are refused, none is omitted.
             signs: Iterable[str] = map(str, count(int(sign))) if sign in "01" else ()
             signs = signs or next((own for own in SERIES if own[0] == sign), ())
-            own = tuple(takewhile(self.plain.__contains__, (f"{stem}{n}{after}" for n in signs)))
+            own = tuple(
+                takewhile(self.normalised.__contains__, (f"{stem}{n}{after}" for n in signs))
+            )
             if len(own) >= 2:
                 found.append(Family(own, stem, match["before"] or "", after))
         return tuple(sorted(found, key=lambda one: not one.is_plain))
@@ -134,18 +136,18 @@ class Names(tuple[str, ...]):
         """Columns that may contain lists of choices although their names have a further word."""
         ends = ("choices", "options")
         return tuple(
-            name for name, plain in self.plain.items()
+            name for name, plain in self.normalised.items()
             if plain.startswith(ends) or plain.endswith(ends)
         )  # fmt: skip
 
     @cached_property
-    def wrong(self) -> tuple[str, ...]:
+    def distractors(self) -> tuple[str, ...]:
         """The columns of incorrect choices: one per choice, sorted by number, or a list.
 
-        >>> Names(["Question", "Incorrect Answer 2", "Incorrect Answer 1"]).wrong
+        >>> Names(["Question", "Incorrect Answer 2", "Incorrect Answer 1"]).distractors
         ('Incorrect Answer 1', 'Incorrect Answer 2')
         """
-        matches = ((_WRONG.fullmatch(plain), name) for name, plain in self.plain.items())
+        matches = ((_WRONG.fullmatch(plain), name) for name, plain in self.normalised.items())
         found = [(int(match[1] or 0), name) for match, name in matches if match]
         return tuple(name for _, name in sorted(found)) or tuple(
             find_existing(_WRONG_LISTS, self)[:1]
@@ -154,7 +156,7 @@ class Names(tuple[str, ...]):
     @cached_property
     def answers(self) -> tuple[str, ...]:
         """The columns with a less usual name of answers."""
-        return tuple(name for name, plain in self.plain.items() if _ALSO.fullmatch(plain))
+        return tuple(name for name, plain in self.normalised.items() if _ALSO.fullmatch(plain))
 
     def find_similar_groups(self, family: Family) -> list[tuple[str, ...]]:
         """Return the columns with a family's signs after other words: "Auswahl 1", "Option 1"."""
@@ -162,7 +164,7 @@ class Names(tuple[str, ...]):
         stems = (name.removesuffix(signs[0]) for name in self if name.endswith(signs[0]))
         words = (own for own in stems if own not in ("", family.stem) and not own[-1].isdecimal())
         groups = (tuple(own + sign for sign in signs) for own in words)
-        return [own for own in groups if all(name in self.plain for name in own)]
+        return [own for own in groups if all(name in self.normalised for name in own)]
 
 
 def collect_names(rows: Iterable[Iterable[str]]) -> Names:

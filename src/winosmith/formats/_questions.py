@@ -153,7 +153,7 @@ def _read_questions(
     notes += said + plan.notes(given)
 
     entries = list[Entry | _Draft]()
-    used = plan.used
+    used = plan.used_columns
     for at, (place, raw, row, reason) in enumerate(
         _report_progress(found, PARSED, DRAFTED, on_progress)
     ):
@@ -165,10 +165,10 @@ def _read_questions(
         except ProblemError as error:
             entries.append(Entry(place, raw, reason=str(error)))
     del found  # the drafts have their texts
-    if plan.classes:
+    if plan.labels_are_choices:
         notes += _set_label_choices(entries, named=given.choices == (plan.answer,))
     good = [one for one in entries if isinstance(one, _Draft)]
-    if not plan.classes:
+    if not plan.labels_are_choices:
         notes += _remove_signs(good)
     if plan.may_have_blanks:
         notes += _mark_blanks(good)
@@ -195,7 +195,7 @@ def _read_questions(
         )
     further = collect_names(draft.extra for draft in good)
     if kind is not None:
-        is_known = given.answer is not None or plan.classes  # classes have numbers of their own
+        is_known = given.answer is not None or plan.labels_are_choices
         notes += _remove_repeated_keys(good, further, kind, plan.answer or "", is_known=is_known)
     try:
         keys = further_keys(QUESTIONS.name, further)
@@ -237,8 +237,8 @@ def _drop_repeated_ids(plan: Plan, found: Sequence[SourceRow]) -> tuple[Plan, li
 def _make_draft(
     plan: Plan, used: Collection[str | None], row: Row, place: Place, raw: str, at: int
 ) -> _Draft:
-    if plan.aside:
-        texts = (_get_text(row, name, name in plan.aside) for name in plan.question)
+    if plan.passages:
+        texts = (_get_text(row, name, name in plan.passages) for name in plan.question)
         question = " ".join(filter(None, texts))
     else:
         question = " ".join([_get_text(row, name, False) for name in plan.question])
@@ -246,9 +246,9 @@ def _make_draft(
     labels: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     key = None
-    if plan.wrong:
+    if plan.distractors:
         options, key = shuffle_by_hash(
-            question, answer, [row.get(name) for name in plan.wrong], plan
+            question, answer, [row.get(name) for name in plan.distractors], plan
         )
         answer = None
     elif len(plan.choices) == 1:
@@ -258,10 +258,10 @@ def _make_draft(
         ones = find_flagged(answer, len(options))
         if ones is not None and len(ones) == 1 and len(options) > 1:
             answer = ones[0]
-        elif answer is None and found.right:
-            if len(found.right) > 1:
-                raise several_correct_error([options[at] for at in found.right])
-            key = found.right[0]
+        elif answer is None and found.correct:
+            if len(found.correct) > 1:
+                raise several_correct_error([options[at] for at in found.correct])
+            key = found.correct[0]
     elif plan.choices:
         cells = [row.get(name) for name in plan.choices]
         while cells and is_empty(cells[-1]):
@@ -505,6 +505,6 @@ QUESTIONS = Format(
     writer=Writer(
         _write,
         suffix=".jsonl",
-        keeps=frozenset({"id", "sentence", "options", "answer", "blank"}),
+        kept_fields=frozenset({"id", "sentence", "options", "answer", "blank"}),
     ),
 )

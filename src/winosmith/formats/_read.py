@@ -594,8 +594,8 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
         OutputError: the file can't be written.
     """
     writer = get_writer(format_name)
-    if not all(isinstance(item, writer.holds) for item in items):
-        kind = "claims" if writer.holds is Claim else "problems"
+    if not all(isinstance(item, writer.item_types) for item in items):
+        kind = "claims" if writer.item_types is Claim else "problems"
         raise FormatError(
             f"the format {format_name!r} stores only {kind}; convert the others with "
             f"`winosmith convert --recast {kind}`"
@@ -622,6 +622,6 @@ def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
 
 def _write(writer: Writer, items: Sequence[Item], file: IO[str]) -> None:
     for item in items:
-        if isinstance(item, Problem) and item.embargo and "embargo" not in writer.keeps:
+        if isinstance(item, Problem) and item.embargo and "embargo" not in writer.kept_fields:
             raise unwritable_error(item, "it is under embargo, and the format would lose the mark")
     writer.write(items, file)

@@ -267,7 +267,7 @@ SUPERGLUE_WSC = Format(
     writer=Writer(
         _write,
         suffix=".jsonl",
-        keeps=frozenset({"sentence", "candidate", "holds", "pronoun"}),
-        holds=Claim,
+        kept_fields=frozenset({"sentence", "candidate", "holds", "pronoun"}),
+        item_types=Claim,
     ),
 )

@@ -113,7 +113,7 @@ WINOGRANDE = Format(
     writer=Writer(
         _write,
         suffix=".jsonl",
-        keeps=frozenset({"id", "sentence", "options", "answer"}),
+        kept_fields=frozenset({"id", "sentence", "options", "answer"}),
     ),
     twin_names=frozenset(),  # except for ids of the crowd's tasks, which are twin ids
 )

@@ -207,7 +207,9 @@ def grade_models(
     shared, known = None if partial else clusters(dataset), {*dataset.ids}
     for name, own in models.items():
         try:
-            asked, fitting = own.select_answered(dataset) if partial else (dataset, own.of(dataset))
+            asked, fitting = (
+                own.select_answered(dataset) if partial else (dataset, own.align_with(dataset))
+            )
         except OtherDataError as error:
             if partial is None or not error.common:
                 raise

@@ -9,11 +9,11 @@
 
 from __future__ import annotations
 
-from winosmith.validate._check import Checked, Count, Funnel, check, make_funnel
+from winosmith.validate._check import Count, Funnel, ValidationResult, check, make_funnel
 from winosmith.validate._gender import find_gender
 from winosmith.validate._structure import (
     DOMAINS,
-    Applied,
+    AppliedRules,
     Examination,
     Finding,
     RuleSet,
@@ -35,14 +35,14 @@ from winosmith.validate._votes import (
 
 __all__ = [
     "DOMAINS",
-    "Applied",
-    "Checked",
+    "AppliedRules",
     "Count",
     "Examination",
     "Finding",
     "Funnel",
     "RuleSet",
     "StructureRules",
+    "ValidationResult",
     "VoteRules",
     "check",
     "count_unvalidated",

@@ -14,12 +14,17 @@ from winosmith.report import Signature, signature_of
 from winosmith.response import Response
 from winosmith.results import Result, computed
 from winosmith.validate import _structure, _votes
-from winosmith.validate._structure import Applied, Examination, StructureRules, examine_structure
+from winosmith.validate._structure import (
+    AppliedRules,
+    Examination,
+    StructureRules,
+    examine_structure,
+)
 from winosmith.validate._votes import UncountedResponse, VoteRules
 
 
 @dataclass(frozen=True)
-class Checked:
+class ValidationResult:
     """The result of validation.
 
     Attributes:
@@ -40,10 +45,10 @@ class Checked:
     valid: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
-    def applied(self) -> Applied:
+    def applied(self) -> AppliedRules:
         """The problems that WinoGrande's rules for authors were applied to, and the reason."""
         found = self.stages[0].applied
-        return found or Applied("none", {}, len(self.stages[0].dataset))
+        return found or AppliedRules("none", {}, len(self.stages[0].dataset))
 
     @property
     def kept(self) -> Dataset:
@@ -56,7 +61,7 @@ def check(
     responses: Iterable[Response] | None = None,
     structure: StructureRules = _structure.WINOGRANDE,
     votes: VoteRules = _votes.WINOGRANDE,
-) -> Checked:
+) -> ValidationResult:
     """Validate a data set: its structure, then the votes on the remaining problems.
 
     Which votes count is decided on the whole data set: a judge has seen a twin even if the first
@@ -74,7 +79,7 @@ def check(
     first = examine_structure(dataset, structure)
     filtered = first.filtered()
     if responses is None:
-        return Checked(
+        return ValidationResult(
             (first,),
             (),
             make_funnel({"structure": filtered}),
@@ -87,7 +92,7 @@ def check(
     voted = second.filtered()
     later = [replace(entry, row=dataset.row(entry.problem.id)) for entry in voted.dropped]
     digest = hashlib.sha256("".join(map(repr, responses)).encode("utf-8", "surrogatepass"))
-    return Checked(
+    return ValidationResult(
         (first, second),
         aside,
         make_funnel({"structure": filtered, "votes": voted}),

@@ -60,9 +60,9 @@ class Examination:
     stage: str
     findings: tuple[Finding, ...] = field(repr=False)
     checked: Mapping[str, int]
-    applied: Applied | None = None
+    applied: AppliedRules | None = None
 
-    def failed(self, rule: str) -> tuple[int, ...]:
+    def failed_rows(self, rule: str) -> tuple[int, ...]:
         """Return the rows that break a rule, in order."""
         rows = {row for found in self.findings if found.rule == rule for row in found.rows}
         return tuple(sorted(rows))
@@ -117,7 +117,7 @@ MADE_FOR = frozenset({"WinoGrande"})
 
 
 @dataclass(frozen=True)
-class Applied:
+class AppliedRules:
     """The problems that WinoGrande's rules were applied to.
 
     Attributes:
@@ -138,7 +138,7 @@ class Applied:
     def __str__(self) -> str:
         """Return the summary that a report starts with.
 
-        >>> str(Applied("auto", {2: "of WSC, published"}, 3))
+        >>> str(AppliedRules("auto", {2: "of WSC, published"}, 3))
         "Rules: WinoGrande's for authors, on 2 of 3; not on 1 of WSC, published"
         """
         if self.rules == "none":
@@ -158,7 +158,7 @@ class Applied:
     def lines(self) -> tuple[str, ...]:
         """The summary, and a note for each script in which some rules are not checked.
 
-        >>> Applied("auto", {}, 2, unspaced=1).lines[1]
+        >>> AppliedRules("auto", {}, 2, unspaced=1).lines[1]
         '1 without spaces between words: rules about words are not checked there'
         """
         other = (
@@ -180,7 +180,7 @@ class Applied:
         }
 
 
-def find_applied_rules(dataset: Dataset, rules: RuleSet) -> Applied:
+def find_applied_rules(dataset: Dataset, rules: RuleSet) -> AppliedRules:
     """Return the problems that WinoGrande's rules apply to: both halves of a twin, or neither.
 
     >>> from winosmith import Problem
@@ -195,7 +195,7 @@ def find_applied_rules(dataset: Dataset, rules: RuleSet) -> Applied:
     elif rules == "auto":
         exempt = _find_exempt(dataset)
     written = Counter(kind_of_script(problem.sentence) for problem in dataset)
-    return Applied(rules, exempt, len(dataset), written["unspaced"], written["spaced"])
+    return AppliedRules(rules, exempt, len(dataset), written["unspaced"], written["spaced"])
 
 
 def _find_exempt(dataset: Dataset) -> dict[int, str]:
@@ -310,7 +310,7 @@ _TWIN_ID = "twin id"
 """Name of the rule that a twin id has at most two problems; listed only if it is broken."""
 
 
-def _examine(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterator[Outcome]:
+def _examine(dataset: Dataset, rules: StructureRules, using: AppliedRules) -> Iterator[Outcome]:
     of_a_half = [
         (rule, getattr(rules, rule.setting)) for rule in PROBLEM_RULES if _is_on(rule, rules)
     ]
