@@ -307,7 +307,7 @@ def test_a_right_answer_beside_wrong_ones_gets_a_place_by_lot(
     assert {item.options[item.answer or 0] for item in items} == {"red"}
     assert {frozenset(item.options) for item in items} == {frozenset(TEXTS[0])}
     assert len({item.answer for item in items}) == 4
-    assert "their order is random" in found.notes[0]
+    assert "put in random order" in found.notes[0]
     again = formats.read(put(tmp_path, jsonl(rows[::-1]), "again.jsonl"))
     assert {p.sentence: p.answer for p in again} == {p.sentence: p.answer for p in items}
 
@@ -340,7 +340,7 @@ def test_a_reward_set_without_a_prompt_has_it_in_both_answers(tmp_path: Path) ->
         assert item.options[item.answer or 0] == "As it is so."
         assert {*item.options} == {"As it is so.", "As it rains."}
     path = put(tmp_path, jsonl([{"chosen": "As it is so.", "rejected": "As it rains."}]))
-    with pytest.raises(FormatError, match="no column is known for questions"):
+    with pytest.raises(FormatError, match="no column of questions was detected"):
         formats.read(path)
 
 
@@ -404,7 +404,7 @@ def test_labels_in_numbers_are_choices_where_their_column_is_named_as_that_of_ch
     """Without choices, a number may be anything; `--choices label` says that it is a class."""
     rows = [{"question": f"is it {n}", "passage": "A text.", "label": n % 2} for n in range(4)]
     path = put(tmp_path, jsonl(rows))
-    with pytest.raises(FormatError, match="or name there the column of the answers if its"):
+    with pytest.raises(FormatError, match="or name the answer column there if its"):
         formats.read(path)
     read = formats.read(path, columns=Columns(choices=("label",)))
     assert (read[1].sentence, read[1].options, read[1].answer) == (
@@ -524,7 +524,7 @@ REFUSED = {
     "marks between": (jsonl([{"question": "Why?", "options": "w | x", "answer": "A"}]),
                       "the choices of its first row are no list of several: write a JSON list"),
     "lists as records": (json.dumps([["Why?", "w", "x", "A"]]).encode(),
-                         "its records are lists, not objects: give each of their values a name"),
+                         "its records are lists, not objects: give each value a name"),
     "signs that stand twice": (
         jsonl([{"question": "Why?", "options": "A) vitamin A) B) iron", "answer": "A"}]),
         "the choices of its first row are no list of several"),
@@ -627,7 +627,7 @@ def test_a_second_column_of_answers_is_compared_with_the_first(
         ]  # fmt: skip
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert not any(item.extra for item in found.items)
-    assert found.notes[0] == "'answer_index' says the same as the answer, and is omitted"
+    assert found.notes[0] == "'answer_index' repeats the key, and is omitted"
     rows[6]["answer_index"] = 1
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert not any(item.extra for item in found.items)
@@ -643,7 +643,7 @@ def test_a_second_column_of_other_answers_is_asked_about(tmp_path: Path) -> None
     ]
     path = put(tmp_path, jsonl(rows))
     told = "'answer' and 'gold' may both be the answers, and differ in 28 of 40 rows, the first at "
-    with pytest.raises(FormatError, match=told + "line 4; say which with `answer='answer'` or"):
+    with pytest.raises(FormatError, match=told + "line 4; choose one with `answer='answer'` or"):
         formats.read(path)
     assert formats.read(path, columns=Columns(answer="gold")).answers == (0, 1, 2, 3) * 10
     rows = [{**row, "gold": row["gold"] if n in (3, 7) else None} for n, row in enumerate(rows)]

@@ -1,4 +1,4 @@
-"""Read the published formats and write five of them; one module per format.
+"""Read data sets in all published formats and write five of them; one module per format.
 
 >>> import tempfile, pathlib
 >>> from winosmith import Problem, formats

@@ -1,4 +1,4 @@
-"""The choices in one cell: a list, texts with labels, flags of the correct choice, or one text.
+"""Parse the choices in one cell: a list, labelled texts, or one text that contains them all.
 
 >>> parse_choices(["a cup", "a jug"], "choices").options
 ('a cup', 'a jug')
@@ -45,14 +45,14 @@ _TEXTS = ("text", "texts", "choices", "options", "atext", "option", "choice", "a
 _LABELS = ("label", "labels", "aid", "key", "letter", "id")
 
 _OF_SCORES = re.compile("score|target", re.IGNORECASE)
-"""Columns whose numbers are scores even if the options are called a and b, as in BIG-bench."""
+"""Columns whose numbers are scores even if the options are named a and b, as in BIG-bench."""
 
 _PYTHON = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _SIGN = re.compile(
     r"(?P<line>^|\n[ \t]*)?(?:(?<=[\s,;|/])|^)[(（\[]?(?P<sign>\d{1,2}|\w)"
     r"(?:\s?(?:[)．、）\]]|[.:：](?=\s))|(?<=[①-⑳]))(?=\s*\S)"
 )
-"""The letter or number before a choice in a text; `line` if it begins a line."""
+"""The letter or number before a choice in a text; `line` matches if it starts a line."""
 
 PREFIX = re.compile(
     r"\s*[(（\[]?(?:([^\W\d_])\u0640?[.):．、：）\]]\s*|(\d{1,2})(?:[)．、：）\]]\s*|[.:]\s+)|([①-⑳])\s*)"
@@ -62,16 +62,17 @@ PREFIX = re.compile(
 
 
 def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
-    """Return the choices of a cell.
+    """Parse the choices in a cell.
 
     Args:
-        value: the cell; a text is parsed as JSON, as a printed list of Python or numpy, or is cut
+        value: the cell. Text is parsed as JSON or as a list printed by Python or numpy, or is split
             at the letters or numbers of its choices ("A) … B) …").
         name: name of the column.
-        answered: whether the row has its answer elsewhere, so that numbers by letter are texts.
+        answered: whether another column has the row's answer; then numbers by letter are choices,
+            not scores.
 
     Raises:
-        ProblemError: it has no choices.
+        ProblemError: the cell has no choices.
     """
     if isinstance(value, str):
         if cut := _split_choices(value):
@@ -89,7 +90,7 @@ def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
 
 
 def _strip_padding(values: Sequence[Any]) -> Sequence[Any]:
-    """Return the values without the nulls that pad a list in a table."""
+    """Remove the trailing nulls that pad a list in a table."""
     last = next((at for at, one in enumerate(reversed(values)) if one is not None), len(values))
     return values[: len(values) - last]
 
@@ -98,9 +99,10 @@ _HEADED = re.compile(r"\s*(?:(?:answer )?(?:options|choices)\s*:)?\s*$", re.IGNO
 
 
 def split_question(text: str) -> tuple[str, Choices] | None:
-    r"""Return the question and the choices of a text that contains both; otherwise None.
+    r"""Split a text into its question and choices; return None if it does not contain both.
 
-    If all other choices take one line each, so does the last one: the rest is an instruction.
+    If all choices but the last take one line each, the lines after the last choice are ignored,
+    because they are an instruction.
 
     >>> split_question("Which is it? (A) a cup (B) a jug")
     ('Which is it?', Choices(options=('a cup', 'a jug'), labels=('A', 'B'), correct=()))
@@ -122,18 +124,18 @@ def split_question(text: str) -> tuple[str, Choices] | None:
 
 
 _INSIDE = frozenset(sign for sign in FIRST if sign != "1")
-"""Signs of a first choice in a text; "1" begins a list in the question."""
+"""Letters or numbers that mark a first choice in a text; a "1" may start another list."""
 
 _STARTS = 8
-"""Maximum number of signs of a first choice to try in one text, from the last one."""
+"""Maximum number of possible first choices to try in one text, starting from the last."""
 
 
 _TURN = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
-"""The mark of the speaker at the start of a line in a chat that is one text."""
+"""The speaker's name at the start of a line in a chat that is stored as one text."""
 
 
 def split_chats(right: Any, wrong: Any) -> tuple[str, str, str] | None:
-    r"""Return the common start of two chats, given as lists or texts, and the rest of each.
+    r"""Return the common start of two chats, which are lists or texts, and the rest of each.
 
     >>> split_chats("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
     ('Why?', 'As so.', 'As it is.')
@@ -154,17 +156,17 @@ def split_chats(right: Any, wrong: Any) -> tuple[str, str, str] | None:
 
 
 def _common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the number of equal first parts."""
+    """Return the length of the common prefix of two sequences."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def may_list_choices(cell: str) -> bool:
-    """Return whether a text appears to contain several choices."""
+    """Return whether a text seems to contain several choices."""
     return cell.lstrip().startswith(("[", "{")) or _split_choices(cell) is not None
 
 
 def cell_text(value: Any) -> str:
-    """Return a cell as text; "" if it is empty.
+    """Return the text of a cell, or "" if the cell is empty.
 
     Raises:
         ProblemError: the cell is a list or a mapping.
@@ -179,7 +181,7 @@ def cell_text(value: Any) -> str:
 
 
 def get_turns(value: Any) -> list[str]:
-    """Return the text of each turn of a chat; nothing if the value is not a chat.
+    """Return the text of each turn of a chat; empty if the value is not a chat.
 
     >>> get_turns([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}])
     ['Why?', 'So.']
@@ -192,7 +194,7 @@ def get_turns(value: Any) -> list[str]:
 
 
 def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
-    """Return the indices of ones if the values are `count` zeros and ones; otherwise None."""
+    """Return the indices of the ones in `count` flags that are 0 or 1; None for other values."""
     if not isinstance(values, list | tuple) or len(values) != count:
         return None
     if not all(isinstance(one, bool | int | float) and one in (0, 1) for one in values):
@@ -206,7 +208,7 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choic
     if text and labels and isinstance(value[text], list):
         signs = value[labels]
         if not isinstance(signs, list) or len(signs) != len(value[text]):
-            raise ProblemError(f"{name!r} has not as many labels as texts")
+            raise ProblemError(f"{name!r} has a different number of labels and texts")
         options = tuple(map(cell_text, _strip_padding(value[text])))
         right = find_flagged(signs := signs[: len(options)], len(options))
         return Choices(options, tuple(map(str, signs)), right or ())
@@ -224,7 +226,7 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choic
 
 
 def _find_best_scores(values: Sequence[Any]) -> tuple[int, ...] | None:
-    """Return the indices of the highest scores, none if all are 0; None if they are not numbers.
+    """Return the indices of the highest scores; empty if all are 0, None if not all are numbers.
 
     >>> (_find_best_scores([0, 1, 0]), _find_best_scores([0.25, 0.75]), _find_best_scores([0, 0]),
     ...  _find_best_scores(["0", "1"]))
@@ -250,7 +252,7 @@ def _parse_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
     label = find_first(_LABELS, keys) or _find_suffix(_LABELS, keys)
     if text is None:
         raise ProblemError(
-            f"{name!r} must be a list of choices, each with a 'text'; it holds "
+            f"{name!r} must be a list of choices, each with a 'text'; it contains "
             f"{str(value[0])[:60]!r}"
         )
     labels = [one[label] for one in value] if label else []
@@ -264,12 +266,12 @@ def _parse_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
 
 
 def _find_suffix(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
-    """Return the first key whose last word is a wanted name, such as `option_text`."""
+    """Return the first key whose last word is a wanted name, such as "text" in `option_text`."""
     return next((key for key in keys if re.split(r"[\W_]+", key.casefold())[-1] in wanted), None)
 
 
 def _parse_list(cell: str, name: str) -> Any:
-    """Return the list in a cell that is written as JSON, Python or numpy write it."""
+    """Parse a list in the notation of JSON, Python or numpy."""
     for read in (parse_json, lambda text: ast.literal_eval(_insert_commas(text))):
         try:
             value = read(cell.strip())
@@ -284,7 +286,7 @@ def _parse_list(cell: str, name: str) -> Any:
 
 
 def _insert_commas(cell: str) -> str:
-    """Return numpy's notation of a list as Python's, with commas between texts.
+    """Insert the commas that numpy omits between the texts of a list.
 
     >>> _insert_commas("array(['a cup' 'a jug'], dtype=object)")
     "['a cup','a jug']"
@@ -298,10 +300,10 @@ def _insert_commas(cell: str) -> str:
 
 
 def _split_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | None:
-    """Return the choices of a text, cut at their letters or numbers; None if that is ambiguous.
+    """Split a text into choices at their letters or numbers; return None if that is ambiguous.
 
-    Signs that don't continue the series are part of a choice. If all choices begin a line, so are
-    signs inside a line. The text starts with the first choice, or at the first sign.
+    Letters that don't continue the series are part of a choice. If all choices start a line, so
+    are letters inside a line. The text starts with the first choice, or at `signs[0]`.
 
     >>> _split_choices("a ) 38 , b ) 27.675 , c ) none")
     Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), correct=())
@@ -328,28 +330,30 @@ def _split_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> C
 
 
 def several_correct_error(right: Sequence[Any]) -> ProblemError:
-    """Return the error for an item with several correct answers."""
+    """Return the error for an item that has several correct answers."""
     return ProblemError(
         f"it has {len(right)} correct answers ({str(list(right))[:60]}); keep one of them, or "
-        "make a question of each"
+        "make each of them a separate question"
     )
 
 
 def shuffle_by_hash(
-    question: str, right: Any, wrong: Sequence[Any], taken: Plan
+    question: str, correct: Any, wrong: Sequence[Any], plan: Plan
 ) -> tuple[tuple[str, ...], int]:
-    """Return the correct answer and distractors in the order of a hash, and the answer's index."""
-    others = wrong if len(wrong) > 1 else _distractors(wrong[0], taken.distractors[0])
-    if isinstance(right, str) and normalise(taken.answer or "").endswith("s"):
-        own = _distractors(right, taken.answer or "")
+    """Order the correct answer and the distractors by a hash; also return the answer's index."""
+    others = wrong if len(wrong) > 1 else _parse_distractors(wrong[0], plan.distractors[0])
+    if isinstance(correct, str) and normalise(plan.answer or "").endswith("s"):
+        own = _parse_distractors(correct, plan.answer or "")
     else:
-        own = get_turns(right)[-1:] or (right if isinstance(right, list | tuple) else [right])
+        own = get_turns(correct)[-1:] or (
+            correct if isinstance(correct, list | tuple) else [correct]
+        )
     if len(own) > 1:
         raise several_correct_error(own)
     texts = [cell_text(own[0] if own else None)]
     texts += [cell_text(one) for one in others if not is_empty(one)]
     if not texts[0].strip():
-        raise ProblemError(f"the row has no {taken.answer!r}")
+        raise ProblemError(f"the row has no {plan.answer!r}")
 
     def hash_of(text: str) -> bytes:
         return hashlib.sha256(f"{question}\n{text}".encode("utf-8", "surrogatepass")).digest()
@@ -358,8 +362,8 @@ def shuffle_by_hash(
     return options, options.index(texts[0])
 
 
-def _distractors(cell: Any, name: str) -> Sequence[Any]:
-    """Return the distractors in one cell: a list, a chat's last turn, or texts separated by ;."""
+def _parse_distractors(cell: Any, name: str) -> Sequence[Any]:
+    """Return the distractors in a cell: a list, a chat's last turn, or texts separated by ;."""
     if turns := get_turns(cell):
         return turns[-1:]
     if not isinstance(cell, str):

@@ -1,14 +1,14 @@
-"""COPA: which alternative is the cause or the effect of the premise?
+"""COPA asks which alternative is the cause or the effect of a premise.
 
-A question becomes "premise because _." (cause) or "premise so _." (effect). To make the filled
-sentence one sentence, the premise and the alternatives lose their full stops, and the alternatives
-their first capital, unless the word is "I": "My body cast a shadow over the grass because _.",
+A question becomes "premise because _." (cause) or "premise so _." (effect). So that the filled
+text is one sentence, premise and alternatives lose their full stops, and alternatives start in
+lower case unless their first word is "I": "My body cast a shadow over the grass because _.",
 "the sun was rising". No alternative of COPA begins with a name. Stray spaces in five sentences are
-tidied.
+removed.
 
-Two kinds of files contain it: SuperGLUE's JSON Lines (id: `idx`, which restarts in each file;
-FewGLUE's "unlabeled.jsonl" has labels) and the authors' XML (id: `id`; its document type is not
-fetched).
+COPA is published in two formats: as SuperGLUE's JSON Lines (the id is `idx`, which restarts in
+each file; FewGLUE's "unlabeled.jsonl" has labels) and as the authors' XML (the id is `id`; the
+document type is not fetched).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from winosmith.problem import BLANK, Problem
 _LINKS = {"cause": "because", "effect": "so"}
 _SPEAKER = re.compile(r"I\b")
 _CLASSES = {"choice1": 0, "choice2": 1}
-"""Names of the labels in Hugging Face's `super_glue`."""
+"""The label names of Hugging Face's `super_glue` data set."""
 
 
 def _make_problem(
@@ -46,7 +46,7 @@ def _make_problem(
 
 
 def _lower_first_letter(choice: str) -> str:
-    """Return a sentence for use inside another: "The sun" becomes "the sun"."""
+    """Make the first letter lower-case unless the first word is "I"."""
     return choice if _SPEAKER.match(choice) else choice[:1].lower() + choice[1:]
 
 
@@ -82,7 +82,7 @@ SUPERGLUE_COPA = Format(
 
 COPA_XML = Format(
     name="copa-xml",
-    title="COPA 1.0 as its authors' XML",
+    title="COPA 1.0 in the authors' XML",
     read=lambda rows: _base.build_entries(rows.elements("item"), _parse_xml_item),
     sign=lambda rows: "<copa-corpus" in rows.start,
 )

@@ -1,13 +1,13 @@
-"""Plain tables for spreadsheets, with columns sentence, option1, option2 … and a row per problem.
+"""Plain tables for spreadsheets: a row per problem, with columns sentence, option1, option2 …
 
-Cells may be separated by commas, semicolons or tabs; commas are written. `id` may also be
-called `qID`. `answer` is the 1-based number of the option, or empty. Further columns go to
-`extra`: "winogender.gender" keeps its name, "Größe (cm)" becomes `csv.Größe (cm)`. Values in
-`extra` are numbers, true, false or null if they read as JSON. Without an id, a problem's id is its
-0-based row.
+Cells may be separated by commas, semicolons or tabs; files are written with commas. The column `id`
+may also be named `qID`. `answer` is the 1-based number of the option, or empty. Further columns go
+to `extra`: "winogender.gender" keeps its name, "Größe (cm)" becomes `csv.Größe (cm)`. Values in
+`extra` become numbers, true, false or null if they are valid JSON. Without an id, a problem's id is
+its 0-based row.
 
-Every field of a problem has a column. A cell that a spreadsheet would run as a formula gets an
-apostrophe before it, which is removed again when it is read.
+Every field of a problem has a column. A cell that a spreadsheet would run as a formula is written
+with a leading apostrophe, which is removed when the file is read.
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ _FIELDS = {
     "embargo": ("embargo",),
     "blank": ("blank",),
 }
-"""Columns other than id, sentence, options and answer, and their fields in a record."""
+"""The columns other than id, sentence, options and answer, with their keys in a record."""
 
 _KNOWN = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
 _LOOK = 20
-"""Number of rows in which a key with another name is looked for."""
+"""Number of rows in which an answer column with another name is searched."""
 
 _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
-"""The first characters of JSON scalars; other cells are not parsed, to save time."""
+"""The first characters of JSON scalars; to save time, other cells are not parsed."""
 
 
 @lru_cache(maxsize=16)
 def _assign_columns(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
-    """Return the columns of options, those of `_FIELDS`, and further columns with keys."""
+    """Return the columns of options, those in `_FIELDS`, and the keys of further columns."""
     known = {*names} & _KNOWN
     count = max((at for at, name in enumerate(_OPTIONS, 1) if name in known), default=0)
     further = further_keys("csv", (name for name in names if name not in known), EXTRA_KEY)
@@ -96,7 +96,7 @@ _TYPED = {
     "embargo": "true or false",
     "blank": "an offset, or null for a question",
 }
-"""The columns whose cells are JSON, and their valid values."""
+"""The columns whose cells are JSON, with a phrase for their valid values."""
 
 
 def _parse_typed_cell(name: str, cell: str) -> Any:
@@ -120,11 +120,13 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
     problems = list(_base.require_problems(items))
     found = [_make_cells(problem) for problem in problems]
     used = {"id", "sentence", "option1", "option2", "answer"}.union(*found)
-    if not used & {"twin_id", "root"} and would_be_paired(problems):  # the empty column says no
+    if not used & {"twin_id", "root"} and would_be_paired(
+        problems
+    ):  # empty: marks that there are no twins
         used.add("twin_id")
     known = ["id", "sentence", *_OPTIONS, "answer", *_FIELDS]
     header = [name for name in known if name in used] + sorted(used - set(known))
-    writer = csv.writer(file, lineterminator="\r\n")  # as RFC 4180 has it
+    writer = csv.writer(file, lineterminator="\r\n")  # RFC 4180
     writer.writerow(map(guard_cell, header))
     for cells in found:
         writer.writerow([guard_cell(cells.get(name, "")) for name in header])
@@ -147,7 +149,9 @@ def _make_cells(problem: Problem) -> dict[str, str]:
     for key, value in problem.extra.items():
         cells[_get_column_name(key)] = _format_scalar(value)
     if any(not cell and name not in ("answer",) for name, cell in cells.items()):
-        raise _base.unwritable_error(problem, "a table can't tell an empty text from none")
+        raise _base.unwritable_error(
+            problem, "a table can't distinguish an empty text from a missing one"
+        )
     return cells
 
 
@@ -157,16 +161,17 @@ def _get_column_name(key: str) -> str:
 
 
 def _format_scalar(value: Scalar) -> str:
-    """Return the cell that `_parse_scalar` would read as this value."""
+    """Return a cell that `_parse_scalar` parses as the given value."""
     if isinstance(value, str) and value and _parse_scalar(value) == value:
         return value
     return json.dumps(value, ensure_ascii=False)
 
 
 def has_other_key(rows: Rows) -> bool:
-    """Return whether the key of rows of a sentence with options is not in `answer`, but in `label`.
+    """Return whether the answers are in another column than `answer`, such as `label`.
 
-    Any usual name of a key is one if a value names an option; `questions` reads such rows.
+    The column must have a usual answer name, and a value that names an option. The `questions`
+    format reads such rows.
     """
     name = find_first(ANSWER, rows.names)
     if name is None or "answer" in rows.names:
@@ -179,10 +184,9 @@ def has_other_key(rows: Rows) -> bool:
 
 
 def is_plain_table(rows: Rows) -> bool:
-    """Return whether rows of a sentence with options are a plain table, not WinoGrande's format.
+    """Return whether rows with a sentence and options are a plain table, not WinoGrande's format.
 
-    A plain table has a column that only plain tables have, or is delimited text without
-    WinoGrande's `qID`.
+    A plain table has a column that only plain tables have, or is delimited text without `qID`.
     """
     names = set(rows.names)
     own = _KNOWN - {"qID", "sentence", "option1", "option2", "answer"}

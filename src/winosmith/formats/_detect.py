@@ -1,4 +1,4 @@
-"""Detection of a file's format by its content; if no format matches, advice on the nearest one."""
+"""Detect a file's format by its content, or give advice on the nearest format."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ FORMATS: tuple[Format, ...] = (
     EVOGRAD,
     QUESTIONS,
 )
-"""The known formats, in the order in which messages list them."""
+"""All formats, in the order in which messages list them."""
 
 
 def get_format(name: str) -> Format:
-    """Return a format by name.
+    """Return the format with a name.
 
     Raises:
-        FormatError: there is no such format; the message lists the names.
+        FormatError: no format has this name; the message lists the names.
     """
     for known in FORMATS:
         if known.name == name:
@@ -66,10 +66,10 @@ def get_format(name: str) -> Format:
 
 
 def get_writer(name: str) -> Writer:
-    """Return the writer of a format by name.
+    """Return the writer of the format with a name.
 
     Raises:
-        FormatError: there is no such format, or it is read-only; the message lists the names.
+        FormatError: no format has this name, or the format is read-only.
     """
     writer = get_format(name).writer
     if writer is None:
@@ -79,12 +79,12 @@ def get_writer(name: str) -> Writer:
 
 
 class Detected(NamedTuple):
-    """Rows and their format.
+    """The detected format of rows.
 
     Attributes:
         format: the format.
         rows: the rows.
-        notes: one sentence per assumption about where the rows are.
+        notes: one sentence per assumption about the location of the rows in the file.
     """
 
     format: Format
@@ -93,15 +93,15 @@ class Detected(NamedTuple):
 
 
 def detect(rows: Rows, name: str | None = None) -> Detected:
-    """Return the format of rows, which must be the same in all containers.
+    """Detect the format of rows; all containers must have the same format.
 
     Args:
         rows: the rows of one or several containers.
         name: name of the format; None to detect it.
 
     Raises:
-        FormatError: there is no format with that name, not exactly one format matches, or
-            containers are in different formats.
+        FormatError: no format has this name, none or several formats match, or the containers have
+            different formats.
     """
     known = get_format(name) if name else None
     parts = [_detect_part(part, known) for part in rows.parts or (rows,)]
@@ -130,7 +130,7 @@ def _detect_part(rows: Rows, known: Format | None) -> Detected:
             return Detected(known, rows, [])
         if fitting:
             names = [one.format.name for one in fitting]
-            raise _ambiguous_error("more than one format fits its content", names, rows)
+            raise _ambiguous_error("several formats fit its content", names, rows)
     if known or QUESTIONS.recognises(rows):
         return Detected(QUESTIONS, *find_question_rows(rows))
     what = f"no known format fits its content{_advice_on_rows(rows)}"
@@ -147,9 +147,9 @@ def _ambiguous_error(what: str, names: Sequence[str], rows: Rows) -> FormatError
 
 
 def _matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
-    """Return the formats that match the rows, for the first way of reading them that has a match.
+    """Return the formats that match the first matching interpretation of a container.
 
-    Empty if several lists in one object match a format, since the choice would be a guess.
+    Empty if several lists in one object match a format, because choosing one would be a guess.
     """
     fitting = [
         [Detected(known, way.rows, [way.note] if way.note else []) for known in formats
@@ -162,7 +162,7 @@ def _matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
 
 
 def _advice_on_rows(rows: Rows) -> str:
-    """Return advice for a file without readable records, or ""."""
+    """Return advice for rows that match no format, to append to a message."""
     if advice := _advice_on_values(rows):
         return advice
     why, asks = explain_mismatch(rows)
@@ -175,11 +175,11 @@ _ROWS = "; write one record per line, for example with: jq -c {} FILE > rows.jso
 
 
 def _advice_on_values(rows: Rows) -> str:
-    """Return advice on turning other values into records."""
+    """Return advice on converting other values to records."""
     if rows.start.startswith(("{'", "[{'")):
-        return "; these are Python's dicts, not JSON: write each with json.dumps, one a line"
+        return "; these are Python dicts, not JSON: write each one on a line with json.dumps"
     if re.match(r"\[\s*\[", rows.start):
-        return "; its records are lists, not objects: give each of their values a name"
+        return "; its records are lists, not objects: give each value a name"
     if rows.kind == "object" and len(names := find_record_lists(rows.first)) > 1:
         lists = " and ".join(map(repr, names[:3])) + (", …" if names[3:] else "")
         several = f"; it is one object with several lists of records, {lists}"
@@ -194,7 +194,7 @@ def _advice_on_values(rows: Rows) -> str:
 
 
 def _nearest_format(rows: Rows) -> str:
-    """Return the nearest format and the fields that are missing for it; "" if none is near."""
+    """Return a phrase with the nearest format and its missing fields; "" if none is near."""
     there = {name for name in rows.names if name}
     alike = {name.casefold(): name for name in sorted(there)}
     of_texts = "csv" if rows.is_typed else "winogrande"  # both need the same names
@@ -206,7 +206,9 @@ def _nearest_format(rows: Rows) -> str:
     lacks = sorted(best.needs - there) if best else []
     if not best or not lacks:
         return ""
-    named = [repr(name) + (f" (it has {alike[name]!r})" if name in alike else "") for name in lacks]
+    named = [
+        repr(name) + (f" (there is {alike[name]!r})" if name in alike else "") for name in lacks
+    ]
     what = "key" if rows.is_typed else "column"
     lacking = f"{what}{'s' * (len(named) > 1)} {', '.join(named)}"
-    return f"; the nearest is {best.name!r}, for which it lacks the {lacking}"
+    return f"; the nearest is {best.name!r}, but the file lacks the {lacking}"

@@ -1,20 +1,20 @@
-"""DPR (Rahman and Ng 2012): the sentence, the pronoun, the options and the answer on four lines.
+"""DPR (Rahman and Ng 2012): four lines with the sentence, the pronoun, the options and the answer.
 
 If the pronoun occurs more than once, the first occurrence is the target, as the authors state; 51
-sentences need this rule. Files with "[MASK]" in the pronoun's place (bert-commonsense: WSC273,
-PDP, Winogender) have the same four lines and are read in the same way. In WSC273's file the correct
-option comes first in every list, so **the order gives the answer away**. In Winogender's file the
-templates alternate, so 15 pairs of neighbours look like twins; `winogender` finds the real ones.
-Options with a comma can't be separated. No ids: a problem's id is its 0-based place. Twins are
-found by their order.
+sentences need this rule. Files with "[MASK]" in place of the pronoun (bert-commonsense: WSC273,
+PDP, Winogender) have the same four lines and are read in the same way. In the WSC273 file the
+correct option comes first in every list, so **the order reveals the answer**. In the Winogender
+file the templates alternate, so 15 pairs of neighbours look like twins; the `winogender` format
+finds the real twins. Options that contain a comma can't be separated. The files have no ids: a
+problem's id is its 0-based position. Twins are detected by their order.
 
 The KnowRef-60k benchmark has DPR and WSC273 as tables with two rows per problem: index,
-sentence1 (up to and with the option), sentence2 (the rest), label, candidate0, candidate1. The
-index is the id. The pronoun is not in the file. Twins are found by their order.
+sentence1 (up to and including the option), sentence2 (the rest), label, candidate0, candidate1. The
+index is the id. The file omits the pronoun. Twins are detected by their order.
 
-Where a pronoun occurred twice, the makers of the table filled in the option twice, so that the
-ends of the two rows differ (48 problems of DPR). The sentence then ends like the first row, **with
-its option in it**, and the other end is in `extra`; better read the `dpr` files.
+If a pronoun occurred twice, the authors of the table filled in the option twice, so that the ends
+of the two rows differ (48 problems of DPR). The sentence then ends like the first row, **which
+contains its option**, and the end of the second row is in `extra`; prefer the `dpr` files.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MASK = "[MASK]"
 def _parse_problem(lines: Sequence[str], position: int) -> Problem:
     if len(lines) != 4:
         raise ProblemError(
-            f"the block has {len(lines)} lines; 4 are needed: sentence, pronoun, options, answer"
+            f"the block has {len(lines)} lines; 4 are required: sentence, pronoun, options, answer"
         )
     sentence, pronoun, listed, answer = lines
     pronoun = _base.tidy(pronoun)
@@ -45,7 +45,7 @@ def _parse_problem(lines: Sequence[str], position: int) -> Problem:
     if not found:
         raise ProblemError(f"the sentence does not contain the pronoun {pronoun!r}")
     if BLANK in sentence:
-        raise ProblemError("the sentence holds a blank ('_')")
+        raise ProblemError("the sentence contains a blank ('_')")
     at = found[0]
     options = _split_options(listed)
     return Problem(
@@ -58,7 +58,7 @@ def _parse_problem(lines: Sequence[str], position: int) -> Problem:
 
 
 def _split_options(listed: str) -> tuple[str, ...]:
-    """Return the options of a line, split at commas of any script."""
+    """Split a line into options at the commas of any script."""
     comma = next((sign for sign in ",，、،" if sign in listed), ",")
     return tuple(map(_base.tidy, listed.split(comma)))
 
@@ -79,7 +79,9 @@ def _note_repetition(found: Entry) -> Entry:
         return found
     if not occurrences(problem.pronoun or "", problem.sentence):
         return found
-    what = "the text has the pronoun several times, and the file gives no place: the first is read"
+    what = (
+        "the pronoun occurs several times, and the file has no index: the first occurrence is used"
+    )
     return replace(found, note=what)
 
 
@@ -100,7 +102,7 @@ _COLUMNS = ("index", "sentence1", "sentence2", "label", "candidate0", "candidate
 
 def _parse_rows(found: Sequence[Row]) -> Problem:
     if len(found) != 2:
-        raise ProblemError(f"the index has {len(found)} rows; 2 are needed, one per option")
+        raise ProblemError(f"the index has {len(found)} rows; 2 are required, one per option")
     options = (found[0]["candidate0"], found[0]["candidate1"])
     before, other_before = (
         _remove_option(row["sentence1"], option) for row, option in zip(found, options, strict=True)

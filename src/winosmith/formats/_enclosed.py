@@ -1,4 +1,4 @@
-"""The rows of one JSON object: a list of records, columns, records by id, or the object itself."""
+"""Read one JSON object as rows: a list of records, columns, records by id, or the object itself."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from winosmith.formats._nested import has_nested_questions
 
 
 class Reading(NamedTuple):
-    """A way to read a container as rows.
+    """A possible interpretation of a container as rows.
 
     Attributes:
-        rows: the rows that result.
-        note: a sentence that describes the way; "" if the container's own rows are read.
+        rows: the resulting rows.
+        note: a sentence about the location of the rows; "" for the container's own rows.
     """
 
     rows: Rows
@@ -34,7 +34,7 @@ class Reading(NamedTuple):
 
 
 def iterate_readings(rows: Rows) -> Iterator[Reading]:
-    """Yield the ways to read a container; there may be several for an object."""
+    """Yield the possible interpretations of a container as rows; an object may have several."""
     if rows.kind != "object":
         yield Reading(rows)
         return
@@ -50,7 +50,7 @@ def iterate_readings(rows: Rows) -> Iterator[Reading]:
 
 
 def find_questions(rows: Rows) -> Reading | None:
-    """Return the questions in one object; None if it has none or several lists of them."""
+    """Return the questions in an object; None if it has no list of questions, or several."""
     values = rows.first
     if columns := _columns_of_questions(values):
         return _columns_as_rows(rows, columns)
@@ -73,7 +73,7 @@ def _columns_as_rows(rows: Rows, columns: Sequence[Record]) -> Reading:
 def _list_as_rows(rows: Rows, name: str) -> Reading:
     (source,) = rows.sources
     read = partial(array_records, source, members(source)[name].start)
-    return Reading(Rows(rows.path, "array", read, source), f"the rows are those of {name!r}")
+    return Reading(Rows(rows.path, "array", read, source), f"the rows are in {name!r}")
 
 
 def _ids_as_rows(rows: Rows) -> Reading:
@@ -91,14 +91,14 @@ def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
 
     Args:
         values: the object's values.
-        answered: whether it must have an answer (True) or must not (False); None for either.
+        answered: True to require an answer, False to require that there is none, None for either.
     """
     found = try_plan(values, Columns(), [values])
     return found is not None and answered in (None, found.answer is not None)
 
 
 def find_record_lists(values: Mapping[str, Any]) -> list[str]:
-    """Return the names of lists of records, except for a question's own choices and turns."""
+    """Return the names of lists of records, except the choices and turns of a question."""
     return [
         name
         for name, value in values.items()
@@ -111,7 +111,7 @@ def find_record_lists(values: Mapping[str, Any]) -> list[str]:
 
 
 def _columns_of_questions(values: Record) -> list[Record] | None:
-    """Return the rows of columns, if they are questions or can only be columns.
+    """Return the rows of an object that maps column names to columns; None for other objects.
 
     >>> _columns_of_questions({"q1": {"question": "Why?", "options": ["a", "b"]},
     ...                        "q2": {"question": "When?", "options": ["c", "d"]}}) is None
@@ -124,5 +124,5 @@ def _columns_of_questions(values: Record) -> list[Record] | None:
     if all(isinstance(one, dict) for one in columns):
         numbered = all(name.isdecimal() for name in columns[0])
         return found if numbered and not is_row(columns[0]) else None
-    # Lists may have the same length by accident, or belong to one text.
+    # Lists may have the same length by chance, or belong to one text.
     return None if any(map(are_records, columns)) or has_nested_questions(values) else found

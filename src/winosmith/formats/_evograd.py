@@ -1,9 +1,9 @@
-"""EvoGrad (2024, appendix A.1): the table index, sentence, option1, option2, answer, distance.
+"""EvoGrad (2024, appendix A.1): a table of index, sentence, option1, option2, answer, distance.
 
-A row with distance 0 is an original. The rows after it, up to the next original, are its family,
-and `distance` is the depth that the file declares ("equivalent to the token edit distance"). A row
-before any original has no root; its distance is kept in `extra`. The index is the id if no index
-occurs twice; if it restarts with each family, the id is "family-index", both from 0.
+A row with distance 0 is an original. The rows after it, up to the next original, are its family;
+their `distance` is the declared depth ("equivalent to the token edit distance"). A row before the
+first original has no root, and its distance is stored in `extra`. The id is the index if no index
+occurs twice. If the index restarts with each family, the id is "family-index", both from 0.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _parse_problem(row: Row, position: int) -> Problem:
 
 
 def _assign_families(rows: Rows) -> Iterator[data.Row[Row]]:
-    """Yield the rows with `id` and `root`, the root of their family; "" before the first root."""
+    """Add the fields `id` and `root` to each row; `root` is "" before the first original."""
     table = list(_base.cells(rows, _COLUMNS))
     indices = [row.values["index"] for row in table if row.values]
     restarts = len({*indices}) < len(indices)

@@ -330,7 +330,7 @@ def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[st
     for at, draft in drafts:
         draft.options = draft.labels = classes.options
         try:
-            draft.answer = None if draft.answer is None else classes.of(draft.answer)
+            draft.answer = None if draft.answer is None else classes.get_usual(draft.answer)
         except ProblemError as error:
             entries[at] = Entry(draft.place, draft.raw, reason=str(error))
     return classes.notes
