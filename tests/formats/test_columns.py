@@ -243,7 +243,7 @@ def test_options_in_a_text_may_have_signs_inside(
     assert isinstance(item, Problem)
     assert item.options == (options[0], f"{options[1]} 0")
     [bad] = found.bad
-    assert bad.reason == "no choices are found in its 'question', after signs such as 'A.' and 'B.'"
+    assert bad.reason == "its 'question' contains no choices after letters such as 'A.' and 'B.'"
 
 
 def test_a_null_is_no_option_and_a_key_of_two_options_is_reported(tmp_path: Path) -> None:

@@ -377,7 +377,7 @@ def test_a_choice_that_is_missing_between_others_is_told_by_its_column(tmp_path:
     rows = [{"question": "Why?", "A": "w", "B": "x" * n, "C": "y", "answer": "C"} for n in (0, 1)]
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert [(bad.line, bad.reason.split(":")[0]) for bad in found.bad] == [
-        (1, "the choice 'B' is empty, and a later one is not")
+        (1, "the choice 'B' is empty, but a later choice is not")
     ]
     assert len(found.items) == 1
 
@@ -522,18 +522,18 @@ REFUSED = {
         "'questions' contains several questions without matching lists"),
     "no header": (b"Why?,w,x,y,z,A\nWhen?,w,x,y,z,B\n", "does the first line name the columns"),
     "marks between": (jsonl([{"question": "Why?", "options": "w | x", "answer": "A"}]),
-                      "the choices of its first row are no list of several: write a JSON list"),
+                      "the choices of its first row are not a list: write a JSON list"),
     "lists as records": (json.dumps([["Why?", "w", "x", "A"]]).encode(),
                          "its records are lists, not objects: give each value a name"),
     "signs that stand twice": (
         jsonl([{"question": "Why?", "options": "A) vitamin A) B) iron", "answer": "A"}]),
-        "the choices of its first row are no list of several"),
+        "the choices of its first row are not a list"),
     "free answers": (jsonl([{"question": "Why?", "answer": "It is 42."}]), "name them with"),
     "letters and numbers": (jsonl([{**row, "answer": n} if n % 2 else row
                                    for n, row in enumerate(ROWS)]), ":1: the answers may be"),
     "an answer in a sentence": (
         jsonl([{"question": "Why?", "choices": TEXTS[0], "answer": "The answer is A."}]),
-        ":1: the answer 'The answer is A.' is not a choice.* or write only the letter there"),
+        ":1: the answer 'The answer is A.' is not a choice.* or write only the letters in it"),
     "several chosen": (jsonl([{"prompt": "Why?", "chosen": ["w", "x"], "rejected": ["y"]}]),
                        ":1: it has 2 correct answers"),
     "several right texts": (jsonl([{"question": "Why?", "Correct Answers": "w; x",
@@ -592,7 +592,7 @@ def test_a_row_whose_lists_do_not_fit_hides_no_other(tmp_path: Path) -> None:
     [bad] = found.bad
     assert (bad.line, bad.reason) == (
         23,
-        "'answers' doesn't have one for each of the 2 in 'questions'",
+        "'answers' doesn't have a value for each of the 2 in 'questions'",
     )
     assert [item.id for item in found.items[:3]] == ["t0/1", "t0/2", "t1/1"]
     assert len(found.items) == 48
@@ -660,7 +660,8 @@ def test_numbers_from_one_on_do_not_claim_to_fit_all(tmp_path: Path) -> None:
     found = formats.scan(put(tmp_path, jsonl([*rows, {**ROWS[0], "answer": 0}])))
     assert len(found.bad) == 1
     assert found.notes == (
-        "the answers are read as numbers from 1 on, which fits 40 of 41 of them; from 0 on fits 31",
+        "the answers are read as numbers from 1, which fits 40 of 41 of them; numbers from 0 fit "
+        "31",
     )
 
 
@@ -669,8 +670,8 @@ def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
     rows = [{"question": "Why?", "choices": row["choices"], "schluessel": "A"} for row in ROWS]
     [note] = formats.scan(put(tmp_path, jsonl(rows))).notes
     assert note == (
-        "no question has an answer, because no column is known; name theirs with `answer=`: in "
-        "'schluessel' each row has one"
+        "no question has an answer, because no column was found; name the answer column with "
+        "`answer=`; each row has one in 'schluessel'"
     )
     [note] = formats.scan(put(tmp_path, jsonl([{**row, "answer": ""} for row in ROWS]))).notes
     assert note.startswith("no question has an answer, because the column 'answer' has none")

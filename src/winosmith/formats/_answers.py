@@ -20,8 +20,8 @@ from winosmith.text import edit_distance, normalize, visible
 
 KINDS = {
     "letter": "letters",
-    "0": "numbers from 0 on",
-    "1": "numbers from 1 on",
+    "0": "numbers from 0",
+    "1": "numbers from 1",
     "text": "texts of choices",
     "label": "labels of choices",
 }

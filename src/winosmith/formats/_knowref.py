@@ -1,13 +1,12 @@
 """KnowRef (Emami et al. 2019): a JSON array, with the target pronoun in brackets.
 
-Candidates, answer and original sentence are lists of one text. The answer is `correct_candidate`;
+Candidates, answer and original sentence are lists of one text. The answer is `correct_candidate`.
 `correct_candidate_idx` contradicts it in 299 of the 1,269 test records; the sentences show that the
 text is correct. The other fields go to `extra`.
 
-Two of the 1,269 test records are bad records: one has the same name twice, one has two pronouns in
-brackets. 23 records are duplicates, and three have
-a candidate that is not in the sentence: they are kept. `oiginal_id` (the file's spelling) is not
-unique, so a problem's id is its 0-based place.
+Two of the 1,269 test records can't be read: one has the same name twice, the other has two pronouns
+in brackets. The 23 duplicates, and three records with a candidate that is not in the sentence, are
+kept. `oiginal_id` (the file's spelling) is not unique, so a problem's id is its 0-based position.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def _get_only_text(record: Mapping[str, Any], key: str) -> str:
 
 
 def _unwrap_list(value: object) -> object:
-    """Return the only element of a list; "" if it is empty."""
+    """Return the only element of a list, or "" if the list is empty."""
     if isinstance(value, list) and len(value) < 2:
         return value[0] if value else ""
     return value

@@ -1,7 +1,7 @@
-"""Usual names of the columns of questions, choices, answers and ids.
+"""The usual column names of questions, choices, answers and ids.
 
 Names are compared without case, spaces and punctuation, so that `Correct Answer`, `correct_answer`
-and `correctAnswer` are the same.
+and `correctAnswer` are equal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ NEEDS_PASSAGE = ("question", "questionstem", "stem", "query")
 PASSAGE = tuple(
     "context passage article paragraph dialogue story narrative document background text".split()
 )
-"""Columns with the passage of such a question; the question itself if there is no other."""
+"""Columns with the passage of a question, or with the question if no other column has it."""
 
 PASSAGE_ENDINGS = ("context", "passage", "article", "paragraph", "dialogue", "narrative")
 
@@ -37,8 +37,8 @@ _CHOICE = re.compile(
     r"(?P<after>[.)]?(?(noun)(?:[ _./(-].+)?))",
     re.IGNORECASE,
 )
-"""The first of the columns that have a choice each; `before` and `after` are the words around their
-noun and sign, such as a language: "Dutch Option 1", "option1_nl"."""
+"""The first of several columns with one choice each; `before` and `after` are words around its noun
+and number, such as a language: "Dutch Option 1", "option1_nl"."""
 
 ANSWER = tuple(
     "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
@@ -52,12 +52,12 @@ _ALSO = re.compile(
     r"|index|num|number|letter|text|key|label|option|choice)"
     r"|(?:gold|correct|right)(?:id|idx|index|letter|text|key|label)|answerrightending|solution"
 )
-"""Less usual names of columns of answers."""
+"""Less usual names of answer columns."""
 CORRECT = ("bestanswer", *ANSWER, "chosen", "right")
 _WRONG = re.compile(
     r"(?:distractor|(?:best)?(?:incorrect|wrong|false)(?:answer|option|choice)?|rejected)([0-9]*)"
 )
-"""Columns with one incorrect choice each."""
+"""Names of columns with one incorrect choice each."""
 _WRONG_LISTS = tuple(
     "distractors incorrectanswers wronganswers incorrectoptions wrongoptions incorrectchoices "
     "wrongchoices".split()
@@ -72,18 +72,18 @@ PAIRS = (
 )
 ID = ("id", "qid", "questionid", "uid", "ind", "idx")
 FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
-"""Keys of flags that mark the correct choice."""
+"""Keys whose values flag the correct choice."""
 
 TAKEN = frozenset({*QUESTION, *PASSAGE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
-"""Names that readers use for other things than further columns."""
+"""Names that the readers use for a role, and that further columns therefore can't have."""
 
 _NAMED, _GROUPS = 20, 4
-"""Maximum numbers of columns, and of groups of columns, in a message: a screenful."""
+"""Maximum numbers of columns, and of groups of columns, to list in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Columns with one choice each, whose names share a stem and the words around it."""
+    """Columns with one choice each, whose names differ only in a letter or number."""
 
     names: tuple[str, ...]
     stem: str
@@ -92,25 +92,25 @@ class Family:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the names have no other words."""
+        """Whether the names have no words before or after the noun and number."""
         return not self.before and not self.after.strip(".)")
 
     def includes(self, name: str) -> bool:
-        """Return whether a column name contains the words of this family."""
+        """Return whether a column name has the same words before and after."""
         return not self.is_plain and name.startswith(self.before) and name.endswith(self.after)
 
 
 class Names(tuple[str, ...]):
-    """Column names and the roles that they suggest, each computed once."""
+    """Column names, with cached lists of the roles that they suggest."""
 
     @cached_property
     def normalised(self) -> dict[str, str]:
-        """The normalised names by name."""
+        """Each name's normalised form, by name."""
         return {name: normalise(name) for name in self}
 
     @cached_property
     def spellings(self) -> dict[str, str]:
-        """The names by normalised name; the first of equal ones."""
+        """The first spelling of each normalised name."""
         return {plain: name for name, plain in reversed(self.normalised.items())}
 
     @cached_property
@@ -121,7 +121,7 @@ class Names(tuple[str, ...]):
             stem, sign, after = match[0][: match.start("sign")], match["sign"], match["after"]
             if sign == "1" and f"{stem}0{after}" in self.normalised:
                 continue
-            # All of them: too many choices are refused, none is omitted.
+            # Collect all of them: too many choices are refused later, not truncated here.
             signs: Iterable[str] = map(str, count(int(sign))) if sign in "01" else ()
             signs = signs or next((own for own in SERIES if own[0] == sign), ())
             own = tuple(
@@ -133,7 +133,7 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def lists(self) -> tuple[str, ...]:
-        """Columns that may contain lists of choices although their names have a further word."""
+        """The columns such as `multiple_choices`, which may contain lists of choices."""
         ends = ("choices", "options")
         return tuple(
             name for name, plain in self.normalised.items()
@@ -142,7 +142,7 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def distractors(self) -> tuple[str, ...]:
-        """The columns of incorrect choices: one per choice, sorted by number, or a list.
+        """The columns of incorrect choices: one column per choice, sorted by number, or one list.
 
         >>> Names(["Question", "Incorrect Answer 2", "Incorrect Answer 1"]).distractors
         ('Incorrect Answer 1', 'Incorrect Answer 2')
@@ -155,11 +155,11 @@ class Names(tuple[str, ...]):
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
-        """The columns with a less usual name of answers."""
+        """The columns that have a less usual name of answer columns."""
         return tuple(name for name, plain in self.normalised.items() if _ALSO.fullmatch(plain))
 
     def find_similar_groups(self, family: Family) -> list[tuple[str, ...]]:
-        """Return the columns with a family's signs after other words: "Auswahl 1", "Option 1"."""
+        """Return the groups of columns that are numbered like a family but have another stem."""
         signs = [name.removeprefix(family.stem) for name in family.names]
         stems = (name.removesuffix(signs[0]) for name in self if name.endswith(signs[0]))
         words = (own for own in stems if own not in ("", family.stem) and not own[-1].isdecimal())
@@ -171,14 +171,14 @@ def collect_names(rows: Iterable[Iterable[str]]) -> Names:
     """Return the column names of rows, in order of appearance."""
     found, last = dict[str, None](), tuple[str, ...]()
     for row in rows:
-        if (names := tuple(row)) != last:  # most rows have the names of the one before
+        if (names := tuple(row)) != last:  # most rows have the names of the previous row
             found |= dict.fromkeys(names)
             last = names
     return as_names(found)
 
 
 def as_names(names: Iterable[str]) -> Names:
-    """Return the `Names` of column names, cached."""
+    """Return column names as cached `Names`."""
     return names if isinstance(names, Names) else _names(tuple(names))
 
 
@@ -188,7 +188,7 @@ _MARKS = re.compile(r"[\W_]+")
 
 @lru_cache(maxsize=1 << 17)
 def normalise(name: str) -> str:
-    """Return a name without case, spaces and punctuation.
+    """Remove case, spaces and punctuation from a name.
 
     >>> normalise("Correct Answer"), normalise("answerKey"), normalise("#")
     ('correctanswer', 'answerkey', '#')
@@ -197,13 +197,13 @@ def normalise(name: str) -> str:
 
 
 def find_existing(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return the wanted names that exist, as they are written."""
+    """Return the wanted names that exist, as spelled in the file."""
     spellings = as_names(names).spellings
     return [spellings[name] for name in wanted if name in spellings]
 
 
 def find_first(wanted: Iterable[str], names: Iterable[str]) -> str | None:
-    """Return the first wanted name that exists, as it is written."""
+    """Return the first wanted name that exists, as spelled in the file."""
     return next(iter(find_existing(wanted, names)), None)
 
 
@@ -217,7 +217,7 @@ def is_answer_name(name: str) -> bool:
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Return names as a list for messages: the first ones, and the number of the others.
+    """Format names for a message: the first names, then the number of the others.
 
     >>> list_names(["a", "b"]), list_names(["a"] * 1020)[-19:]
     ("'a', 'b'", "'a', and 1,000 more")
@@ -227,7 +227,7 @@ def list_names(names: Sequence[str]) -> str:
 
 
 def list_groups(several: Iterable[Sequence[str]]) -> str:
-    """Return groups of columns as a list for messages."""
+    """Format groups of columns for a message."""
     groups = [*dict.fromkeys(map(tuple, several))]
     more = f" or one of {len(groups) - _GROUPS:,} more groups" if len(groups) > _GROUPS else ""
     return " or ".join(map(list_names, groups[:_GROUPS])) + more

@@ -1,8 +1,8 @@
-"""Questions nested in rows: several about one text, or one in a column of its own.
+"""Expand questions that are nested in rows: several about one text, or one inside a column.
 
 RACE, QuALITY and MultiRC have one text per row with a list of questions about it, or parallel
-lists; a sample of lm-evaluation-harness has its question in `doc`. If a row is not a question but
-one of its columns contains questions, each question becomes a row with the other columns.
+lists. A sample of lm-evaluation-harness has its question in `doc`. If a row is not a question but
+one of its columns contains questions, each question becomes a row that keeps the other columns.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from winosmith.formats._names import (
 SourceRow = data.Row[Row]
 
 _LOOK, _MAX_DEPTH, _MAX_COLUMNS = 20, 3, 8
-"""Maximum numbers of rows to examine, of nested columns, and of columns that may have questions;
+"""Maximum numbers of rows to examine, of nesting levels, and of columns that may contain questions;
 an object with more columns is not a set of questions."""
 
 _STEMS = ("stem", "text", "question", "body", "content")
@@ -37,7 +37,7 @@ _STEMS = ("stem", "text", "question", "body", "content")
 
 @dataclass(frozen=True, slots=True)
 class _Nesting:
-    """The column of the questions; `parallel` are parallel lists by their singular names."""
+    """The column of the questions, and the columns of parallel lists by singular name."""
 
     column: str
     parallel: Mapping[str, str]
@@ -45,7 +45,7 @@ class _Nesting:
 
 
 def flatten(row: Row) -> Row:
-    """Return a row with ARC's `{"question": {"stem": …, "choices": …}}` split into columns.
+    """Split ARC's `{"question": {"stem": …, "choices": …}}` into columns.
 
     >>> flatten({"id": 1, "question": {"stem": "Why?", "choices": ["a", "b"]}})
     {'id': 1, 'question': 'Why?', 'choices': ['a', 'b']}
@@ -59,31 +59,31 @@ def flatten(row: Row) -> Row:
 
 
 def expand_nested(found: Sequence[SourceRow], given: Columns) -> tuple[list[SourceRow], list[str]]:
-    """Return one row per question inside the rows; rows that are questions stay as they are.
+    """Return one row per nested question; rows that are questions stay unchanged.
 
     Args:
-        found: the rows, including bad ones.
+        found: the rows, including bad rows.
         given: the columns that the user named.
 
     Returns:
-        The rows, and one sentence per step.
+        The rows, and one sentence per expanded level.
     """
     rows, notes = list(found), []
     for _ in range(_MAX_DEPTH):
         good = (row.values for row in rows if row.values)
         if (nesting := _find_questions([*islice(good, _LOOK)], given, _MAX_DEPTH)) is None:
             break
-        rows = [one for source_row in rows for one in _split_row(source_row, nesting)]
+        rows = [one for row in rows for one in _split_row(row, nesting)]
         lists = ", ".join(map(repr, nesting.parallel.values()))
         along = f", with {lists}" if lists else ""
         notes.append(
-            f"the questions are in {nesting.column!r}{along}; each keeps the rest of its row"
+            f"the questions are in {nesting.column!r}{along}; each keeps its row's other columns"
         )
     return rows, notes
 
 
 def has_nested_questions(row: Row) -> bool:
-    """Return whether a row contains several questions and parts of them in other columns.
+    """Return whether a row has a list of questions, with a shared text or parallel lists.
 
     >>> why = {"question": "Why?", "options": ["a", "b"]}
     >>> (has_nested_questions({"questions": [why], "answers": ["A"]}),
@@ -95,26 +95,24 @@ def has_nested_questions(row: Row) -> bool:
     return nesting is not None and nesting.several and bool(nesting.parallel or of_all)
 
 
-def _split_row(source_row: SourceRow, nesting: _Nesting) -> Iterator[SourceRow]:
-    """Yield the rows inside one; if a row lacks the structure, yield a bad row with the reason."""
-    questions: Any = None if source_row.values is None else source_row.values.get(nesting.column)
-    if source_row.values is None or not isinstance(questions, list if nesting.several else Mapping):
-        yield source_row
+def _split_row(row: SourceRow, nesting: _Nesting) -> Iterator[SourceRow]:
+    """Yield the rows nested in a row, or a bad row with a reason if their numbers differ."""
+    questions: Any = None if row.values is None else row.values.get(nesting.column)
+    if row.values is None or not isinstance(questions, list if nesting.several else Mapping):
+        yield row
         return
     for name in nesting.parallel.values():
-        other = source_row.values.get(name)
+        other = row.values.get(name)
         if not isinstance(other, list) or len(other) != len(questions):
-            why = (
-                f"{name!r} doesn't have one for each of the {len(questions)} in {nesting.column!r}"
-            )
-            yield source_row._replace(values=None, reason=why)
+            missing = f"{name!r} doesn't have a value for each of the {len(questions)}"
+            yield row._replace(values=None, reason=f"{missing} in {nesting.column!r}")
             return
-    for one in _iterate_nested_rows(source_row.values, nesting):
-        yield data.Row(source_row.place, data.cell(one) if nesting.several else source_row.raw, one)
+    for one in _iterate_nested_rows(row.values, nesting):
+        yield data.Row(row.place, data.cell(one) if nesting.several else row.raw, one)
 
 
 def _find_questions(rows: Sequence[Row], given: Columns, depth: int) -> _Nesting | None:
-    """Return where the questions inside rows are; None if rows are questions or contain none."""
+    """Return the location of nested questions; None if there are none, or rows are questions."""
     if not rows or not depth or try_plan(collect_names(rows), given, rows):
         return None
     may = [*islice(_possible_columns(rows), _MAX_COLUMNS + 1)]
@@ -125,7 +123,7 @@ def _find_questions(rows: Sequence[Row], given: Columns, depth: int) -> _Nesting
 
 
 def _has_questions(rows: Sequence[Row], nesting: _Nesting, given: Columns, depth: int) -> bool:
-    """Return whether rows at a place are questions, with the columns around it, or contain some."""
+    """Return whether a column contains questions, directly or nested more deeply."""
     inside = _sample_nested_rows(rows, nesting)
     if inside and try_plan(collect_names(inside), given, inside):
         return True
@@ -136,7 +134,7 @@ def _has_questions(rows: Sequence[Row], nesting: _Nesting, given: Columns, depth
 
 
 def _possible_columns(rows: Sequence[Row]) -> Iterator[_Nesting]:
-    """Yield each column that may contain questions: objects, or texts in a list."""
+    """Yield each column that may contain questions: its values are objects or lists of texts."""
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in rows[0]}
     sizes: dict[str, tuple[int, ...]] = {}
     known: defaultdict[tuple[int, ...], dict[str, str]] = defaultdict(dict)
@@ -170,7 +168,7 @@ def _sample_nested_rows(rows: Sequence[Row], nesting: _Nesting) -> list[Row]:
 
 
 def _iterate_nested_rows(row: Row, nesting: _Nesting) -> Iterator[Row]:
-    """Yield the rows inside one with all columns; a shared id gets a number."""
+    """Yield the rows nested in a row, with its other columns; a number makes ids unique."""
     questions = row[nesting.column] if nesting.several else [row[nesting.column]]
     lists = {*nesting.parallel.values(), nesting.column}
     around = {name: value for name, value in row.items() if name not in lists}

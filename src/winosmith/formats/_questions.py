@@ -1,8 +1,9 @@
-"""Multiple-choice questions as rows with question, choices and answer in columns of any name.
+"""Multiple-choice questions: rows with question, choices and answer in columns of any name.
 
 All answers of a file are of one kind: letters, numbers or texts. A premise and a hypothesis form
-one question, whose choices are all labels of the file. A correct answer and incorrect ones in
-separate columns are put in a random order. Further columns go to `extra` as `questions.NAME`.
+one question, whose choices are all labels of the file. If the correct answer and the incorrect
+answers have separate columns, they are put in random order. Further columns go to `extra` as
+`questions.NAME`.
 """
 
 from __future__ import annotations
@@ -62,11 +63,11 @@ from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import canonical
 
 _CLEARLY = 5
-"""If no kind can read all answers, the best must read this many times more than the next."""
+"""If no kind fits all answers, other kinds must fail this many times as often as the best."""
 
 _REPEATED, _AT_LEAST = 0.05, 10
-"""With a greater fraction of rows whose id another one had, and at least this many, a column has
-no ids of items, but of texts, on which several questions are."""
+"""If a greater fraction of rows, and at least this many, repeat the id of another row, the column
+contains ids of texts with several questions, not ids of questions."""
 
 SourceRow = data.Row[Record]
 T = TypeVar("T")
@@ -77,11 +78,11 @@ class _Draft:
     """A row that will become a problem.
 
     Attributes:
-        labels: the labels of the choices, or their columns; empty without labels.
+        labels: the labels of the choices, or their column names; empty without labels.
         answer: the answer as written; None if it is withheld.
-        key: the correct choice, if the row states it by a flag.
+        key: the correct choice if the row flags it; otherwise None.
         extra: the further columns by name.
-        original_options: the choices with the letters or numbers that were removed.
+        original_options: the choices before their letters or numbers were removed.
     """
 
     place: Place
@@ -99,13 +100,13 @@ class _Draft:
     _readings: dict[str, int] | None = None
 
     def get_readings(self) -> dict[str, int]:
-        """Return the cached readings of the answer; choices must not change afterwards."""
+        """Return the choice that the row's answer names under each kind, cached."""
         if self._readings is None:
             self._readings = self.interpret(self.answer)
         return self._readings
 
     def interpret(self, answer: Any) -> dict[str, int]:
-        """Return the choice that an answer names under each kind of answer."""
+        """Return the choice that any answer names under each kind of answer."""
         return interpret_answer(answer, self.options, self.labels, self.original_options)
 
     def get_key(self, kind: str | None) -> int | None:
@@ -123,15 +124,15 @@ def read_questions(
 
     Args:
         rows: the rows.
-        columns: the columns that the user named; the others are found.
+        columns: the columns that the user named; the other columns are detected.
         path: path of the file, for messages.
-        on_progress: called regularly with the finished fraction, after all rows are parsed.
+        on_progress: called regularly with the finished fraction after all rows are parsed.
 
     Returns:
         The entries, and one sentence per assumption.
 
     Raises:
-        FormatError: a column is unknown, or the kind of the answers is ambiguous.
+        FormatError: a named column does not exist, or the kind of the answers is ambiguous.
     """
     try:
         return _read_questions(rows, columns or Columns(), on_progress)
@@ -164,7 +165,7 @@ def _read_questions(
             entries.append(_make_draft(plan, used, row, place, raw, at))
         except ProblemError as error:
             entries.append(Entry(place, raw, reason=str(error)))
-    del found  # the drafts have their texts
+    del found  # frees memory; the drafts have the texts
     if plan.labels_are_choices:
         notes += _set_label_choices(entries, named=given.choices == (plan.answer,))
     good = [one for one in entries if isinstance(one, _Draft)]
@@ -177,10 +178,10 @@ def _read_questions(
         _refuse_mixed_letters(good)
     withheld = sum(draft.answer is None and draft.key is None for draft in good)
     if good and withheld == len(good):
-        why = f"the column {plan.answer!r} has none" if plan.answer else "no column is known"
+        why = f"the column {plan.answer!r} has none" if plan.answer else "no column was found"
         notes.append(
-            f"no question has an answer, because {why}; name theirs with "
-            f"`answer=`{_possible_answer_columns(good)}"
+            f"no question has an answer, because {why}; name the answer column "
+            f"with `answer=`{_possible_answer_columns(good)}"
         )
     elif withheld:
         have = "have" if withheld > 1 else "has"
@@ -190,8 +191,8 @@ def _read_questions(
             k for draft in good if draft.answer is not None for k in draft.get_readings()
         )
         notes.append(
-            f"the answers are read as numbers from 1 on, which fits {fits['1']:,} of "
-            f"{len(good) - withheld:,} of them; from 0 on fits {fits['0']:,}"
+            f"the answers are read as numbers from 1, which fits {fits['1']:,} of "
+            f"{len(good) - withheld:,} of them; numbers from 0 fit {fits['0']:,}"
         )
     further = collect_names(draft.extra for draft in good)
     if kind is not None:
@@ -211,7 +212,7 @@ def _read_questions(
 def _report_progress(
     items: Sequence[T], start: float, end: float, on_progress: Callable[[float], object] | None
 ) -> Iterator[T]:
-    """Yield items, and report progress from `start` to `end`, as fractions of all work."""
+    """Yield items, and report progress between two fractions, `start` and `end`, of all work."""
     for at, one in enumerate(items):
         if on_progress and at % EVERY == 0:
             on_progress(start + (end - start) * at / len(items))
@@ -219,7 +220,7 @@ def _report_progress(
 
 
 def _drop_repeated_ids(plan: Plan, found: Sequence[SourceRow]) -> tuple[Plan, list[str]]:
-    """Omit the column of ids, with a note, if its values repeat throughout."""
+    """Drop the column of ids, with a note, if many rows repeat an id."""
     if plan.id is None:
         return plan, []
     named = [row[plan.id] for _, _, row, _ in found if row and not is_empty(row.get(plan.id))]
@@ -269,8 +270,8 @@ def _make_draft(
         for column, cell in zip(plan.choices, cells, strict=False):
             if is_empty(cell):
                 raise ProblemError(
-                    f"the choice {column!r} is empty, and a later one is not: fill it in, or move "
-                    "those after it up, and the answer with them"
+                    f"the choice {column!r} is empty, but a later choice is not: fill it in, or "
+                    "move the later choices up and adapt the answer"
                 )
         options, labels = tuple(map(cell_text, cells)), plan.choices[: len(cells)]
     own_id = None if plan.id is None else row.get(plan.id)
@@ -281,23 +282,23 @@ def _make_draft(
     )  # fmt: skip
 
 
-def _get_text(row: Row, name: str, may_lack: bool) -> str:
+def _get_text(row: Row, name: str, is_optional: bool) -> str:
     value = row.get(name)
     if isinstance(value, str):
         return value
-    if value is None and not may_lack:
+    if value is None and not is_optional:
         raise ProblemError(f"the row has no {name!r}")
     if turns := get_turns(value):
         return " ".join(turns)
     if isinstance(value, Mapping) and value.keys() == {"text"}:  # of HELM
         value = value["text"]
-    if may_lack and isinstance(value, list | tuple):  # the turns of a dialogue
+    if is_optional and isinstance(value, list | tuple):  # the turns of a dialogue
         return " ".join(map(cell_text, value))
     return cell_text(value)
 
 
 def _clean_answer(value: Any) -> Any:
-    """Return an answer as written; None if it is withheld."""
+    """Strip an answer; return None if it is withheld."""
     if isinstance(value, list | tuple):
         if len(value) > 1:
             raise several_correct_error(value)
@@ -312,7 +313,7 @@ def _clean_answer(value: Any) -> Any:
 
 
 def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[str]:
-    """Give each draft all labels of the file as choices; drafts with a typo become bad entries."""
+    """Use all labels of the file as the choices of each draft; reject drafts with a typo."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     drafts = [(at, one) for at, one in enumerate(entries) if isinstance(one, _Draft)]
     for _, draft in drafts:
@@ -337,23 +338,23 @@ def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[st
 
 
 def _remove_signs(drafts: Sequence[_Draft]) -> list[str]:
-    """Remove letters or numbers ("A.", "(2)") from all choices if all have them, in any order."""
+    """Remove the letters or numbers ("A.", "(2)") before the choices if all choices have them."""
     found = [_removable_signs(draft) for draft in drafts]
     if not any(found):
         return []
     if not all(found):
         return [
             f"the choices of {sum(map(bool, found)):,} of {len(drafts):,} questions begin with "
-            "letters such as 'A.'; they stay, as others have none"
+            "letters such as 'A.', which are kept, because other questions have none"
         ]
     for draft, signs in zip(drafts, found, strict=True):
         draft.original_options, draft.labels = draft.options, signs
         draft.options = tuple(PREFIX.sub("", option, count=1) for option in draft.options)
-    return [f"the signs before choices ({found[0][0]!r}, …) are removed"]
+    return [f"the letters or numbers before choices ({found[0][0]!r}, …) are removed"]
 
 
 def _removable_signs(draft: _Draft) -> tuple[str, ...]:
-    """Return the letters or numbers before the choices if they begin a series; otherwise none."""
+    """Return the letters or numbers before the choices; empty if they don't form a series."""
     if draft.labels or not draft.options:
         return ()
     signs = list[str]()
@@ -366,7 +367,7 @@ def _removable_signs(draft: _Draft) -> tuple[str, ...]:
 
 
 def _mark_blanks(drafts: Sequence[_Draft]) -> list[str]:
-    """Mark the `_` of each sentence as its blank if most sentences have one between words."""
+    """Mark each text's `_` as its blank if at least half of the texts have one between words."""
     some = [draft for draft in drafts if has_blank(draft.question)]
     if not some or 2 * len(some) < len(drafts):
         return []
@@ -376,11 +377,11 @@ def _mark_blanks(drafts: Sequence[_Draft]) -> list[str]:
         draft.twin_id = None if is_empty(twin) else str(twin)
     others = len(drafts) - len(some)
     many = f"{others:,} of {len(drafts):,} texts"
-    return [f"{many} have no single '_', and are read as questions"] if others else []
+    return [f"{many} do not have exactly one '_', and are read as questions"] if others else []
 
 
 def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
-    """Return the kind of the answers; None if all are withheld."""
+    """Detect the kind of the answers; return None if all answers are withheld."""
     read = [(draft, draft.get_readings()) for draft in drafts if draft.answer is not None]
     if not read:
         return None
@@ -390,8 +391,8 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
     if not fits:
         draft = read[0][0]
         raise FormatError(
-            f"the answer {draft.answer!r} is not a choice, or a letter or number of one; name the "
-            "column of the answers with `answer=`, or write only the letter there",
+            f"the answer {draft.answer!r} is not a choice, nor a choice's letter or number; name "
+            "the answer column with `answer=`, or write only the letters in it",
             *draft.place[:3],
         )
     (best, most), *others = fits.most_common()
@@ -402,7 +403,7 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
         if unequal:
             raise FormatError(
                 f"the answers may be {KINDS[best]} or {KINDS[other]}, which differ for "
-                f"{unequal[0].answer!r} here and in {len(unequal) - 1:,} more; say which with "
+                f"{unequal[0].answer!r} here and in {len(unequal) - 1:,} more; choose with "
                 f"`answer_is={best!r}` or `answer_is={other!r}`",
                 *unequal[0].place[:3],
             )
@@ -410,7 +411,7 @@ def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
 
 
 def _refuse_mixed_letters(drafts: Sequence[_Draft]) -> None:
-    """Refuse letters of two scripts: the Cyrillic В is the third option, the Latin B the second."""
+    """Raise FormatError for letters of two scripts: the Cyrillic В is third, the Latin B second."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     for draft in drafts:
         if letter := parse_letter(draft.answer):
@@ -420,24 +421,24 @@ def _refuse_mixed_letters(drafts: Sequence[_Draft]) -> None:
         where = "; ".join(f"{script} in {list_places(places[script])}" for script in others)
         raise FormatError(
             f"the answers are letters of several scripts, which look alike: {usual} in most rows, "
-            f"{where}; write them in one",
+            f"{where}; use one script",
             *places[others[0]][0][:3],
         )
 
 
 def _possible_answer_columns(drafts: Sequence[_Draft]) -> str:
-    """Return the columns that may contain the answers, because each cell names a choice."""
+    """Return a phrase with the columns that may contain the answers, or ""."""
     some = drafts[:1000]
     first = islice(some[0].extra.items(), 1000)
     names = (name for name, value in first if not isinstance(value, list | dict))
     fit = [name for name in names if all(d.interpret(d.extra.get(name)) for d in some)]
-    return f": in {' and '.join(map(repr, fit))} each row has one" if fit else ""
+    return f"; each row has one in {' and in '.join(map(repr, fit))}" if fit else ""
 
 
 def _remove_repeated_keys(
     drafts: Sequence[_Draft], names: Iterable[str], kind: str, answers: str, *, is_known: bool
 ) -> list[str]:
-    """Remove columns from `extra` that repeat the key; see `second_answers`."""
+    """Remove the columns that repeat the key from `extra`; see `find_repeated_keys`."""
     columns = {
         name: [
             (draft.place, draft.interpret(_clean_answer(value)), key)
@@ -466,8 +467,8 @@ def _make_problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> P
             places = " and ".join(str(at + 1) for at in fits)
             raise ProblemError(f"the answer {draft.answer!r} fits the choices {places}; keep one")
         raise ProblemError(
-            f"the answer is {draft.answer!r}; answers are {KINDS[kind]} here, and it is none "
-            f"of its {len(draft.options)} choices"
+            f"the answer {draft.answer!r} names none of the {len(draft.options)} choices; the "
+            f"file's answers are {KINDS[kind]}"
         )
     extra = {
         keys[name]: value if isinstance(value, _SCALAR) else data.cell([value])
@@ -482,7 +483,9 @@ def _make_problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> P
 def _write(items: Sequence[Item], file: IO[str]) -> None:
     for problem in _base.require_problems(items):
         if problem.blank is not None:
-            raise _base.unwritable_error(problem, "it has a blank, and the format stores questions")
+            raise _base.unwritable_error(
+                problem, "it has a blank, and the format stores only questions"
+            )
         signs = list(ascii_uppercase[: len(problem.options)])
         record: dict[str, Any] = {
             "id": problem.id,

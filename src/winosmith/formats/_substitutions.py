@@ -1,15 +1,16 @@
-"""wsc273.json and pdp60.json: the sentence with each option filled in, correct or not.
+"""wsc273.json and pdp60.json, in which each row is a sentence with one option filled in.
 
-Rows with the same `question_id` are one question: the text that they share is the sentence, and the
-parts that differ are the options, cut at words, or at letters if the script has no spaces. So
+Rows with the same `question_id` are one question: their common text is the sentence, and the parts
+that differ are the options, cut at words, or at letters if the script has no spaces. So
 "because The city councilmen feared" and "because The demonstrators feared" give "because The _
-feared" with "city councilmen" and "demonstrators": the filled sentences are the file's own, letter
+feared" with "city councilmen" and "demonstrators": the filled sentences equal the file's, letter
 for letter.
 
 A question with more than two options was published as comparisons with the correct option, each
 `(incorrect, correct)` or `(correct, incorrect)` in the order of the options, so the correct filling
 repeats: the 60 PDPs are 80 comparisons (160 rows). Here they are problems with up to five options;
-`winosmith.recast.to_pairs` returns the 80. Ids are numbers in wsc273.json, texts in pdp60.json.
+`winosmith.recast.to_pairs` returns the 80 pairs. Ids are numbers in wsc273.json and text in
+pdp60.json.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def _order_fillings(fillings: Sequence[str], right: str | None) -> list[str]:
 
 
 def _split_common_words(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
-    """Return the first words and the last words that all fillings share."""
+    """Return the text before and after the words in which the fillings differ."""
     if len(fillings) < 2:
         raise ProblemError("the question has only one filling")
     shortest = min(map(len, fillings))
@@ -73,7 +74,7 @@ def _split_common_words(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
         _count_common_first_words(fillings),
         _count_common_first_words([words[::-1] for words in fillings]),
     )
-    # No option may be empty: words that both the beginning and the end could contain are its own.
+    # No option may be empty: words that could belong to both the start and the end are its words.
     after = min(after, max(0, shortest - before - 1))
     before = min(before, shortest - after - 1)
     # The space before an option belongs to the sentence.
@@ -81,7 +82,7 @@ def _split_common_words(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
 
 
 def _count_common_first_words(fillings: Sequence[Sequence[str]]) -> int:
-    """Return the number of first words that all fillings share."""
+    """Return the number of words in the common prefix of all fillings."""
     return len([*takewhile(lambda words: len({*words}) == 1, zip(*fillings, strict=False))])
 
 
