@@ -1,15 +1,15 @@
-"""SuperGLUE-WSC: does the pronoun at span 2 refer to the candidate at span 1? Claims, not problems.
+"""SuperGLUE-WSC: claims that the pronoun at span 2 refers to the candidate at span 1.
 
 In SuperGLUE, `span1_index` and `span2_index` count the pieces of `text.split(" ")`; in CLUEWSC,
-whose Chinese has no spaces, they count characters. A file has one of the two kinds: the one that
-fits more of its spans. The pronoun becomes the blank; the claims on one blank of one text share a
-`problem_id`, the `idx` of the first of them. The spans are in `target`, or in columns of the row
-itself, as in Hugging Face's `super_glue`, whose labels are 1 (true), 0 and -1 (no label).
+whose Chinese texts have no spaces, they count characters. The unit that fits more of a file's spans
+is used. The pronoun becomes the blank. Claims about the same blank of the same text share a
+`problem_id`, which is the `idx` of the first claim. The spans are in `target`, or in columns of the
+row, as in Hugging Face's `super_glue`, whose labels are 1 (true), 0 (false) and -1 (no label).
 
-Some irregular claims are read, with facts in `extra` to write the file unchanged: a pronoun that
-occurs once in the text but not at its index ("it" in idx 42 of the val file, whose index points to
-"use"); a candidate with a newline (idx 234); repeated claims; missing labels (test, FewGLUE).
-Written files lack `problem_id`. A claim whose candidate is not in the text is refused.
+Some irregular claims are accepted, with facts in `extra` that allow to write the file unchanged: a
+pronoun that occurs once in the text but not at its index ("it" in idx 42 of the val file, whose
+index points to "use"); a candidate with a newline (idx 234); repeated claims; missing labels (test,
+FewGLUE). Written files lack `problem_id`. Claims whose candidate is not in the text are refused.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _KEY = "superglue_wsc"
 _SPANS = frozenset({"span1_text", "span1_index", "span2_text", "span2_index"})
 
 Unit = Literal["word", "character"]
-"""Units of an index: the pieces of `text.split(" ")`, or characters."""
+"""Units that an index counts: the pieces of `text.split(" ")`, or characters."""
 
 _UNITS: tuple[Unit, ...] = ("word", "character")
 
@@ -40,7 +40,7 @@ Record = Mapping[str, Any]
 
 
 def _parse_claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
-    """Return a claim; `units` are the units that the file's indices may count."""
+    """Parse a claim; `units` are the units that the file's indices may count."""
     text, target = _base.text_field(record, "text"), _get_target(record)
     if BLANK in text:
         raise ProblemError("the text contains a blank ('_')")
@@ -87,7 +87,8 @@ def _parse_index(target: Record, key: str) -> int:
 def _parse_label(record: Record) -> bool | None:
     """Return whether the claim is true; None if the label is withheld.
 
-    Numbers are only labels in records without `target`: CLUE, with `target`, uses 0 for true.
+    Numbers are accepted only in records without `target`, because CLUE, with `target`, uses 0 for
+    true.
     """
     label = record.get("label")
     known = {"true": True, "false": False, "": None, "none": None}
@@ -100,26 +101,26 @@ def _parse_label(record: Record) -> bool | None:
 
 
 def _get_index(text: str, at: int, unit: Unit) -> int:
-    """Return the index of the character at an offset, or of the word that contains it."""
+    """Convert the offset of a character to an index in the given unit."""
     return at if unit == "character" else text.count(" ", 0, at)
 
 
 def _find_indexed(text: str, span: str, index: int, unit: Unit) -> int | None:
-    """Return the offset of the occurrence of a span to which an index points, or None."""
+    """Return the offset of the span's occurrence to which an index points, or None."""
     found = occurrences(span, text, attached=True)
     there = [at for at in found if _get_index(text, at, unit) == index]
     return there[0] if len(there) == 1 else None
 
 
 def _find_pronoun(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> int:
-    """Return the offset of the pronoun to which the index points, or of its only occurrence."""
+    """Return the pronoun's offset according to the index, or else of its only occurrence."""
     pointed = {_find_indexed(text, pronoun, index, unit) for unit in units} - {None}
     found = [at for at in pointed if at is not None] or occurrences(pronoun, text)
     if len(found) == 1:
         return found[0]
     if not found:
         raise ProblemError(f"the pronoun {pronoun!r} is not in the text")
-    there = f"{pronoun!r} is there both by words and by characters"
+    there = f"{pronoun!r} fits both as a word index and as a character index"
     if not pointed:
         there = (
             f"{_describe_text_at(text, index, pronoun, units)}; the text has the pronoun "
@@ -129,14 +130,14 @@ def _find_pronoun(text: str, pronoun: str, index: int, units: Sequence[Unit]) ->
 
 
 def _describe_text_at(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
-    """Return a phrase about the text at an index, for messages."""
+    """Describe the text at an index, for messages."""
     words = "".join(text.split(" ")[index:][:1])
     has = words if "word" in units else text[index : index + len(pronoun)]
     return f"where the text has {has!r}" if has else "after the end of the text"
 
 
 def _detect_units(records: Iterable[Record]) -> Sequence[Unit]:
-    """Return the units by which more of a file's spans are found; both if tied."""
+    """Return the unit that fits more of a file's spans, or both units if tied."""
     fits = Counter(dict.fromkeys(_UNITS, 0))
     for record in records:
         target = record.get("target", record)
@@ -154,7 +155,7 @@ def _detect_units(records: Iterable[Record]) -> Sequence[Unit]:
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
-    """Yield the claims; those on the same blank of the same text get the first one's id."""
+    """Yield the claims; claims about the same blank of the same text get the first one's id."""
     first: dict[tuple[str, str | None], str] = {}
     records = list(_base.records(rows, ("target", "label", "idx")))
     units = _detect_units(row.values for row in records if row.values is not None)
@@ -174,7 +175,7 @@ def _note_other_word(claim: Claim, units: Sequence[Unit]) -> str | None:
     if not isinstance(index, int):
         return None
     there = _describe_text_at(claim.sentence.replace(BLANK, pronoun), index, pronoun, units)
-    return f"'span2_index' is {index}, {there}; {pronoun!r} is read at its only place"
+    return f"'span2_index' is {index}, {there}; {pronoun!r} is read at its only occurrence"
 
 
 def _is_superglue(rows: Rows) -> bool:
@@ -186,11 +187,11 @@ def _is_superglue(rows: Rows) -> bool:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    """Write claims with word indices if these identify each pronoun, or else character indices."""
+    """Write claims with word indices if they identify each pronoun, otherwise character indices."""
     claims = [item for item in items if isinstance(item, Claim)]
     if len(claims) < len(items):
         item = next(item for item in items if not isinstance(item, Claim))
-        raise _base.unwritable_error(item, "the format has only true-or-false claims")
+        raise _base.unwritable_error(item, "the format can store only true-or-false claims")
     unit: Unit = "word" if all(map(_fits_words, claims)) else "character"
     records = [_make_record(claim, position, unit) for position, claim in enumerate(claims)]
     units = _detect_units(records)
@@ -203,7 +204,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 
 
 def _restore_text(claim: Claim) -> tuple[str, int, str]:
-    """Return the text of a claim, the offset of its pronoun, and the pronoun."""
+    """Return a claim's text with its pronoun, the pronoun's offset, and the pronoun."""
     before, after = claim.sentence.split(BLANK)
     if not claim.pronoun:
         raise _base.unwritable_error(claim, "the format needs the pronoun that the blank replaced")
@@ -221,7 +222,7 @@ def _make_record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
     text, at, pronoun = _restore_text(claim)
     if at not in occurrences(pronoun, text, attached=True):
         raise _base.unwritable_error(
-            claim, f"the pronoun {pronoun!r} is no word of its own in the text"
+            claim, f"the pronoun {pronoun!r} is not a separate word in the text"
         )
     kept = {key.split(".", 1)[1]: value for key, value in claim.extra.items() if _KEY in key}
     if kept.get("unit", "word") != unit:
@@ -244,9 +245,9 @@ def _make_record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
 
 
 def _find_candidate(claim: Claim, text: str) -> int:
-    """Return the offset of the candidate in the text, or of its last word.
+    """Return the offset of the candidate in the text, or else of its last word.
 
-    "the suitcase" is at the "suitcase" of "the brown suitcase".
+    In "the brown suitcase", "the suitcase" is located at "suitcase".
     """
     candidate = claim.candidate.rstrip(" .,;:!?")
     for wanted in (candidate, *candidate.split()[-1:]):

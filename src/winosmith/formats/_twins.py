@@ -1,13 +1,13 @@
-"""Twins in files that do not mark them.
+"""Detect twins in files that do not mark them.
 
 The first of three methods that applies to a file is used:
 
-- Ids: both halves share an id except for its end, such as "-1" and "-2" (`pair_by_ids`).
-- A column that the user names (`pair_by`): problems belong together if they have the same value
-  there, if it differs only at its end ("7/0" and "7/1"), or if it is the id of the other half. A
-  column that looks like one and is not named is refused with a question (`refuse_unread_pairs`).
-- The texts: neighbours that ask for different options of the same two (`paired`), in published
-  files that mark twins by their order; in general formats, problems anywhere in the file that are
+- Ids: the ids of both halves differ only at the end, such as "-1" and "-2" (`pair_by_ids`).
+- A column that the user names (`pair_by`): problems are twins if they have the same value in the
+  column, if their values differ only at the end ("7/0" and "7/1"), or if the value is the other
+  half's id. A column that seems to mark twins but is not named is refused (`refuse_unread_pairs`).
+- Texts: in published files that mark twins by their order, neighbours with the same two options and
+  different answers (`pair_neighbours`); in general formats, problems anywhere in the file that are
   more similar and resemble no third problem (`pair_lookalikes`).
 """
 
@@ -28,53 +28,53 @@ from winosmith.problem import BLANK, Problem, Scalar, extra_key
 from winosmith.text import kind_of_script, overlap, pieces, tokens, words
 
 _MIN_OVERLAP, _MIN_OVERLAP_CHANGED = 0.3, 0.7
-"""Least fraction of shared words for neighbours with equal options (in DPR, which consists of
-twins, the least is 0.32), and with one different option (WinoGrande's rule, section 2)."""
+"""Minimum fraction of shared words for neighbours with equal options (in DPR, which consists of
+twins, the minimum is 0.32), and with one different option (WinoGrande's rule, section 2)."""
 
 _MIN_OVERLAP_FAR = 0.7
-"""Least fraction of shared words if the order has no meaning. In WinoGrande's dev,
+"""Minimum fraction of shared words if the order has no meaning. In WinoGrande's dev,
 train_debiased and train_xl, with shuffled lines and without ids, this finds 284 of 284, 1,999 of
 2,011 and 19,993 of 20,199 twins, and no pair that is not a twin."""
 
 _NEARLY, _MOST = 0.9, 0.5
-"""Least fractions of pairs that look like twins, and of problems in pairs, for a column that seems
-to mark twins. Validation removes the other half of many problems."""
+"""Minimum fractions of pairs that look like twins, and of problems in pairs, if a column seems to
+mark twins. The second is low because validation removes one half of many twins."""
 
 _ROUNDING = 1e-9
-"""The largest rounding error of 70 % of a whole number."""
+"""Maximum rounding error of 70 % of a whole number."""
 
 _LONGEST_PRONOUN = 4
-"""Letters of a pronoun in text without spaces, such as "彼女たち"."""
+"""Maximum number of letters of a pronoun in text without spaces, such as "彼女たち"."""
 
 TASK = re.compile(r"(.+)-[12]")
-"""WinoGrande's ids: the crowd task's id, and the number of the half."""
+"""WinoGrande's ids: the id of the crowd task, then the number of the half."""
 
 _ENDS = "012abAB"
 _HALF = re.compile(r"(.+)[-_./: ][0-2abAB]|(.*\d)[abAB]")
-"""The ids of halves in other files: "q7_2", "7/0", "q7b"."""
+"""Ids of halves in other files: "q7_2", "7/0", "q7b"."""
 
 Pair = tuple[int, int]
 
 
 def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
-    """Give the halves of a twin a common `twin_id`, in a file that marks twins only by order.
+    """Give both halves of a twin the same `twin_id`, in a file that marks twins only by order.
 
     Neighbours are a twin if they have the same options (ignoring case and order), different answers
-    and 30 % of their words in common; or if one option differs, as in four schemas of the WSC, the
-    other is correct in one of the two, and they share 70 % of their words. Two pronouns of one
-    text, as in the PDPs, are not a twin.
+    and 30 % of their words in common. If one option differs, as in four schemas of the WSC, the
+    common option must be correct in exactly one half, and the halves must share 70 % of their
+    words. Two pronouns of the same text, as in the PDPs, are not a twin.
     """
     found = list(entries)
     return _set_twin_ids(found, _make_twin_ids(found, _find_neighbours(found)))
 
 
 def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
-    """Give the halves of a twin a common `twin_id`, anywhere in the file.
+    """Give both halves of a twin the same `twin_id`, wherever they are in the file.
 
     Two problems are a twin if they have the same options, different answers and 70 % of their words
     in common, and neither matches a third problem in this way. Problems with a changed option are
-    not paired here: in WinoGrande's train_debiased that would pair problems that are not twins.
-    Copies of one sentence are not a twin, whatever their answers. The order of the rows has no
+    not paired, because that would pair problems in WinoGrande's train_debiased that are not twins.
+    Copies of a sentence are not a twin, even if their answers differ. The order of the rows has no
     effect.
     """
     found = list(entries)
@@ -82,7 +82,7 @@ def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
-    """Return whether a file of problems without twin ids would be paired or refused."""
+    """Return whether reading a file of these problems would pair or refuse them."""
     entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
     found = (*pair_by_ids(entries), *pair_lookalikes(entries))
     is_paired = any(isinstance(one.item, Problem) and one.item.twin_id for one in found)
@@ -90,39 +90,39 @@ def would_be_paired(problems: Sequence[Problem]) -> bool:
 
 
 def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
-    """Refuse problems with a further column that seems to mark twins but was not named.
+    """Raise FormatError if an unused column seems to mark twins.
 
     Args:
         problems: the problems of one or several files, after all other searches for twins.
         path: path of the file, for the message.
 
     Raises:
-        FormatError: at least half of the problems are put into pairs by a column; at least 90 % of
-            these pairs have different texts, a common option and different answers (where known);
-            and some of the pairs are not yet twins.
+        FormatError: a column puts at least half of the problems into pairs; at least 90 % of these
+            pairs have different texts, a common option and, if known, different answers; and some
+            of these pairs are not yet twins.
     """
     found = _find_unread_pairs(problems)
     if found is not None:
         column, rows = found
         raise FormatError(
             f"the column {column!r} puts {rows:,} of {len(problems):,} problems into pairs that "
-            "look like twins, but it is not read as their mark: name it with "
-            f"`pair_by={column!r}`, give both halves one 'twin_id', or use `pair_by=''` if it does "
-            "not mark twins",
+            "look like twins, but it is not used to pair them: name it with "
+            f"`pair_by={column!r}`, give both halves the same 'twin_id', or use `pair_by=''` if it "
+            "does not mark twins",
             path,
         )
 
 
 def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     """Return a column that seems to mark twins, and the number of problems in its pairs."""
-    least = _MOST * len(problems)
+    min_paired = _MOST * len(problems)
     places = {problem.id: at for at, problem in enumerate(problems)}
     for key in collect_names(problem.extra for problem in problems):
         values = [problem.extra.get(key) for problem in problems]
-        if 2 * len({*values}) < least:  # of pairs, half as many as values
+        if 2 * len({*values}) < min_paired:  # a pair shares a value
             continue
         marks = _find_marks(problems, values, places)
-        if _count_paired(marks) < least:
+        if _count_paired(marks) < min_paired:
             continue
         groups: defaultdict[str | None, list[Problem]] = defaultdict(list)
         for problem, mark in zip(problems, marks, strict=True):
@@ -141,19 +141,21 @@ def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
 def _find_marks(
     problems: Sequence[Problem], values: Sequence[Scalar], places: Mapping[str, int]
 ) -> list[str | None]:
-    """Return the mark of each problem's twin, by the values of a column.
+    """Return the twin mark of each problem, derived from a column's values.
 
-    Of three ways to read the column, the one with the most pairs is used: the value is the mark; it
-    is the id of the other half; or it is the mark and the half, such as "7/0".
+    Three interpretations are tried, and the one with the most pairs is used: the value is the mark;
+    the value is the other half's id; or the value is the mark followed by the half, such as "7/0".
 
     Args:
         problems: the problems.
-        values: the value of each problem.
-        places: the position of each problem by its id.
+        values: the column's value for each problem.
+        places: the position of each problem, by problem id.
     """
     texts = [cell(value).strip() or None for value in values]
     plain = [
-        None if text and " " in text and text in problem.sentence else text  # a part of it
+        None
+        if text and " " in text and text in problem.sentence
+        else text  # quoted from the sentence
         for problem, text in zip(problems, texts, strict=True)
     ]
     if 2 * _count_paired(plain) >= len(problems):
@@ -170,13 +172,13 @@ def _find_marks(
 
 
 def _count_paired(marks: Sequence[str | None]) -> int:
-    """Return the number of problems whose mark one other problem has."""
+    """Return the number of problems that share their mark with exactly one other problem."""
     counts = Counter(mark for mark in marks if mark is not None)
     return 2 * sum(count == 2 for count in counts.values())
 
 
 def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
-    """Give two sentences a common `twin_id` if only the end of their ids differs ("-1", "-2").
+    """Give two problems the same `twin_id` if their ids differ only at the end ("-1", "-2").
 
     Their texts and answers must differ, and they must have a common option.
     """
@@ -205,14 +207,14 @@ def _may_be_halves(one: Problem, other: Problem) -> bool:
 
 
 def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
-    """Give problems that a column puts together a common `twin_id`, and all others none.
+    """Give problems the same `twin_id` if a column marks them as twins; clear all other twin ids.
 
     Args:
         entries: the entries of a file.
         column: a key of `extra`, with ("csv.pair") or without the format's name ("pair").
 
     Raises:
-        FormatError: no problem has such a key, or it puts no two problems together.
+        FormatError: no problem has the column, or the column marks no two problems as twins.
     """
     found = list(entries)
     wanted = extra_key("", column)[1:]
@@ -240,14 +242,14 @@ def pair_files(
     pair_by: str | None = "",
     path: str | Path = "",
 ) -> list[Problem]:
-    """Return the problems of several files; halves in two files get a common `twin_id`, too.
+    """Return the problems of several files, with twin ids for halves in different files, too.
 
     Args:
         problems: the problems of all files.
         files: the file of each problem.
-        pair_by: the column that marks twins; None or "" to pair single problems of two files by
-            their ids, where None refuses an unread column that seems to mark twins.
-        path: path for the message.
+        pair_by: the column that marks twins. With "", singles of two files are paired by their ids;
+            None also refuses an unused column that seems to mark twins.
+        path: the path to name in errors.
 
     Raises:
         FormatError: see `pair_by_column` and `refuse_unread_pairs`.
@@ -260,7 +262,7 @@ def pair_files(
     for one, file in zip(paired, files, strict=True):
         homes[one.twin_id].add(file)
     paired = [
-        new if len(homes[new.twin_id]) > 1 else old  # what is single in its own file stays single
+        new if len(homes[new.twin_id]) > 1 else old  # singles are paired only across files
         for old, new in zip(problems, paired, strict=True)
     ]
     if pair_by is None:
@@ -271,20 +273,20 @@ def pair_files(
 def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:
     """Return the rows of unmarked pairs that look like twins.
 
-    Problems with a twin id or a lineage are ignored. A pair looks like a twin by the rules of
-    `pair_lookalikes`; if an answer is withheld, by the rules that don't need it.
+    Problems with a twin id or a lineage are ignored. The rules are those of `pair_lookalikes`; if
+    an answer is withheld, the rules that need it are skipped.
     """
     found = [Entry(Place("", row), "", item=problem) for row, problem in enumerate(problems)]
     return sorted(_find_mutual_pairs(found, _may_be_twins))
 
 
 def _get_problems(entries: Sequence[Entry]) -> dict[int, Problem]:
-    """Return the problems by row."""
+    """Return the problems among the entries, by row."""
     return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
 
 
 def _set_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> list[Entry]:
-    """Return the entries with new twin ids, which are given by row."""
+    """Return the entries with the given twin ids, which are keyed by row."""
     return [
         replace(one, item=replace(one.item, twin_id=ids[row]))
         if row in ids and isinstance(one.item, Problem)
@@ -330,12 +332,12 @@ def _find_mutual_pairs(
 def _iterate_candidate_pairs(
     group: Sequence[int], problems: dict[int, Problem], partners: Counter[int]
 ) -> Iterator[Pair]:
-    """Yield each pair of a group that may share the fraction `_MIN_OVERLAP_FAR` of its words, once.
+    """Yield each pair of a group that may share at least `_MIN_OVERLAP_FAR` of its words, once.
 
     If two texts share the fraction t of n words, each has one of the shared words among its
     n - ⌈t n⌉ + 1 rarest words (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, "A primitive
-    operator for similarity joins"). So only texts that share a rare word are compared. Pairs of
-    rows that both have two `partners` already are skipped: neither can be in a twin.
+    operator for similarity joins"). So only texts that share a rare word are compared. A pair is
+    skipped if both rows already have two `partners`, because neither can be in a twin.
     """
     if len(group) == 1:
         return
@@ -354,7 +356,7 @@ def _iterate_candidate_pairs(
 
 
 def _number_repetitions(parts: Sequence[str]) -> list[tuple[str, int]]:
-    """Return a multiset as a set: each part with its number of earlier occurrences."""
+    """Pair each part with its number of earlier copies, so that a set can represent a multiset."""
     before: Counter[str] = Counter()
     numbered = []
     for part in parts:
@@ -367,18 +369,18 @@ def _normalise_options(problem: Problem) -> list[str]:
     return [tidy(option).casefold() for option in problem.options]
 
 
-def _are_opposites(first: Problem, second: Problem, least: float) -> bool:
-    """Return whether two unmarked problems are similar with different answers; see `paired`."""
+def _are_opposites(first: Problem, second: Problem, min_overlap: float) -> bool:
+    """Return whether two unmarked problems are a twin by the rules of `pair_neighbours`."""
     if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
         return False
     one, other = _normalise_options(first), _normalise_options(second)
     shared = set(one) & set(other)
     right, other_right = one[first.answer], other[second.answer]
-    if len(shared) < len(one):  # an option was changed: the other one is correct once
-        least, flipped = _MIN_OVERLAP_CHANGED, (right in shared) != (other_right in shared)
+    if len(shared) < len(one):  # with a changed option, the common option is correct once
+        min_overlap, flipped = _MIN_OVERLAP_CHANGED, (right in shared) != (other_right in shared)
     else:
         flipped = right != other_right
-    return flipped and _are_alike(first, second, least)
+    return flipped and _are_alike(first, second, min_overlap)
 
 
 def _are_twins(first: Problem, second: Problem) -> bool:
@@ -386,7 +388,7 @@ def _are_twins(first: Problem, second: Problem) -> bool:
 
 
 def _may_be_twins(first: Problem, second: Problem) -> bool:
-    """Return whether two unmarked problems look like a twin; answers may be unknown."""
+    """Return whether two unmarked problems look like a twin, even if answers are withheld."""
     if first.twin_id or second.twin_id or first.lineage or second.lineage:
         return False
     if first.answer is not None and second.answer is not None:
@@ -395,9 +397,9 @@ def _may_be_twins(first: Problem, second: Problem) -> bool:
     return is_alike and sorted(_normalise_options(first)) == sorted(_normalise_options(second))
 
 
-def _are_alike(first: Problem, second: Problem, least: float) -> bool:
-    """Return whether two texts share enough words and are not the same text with two blanks."""
-    if overlap(pieces(first.sentence), pieces(second.sentence)) < least:
+def _are_alike(first: Problem, second: Problem, min_overlap: float) -> bool:
+    """Return whether two texts share enough words without being one text with another blank."""
+    if overlap(pieces(first.sentence), pieces(second.sentence)) < min_overlap:
         return False
     if kind_of_script(first.sentence) == "unspaced":
         return not _is_same_text(first.sentence, second.sentence, _LONGEST_PRONOUN)
@@ -417,7 +419,7 @@ def _are_unequal(first: Problem, second: Problem) -> bool:
 def _is_same_text(one: str, other: str, longest: int) -> bool:
     """Return whether two sentences differ only in which of their pronouns is the blank.
 
-    They do in "a _ m her z" and "a him m _ z". A pronoun has at most `longest` letters.
+    For example, "a _ m her z" and "a him m _ z". A pronoun has at most `longest` letters.
     """
     if one.count(BLANK) != 1 or other.count(BLANK) != 1:
         return False

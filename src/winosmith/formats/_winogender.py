@@ -1,12 +1,12 @@
 """Winogender schemas (Rudinger et al. 2018): the 720 sentences, or their 120 templates.
 
-The id is `sentid`: occupation.participant.answer.gender.txt, with 0 if the pronoun refers to the
-occupation and 1 for the participant. So **the published id gives the answer away**. The options are
+The id is `sentid`: occupation.participant.answer.gender.txt, where the answer is 0 for the
+occupation and 1 for the participant. So **the published id reveals the answer**. The options are
 "the technician" and "the customer" (or "someone"), the pronoun is the blank, and `extra` has
 `winogender.occupation`, `.participant` and `.gender` (male, female, neutral), from which the gender
-gap is measured. One sentence has "a student" for "the student". In the sentences of a template,
+gap is computed. One sentence has "a student" for "the student". In the sentences of a template,
 "The someone" becomes "Someone", and "they was" becomes "they were". The answers of an
-occupation's two templates differ: with the same participant and gender they are twins.
+occupation's two templates differ; sentences with the same participant and gender are twins.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _parse_problem(row: Row, position: int) -> Problem:
     found = re.findall(rf"\b(?:{pronouns})\b", sentence, re.IGNORECASE)
     if len(found) != 1:
         raise ProblemError(
-            f"the sentence contains {len(found)} pronouns of the gender {gender!r}; 1 is needed"
+            f"the sentence contains {len(found)} pronouns of the gender {gender!r}; 1 is required"
         )
     return Problem(
         id=sentid,

@@ -1,19 +1,19 @@
 """WinoGrande 1.1 and files in its format: JSON Lines with sentence, option1, option2, answer.
 
-`qID` becomes the id. In WinoGrande it is the crowd task's id, shared by both halves, and then
-"-1" or "-2": **the published suffix is the answer**, also in the test file, which withholds the
-answer itself. The id is kept because published predictions refer to it; `winosmith stats`
+`qID` becomes the id. In WinoGrande, it is the id of the crowd task, which both halves share,
+followed by "-1" or "-2". **The suffix reveals the answer**, even in the test file, which withholds
+the answer itself. The id is kept because published predictions refer to it; `winosmith stats`
 reports the leak, and `winosmith build` writes new ids.
 
-Three kinds of files have this format, with different further keys, which go to `extra`:
+Three kinds of files have this format. They differ in their further keys, which go to `extra`:
 
-- `winogrande`: none. Without qID (as some hubs export it), a problem's id is its 0-based line, and
-  twins are found by their texts, as they are if no qID is a task's id.
+- `winogrande`: none. Without qID (as in some hubs' exports), a problem's id is its 0-based line.
+  Twins are detected by their texts if there are no qIDs, or if no qID has a task's id.
 - `wsc273-jsonl` (of the KnowRef-60k benchmark): `ed`; qIDs "wsc-1" to "wsc-273".
 - `perturbed-wsc-jsonl` (Abdou et al. 2020): `pair_number`, `associative`, `switchable`; qIDs are
   "q", one digit for the kind of change, and the 0-based schema: "q110" is schema 10 in the other
-  voice. Each original is the root of its changes. In two sentences another "they" is the blank
-  than in the table.
+  voice. Each original is the root of its changes. In two sentences, the blank replaces another
+  "they" than in the table.
 
 Written files lack pronoun, origin, lineage, embargo, `extra` of other formats, and twins that can't
 be found by their texts. A problem with more than 2 options or without a plain blank is refused.
@@ -42,7 +42,7 @@ _NOTHING = Extra()
 _NUMBERS = ("pair_number", "associative", "switchable")
 
 PERTURBED_QID = re.compile(r"q([0-7])(\d+)")
-"""A digit for the kind of change, then the 0-based number of the schema in the WSC."""
+"""A digit for the kind of change, then the schema's 0-based number in the WSC."""
 
 
 def _is_winogrande(rows: Rows, *further: str) -> bool:
@@ -86,8 +86,10 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
             raise _base.unwritable_error(problem, why)
         if not problem.blank_is_plain:
             has_none = problem.blank is None
-            why = "has a blank in each text" if has_none else "can't mark its blank among other '_'"
-            why = f"the format {why}; winosmith's own JSON Lines hold it"
+            why = (
+                "needs a blank in each text" if has_none else "can't mark the blank among other '_'"
+            )
+            why = f"the format {why}; winosmith's own JSON Lines can store it"
             raise _base.unwritable_error(problem, why)
         option1, option2 = problem.options
         record: dict[str, Any] = {"qID": problem.id, "sentence": problem.sentence}
@@ -115,12 +117,12 @@ WINOGRANDE = Format(
         suffix=".jsonl",
         kept_fields=frozenset({"id", "sentence", "options", "answer"}),
     ),
-    twin_names=frozenset(),  # except for ids of the crowd's tasks, which are twin ids
+    twin_names=frozenset(),  # qIDs with a task's id already give twin ids
 )
 
 WSC273_JSONL = Format(
     name="wsc273-jsonl",
-    title="WSC273 in WinoGrande's form (wsc-273.jsonl)",
+    title="WSC273 in WinoGrande's format (wsc-273.jsonl)",
     read=lambda rows: pair_neighbours(
         _base.build_entries(
             _base.records(rows), lambda record, at: _parse_problem(record, at, "wsc273")

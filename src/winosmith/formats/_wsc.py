@@ -1,14 +1,15 @@
 """The Winograd Schema Challenge, and the PDPs with human counts, as XML (Davis's collections).
 
-The pronoun becomes the blank and is kept as `pronoun`. A possessive pronoun becomes a bare blank
-("_ drawing"), as in every published recast of these files. The snippet (`quote`) and the
-source go to `extra`, and so do the human counts of the Pronoun Disambiguation Problems:
-`pdp.agree` of `pdp.subjects` people gave the answer, and `pdp.same_text` marks a problem about the
-previous problem's text.
+The pronoun becomes the blank and is stored as `pronoun`. A possessive pronoun becomes a bare blank
+("_ drawing"), as in every published recast of these files. The snippet (`quote`) and the source go
+to `extra`, as do the human counts of the Pronoun Disambiguation Problems: `pdp.agree` of
+`pdp.subjects` people gave the answer, and `pdp.same_text` marks a problem about the previous
+problem's text.
 
-A PDP has 2 to 5 options. The files have no ids. A schema's id is its 0-based place in WSC (as in
-wsc273.json and most annotations of it) and its 1-based place in PDP (as in pdp60.json). WSC273 is
-the first 273 of the 285: `read(path)[:273]`. Twins are found by their order; PDPs have no twins.
+A PDP has 2 to 5 options. The files have no ids. A schema's id is its 0-based position in WSC (as in
+wsc273.json and most annotations) and its 1-based position in PDP (as in pdp60.json). WSC273 is the
+first 273 of the 285 schemas: `read(path)[:273]`. Twins are detected by their order; PDPs have no
+twins.
 
 The reader accepts twelve spellings of the correct answer ("A.  "), stray spaces and newlines, "Â"
 from a wrongly decoded no-break space (schemas 283 and 284), a declaration of ISO-8859-1 in a UTF-8
@@ -88,12 +89,12 @@ def _parse_extra(schema: Element) -> dict[str, Scalar]:
 
 
 def _make_text_items(texts: Mapping[str, str | None]) -> dict[str, Scalar]:
-    """Return the items of `Extra` for the texts of a schema that are not empty."""
+    """Return a schema's non-empty texts as items of `Extra`."""
     return {f"wsc.{key}": _base.tidy(text) for key, text in texts.items() if text and text.strip()}
 
 
 def _read_schemas(rows: Rows, first_id: int) -> Iterator[Entry]:
-    # In a file that declares another encoding, an "Â" is meant.
+    # In a file that does not declare Latin-1, an "Â" is intended.
     mistaken = bool(_DECLARES_LATIN.match(rows.start))
     return _base.build_entries(
         rows.elements("schema"),
