@@ -1,4 +1,4 @@
-"""Models' answers, read from any source into one type, by one set of rules.
+"""Read models' answers from any source into one type, by the same rules.
 
 >>> import tempfile, pathlib
 >>> from winosmith import Problem, Dataset, answers

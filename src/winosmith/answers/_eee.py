@@ -1,7 +1,7 @@
-"""Instance records of Every Eval Ever, schema 0.3: JSON Lines, a record for each item and model.
+"""Instance records of Every Eval Ever, schema 0.3: JSON Lines, a record per item and model.
 
 The format is that of the EvalEval Coalition (evaleval/every_eval_ever on GitHub). The options that
-a solver could not decide between are in `metadata.tied`, and count as scores of 1 when read.
+a solver could not decide between are in `metadata.tied`, and are read as scores of 1.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def recognise(file: AnswerFile) -> bool:
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of each model.
 
-    If a model has several records for an item, those of one result are read: of the first one, or
-    of the wanted `evaluation_result_id` or `evaluation_name`.
+    If a model has several records for an item, only the records of one result are read: of the
+    first result, or of the wanted `evaluation_result_id` or `evaluation_name`.
 
     Raises:
-        FormatError: see `read_rows`.
+        FormatError: as `read_rows`.
     """
     models: dict[str, list[tuple[Place, Record]]] = {}
     for place, record in file.records():
@@ -91,13 +91,13 @@ def write_instance_records(
 ) -> None:
     """Write the graded answers of models as instance records of Every Eval Ever.
 
-    The score of a tie is 1 / (number of options tied), and it is not correct. Items without an
+    The score of a tie is 1 / (number of tied options), and a tie is not correct. Items without an
     answer are omitted.
 
     Args:
-        path: the file, `.jsonl` by custom; it appears when it is complete.
+        path: the file, usually `.jsonl`; it appears only when it is complete.
         dataset: the items.
-        answers: by the model's name.
+        answers: the answers by model name.
 
     Raises:
         OutputError: the file can't be written.

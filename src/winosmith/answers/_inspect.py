@@ -1,4 +1,4 @@
-"""Logs of inspect_ai: `.json` documents, and `.eval` archives of the same records in parts."""
+"""Logs of inspect_ai: `.json` documents, and `.eval` archives of the same records."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from winosmith.answers._rules import choose_entries, read_rows
 from winosmith.errors import FormatError
 
 _HEADS = ("header.json", "_journal/start.json")
-"""The parts of an archive that describe the run; the first one is written when the run ends."""
+"""The files of an archive that describe the run; the first is written when the run ends."""
 
 _VERDICTS = {"C": True, "I": False, "1": True, "0": False, "1.0": True, "0.0": False,
              "True": True, "False": False}  # fmt: skip
-"""The values of a scorer that are verdicts."""
+"""A scorer's values that are verdicts."""
 
-_STATUS = {"cancelled": "was cancelled", "error": "failed", "started": "did not end"}
+_STATUS = {"cancelled": "was cancelled", "error": "failed", "started": "did not finish"}
 
 
 def recognise(file: AnswerFile) -> bool:
@@ -30,7 +30,7 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers of a log, for one scorer and one epoch.
+    """Return the answers in a log for one scorer and one epoch.
 
     Samples that failed or were not scored are missing answers.
 
@@ -41,8 +41,8 @@ def read(file: AnswerFile) -> list[Answers]:
     samples, head = log.get("samples"), log.get("eval")
     if "configs" in log and samples is None:
         raise file.error(
-            "these are results, not answers: run lm_eval with --log_samples, and pass the files "
-            "samples_*.jsonl that it writes"
+            "these are results, not answers: run lm_eval with --log_samples, and pass the "
+            "samples_*.jsonl files that it writes"
         )
     if not (
         isinstance(head, dict)
@@ -67,7 +67,7 @@ def read(file: AnswerFile) -> list[Answers]:
 
 
 def _unpack_log(file: AnswerFile) -> dict[str, Any]:
-    """Return the log in an archive; the last part of each name counts."""
+    """Return the log in an archive; of several files with the same name, the last is used."""
     parts: dict[str, Any] = {}
     for part in file.rows.parts:
         name = part.path.removeprefix(f"{file.path}/")
@@ -96,7 +96,7 @@ def _get_scores(sample: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def _describe_status(
     log: Mapping[str, Any], head: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
 ) -> str | None:
-    """Return why a log is incomplete, or None."""
+    """Return why a log is incomplete, or None if it is complete."""
     of, limit = look_up(head, "dataset", "samples"), look_up(head, "config", "limit")
     if isinstance(of, int) and isinstance(limit, int):
         of = min(of, limit)
@@ -139,7 +139,7 @@ def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
 
 
 def _get_question(given: Any, attachments: Mapping[str, str]) -> str:
-    """Return a sample's question: its text, or the user's messages."""
+    """Return a sample's question, which is a text or the user's messages."""
     if isinstance(given, list):
         return " ".join(
             _get_question(message.get("content" if "role" in message else "text", ""), attachments)

@@ -1,4 +1,4 @@
-"""Samples of lm-evaluation-harness: `samples_TASK_DATE.jsonl`, which `--log_samples` writes."""
+"""Samples of lm-evaluation-harness: the files `samples_TASK_DATE.jsonl` of `--log_samples`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from winosmith.errors import FormatError, InputError
 from winosmith.problem import Problem
 
 _METRICS = ("acc", "acc_norm", "acc_mutual_info", "exact_match")
-"""The harness's accuracies of single samples."""
+"""The harness's accuracy metrics for single samples."""
 
 _IDS = ("id", "qID", "qid", "question_id", "uid", "ind", "idx")
 """The fields that may contain a record's id."""
@@ -32,10 +32,10 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers of a file of samples, for one filter. The model is named by the folder.
+    """Return the answers in a file of samples for one filter; the folder names the model.
 
-    With scores, the choice is the option with the highest log-likelihood, as in `acc`; otherwise
-    it is the option whose letter or text the filter returned.
+    If there are scores, the choice is the option with the highest log-likelihood, as in `acc`;
+    otherwise it is the option whose letter or text the filter returned.
 
     Raises:
         FormatError: a line is not a sample; see also `read_rows`.
@@ -65,7 +65,7 @@ def _get_replies(sample: Record) -> Any:
 
 
 def _compute_means(samples: Sequence[Record]) -> dict[str, float]:
-    """Return the mean of each accuracy that every sample has."""
+    """Return the mean of each accuracy metric that every sample has."""
     return {
         name: sum(float(one[name]) for one in samples) / len(samples)
         for name in _METRICS
@@ -76,14 +76,14 @@ def _compute_means(samples: Sequence[Record]) -> dict[str, float]:
 def _read_docs(
     docs: Sequence[Record], columns: formats.Columns | None
 ) -> tuple[list[Problem | None], str]:
-    """Return the item of each record of a task, and why some records can't be read as items."""
+    """Read a task's records as items; also return why some records can't be read."""
     named = columns if columns and {*columns.question} <= docs[0].keys() else None
     found: list[Problem | None] = [None] * len(docs)
     try:
         contents = formats.scan([*docs], columns=named, as_written=True)
     except InputError as error:
         why = error.reason if isinstance(error, FormatError) else str(error)
-        return found, f" Their 'doc' can't be read as items: {why}"
+        return found, f" The 'doc' fields can't be read as items: {why}"
     for number, item in zip(contents.lines, contents.items, strict=True):
         found[number - 1] = item if isinstance(item, Problem) else None
     bad = f" A 'doc' can't be read as an item: {contents.bad[0].reason}" if contents.bad else ""
@@ -119,7 +119,7 @@ def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter:
         known = [math.nan if score is None else score for score in scores]
         placed = _order_scores(known, _get_continuations(sample), item, target, by_letter=by_letter)
     elif len(replies := [*_iterate_texts(given)]) > 1:
-        what = f"{len(replies)} replies per item: add a filter that takes one, such as take_first"
+        what = f"{len(replies)} replies per item: add a filter that selects one, such as take_first"
         raise FormatError(what, *place[:3])
     elif replies:
         reply = replies[0]
@@ -139,7 +139,7 @@ def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter:
 
 
 def _parse_index(target: str) -> int | None:
-    """Return a target that is a number or letter as a 0-based index; otherwise None."""
+    """Convert a number or letter to a 0-based index; return None for other targets."""
     if target.isdecimal() and len(target) < 4:
         return int(target)
     return formats.interpret_answer(target, [""] * len(ascii_lowercase)).get("letter")
@@ -155,7 +155,7 @@ def _get_requests(arguments: Any) -> list[Mapping[str, Any]]:
 
 
 def _parse_score(given: Any, place: Place) -> float | None:
-    """Return the log-likelihood of a pair (log-likelihood, whether it is greedy)."""
+    """Return the log-likelihood in a pair (log-likelihood, is_greedy); None for other values."""
     while isinstance(given, list) and len(given) == 1:
         given = given[0]
     if not (isinstance(given, list) and len(given) == 2 and str(given[1]) in ("True", "False")):
@@ -184,13 +184,13 @@ def _order_scores(
 ) -> tuple[float, ...]:
     """Return the scores in the order of the item's options, matched by their texts or letters.
 
-    If neither was scored, as in a cloze, the options' own order is used if the target agrees.
-    Without a known order, no scores are returned.
+    If neither texts nor letters were scored, as in a cloze, the order is assumed to be that of the
+    options if the target agrees. If the order is unknown, no scores are returned.
     """
     if item is None:
         return tuple(scores)
     count = len(item.options)
-    if len(scores) == 2 * count:  # the options without the question, after those with it
+    if len(scores) == 2 * count:  # scores with the question, then without it
         scores = scores[:count]
     if len(scores) != count:
         return ()

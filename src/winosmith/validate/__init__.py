@@ -1,4 +1,4 @@
-"""Validation: the structure of twins, the votes of judges, and the number that each step keeps.
+"""Validate the structure of twins and the votes of judges, and count what each step keeps.
 
 >>> from winosmith import Dataset, Problem, validate
 >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])

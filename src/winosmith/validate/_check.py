@@ -1,4 +1,4 @@
-"""Validation: first the structure, then the votes, with the counts that each step keeps."""
+"""Validation in two stages, the structure and the votes, with counts of kept problems."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class ValidationResult:
     """The result of validation.
 
     Attributes:
-        stages: the examination of the structure and, if there are votes, that of the votes, on the
-            problems that the first one kept.
-        set_aside: the responses that did not count.
-        funnel: number of problems that each stage kept, with the reasons for the others.
-        result: the problems kept and dropped over all stages.
-        signature: signature of the data, the votes and the rules.
+        stages: the examination of the structure and, if there are votes, the examination of the
+            votes on the problems that the first stage kept.
+        set_aside: the responses that are not counted as votes.
+        funnel: number of problems that each stage kept, and of dropped problems by reason.
+        result: the problems that were kept and dropped over all stages.
+        signature: the signature of the data, the votes and the rules.
         valid: ids of the kept problems that enough judges found valid.
     """
 
@@ -46,13 +46,13 @@ class ValidationResult:
 
     @property
     def applied(self) -> AppliedRules:
-        """The problems that WinoGrande's rules for authors were applied to, and the reason."""
+        """The problems to which WinoGrande's rules for authors were applied, with the reason."""
         found = self.stages[0].applied
         return found or AppliedRules("none", {}, len(self.stages[0].dataset))
 
     @property
     def kept(self) -> Dataset:
-        """The kept problems; those that judges found valid are no longer marked as unvalidated."""
+        """The kept problems, without the mark "unvalidated" if judges found them valid."""
         return _votes.remove_unvalidated_marks(self.result.kept, self.valid)
 
 
@@ -62,15 +62,15 @@ def check(
     structure: StructureRules = _structure.WINOGRANDE,
     votes: VoteRules = _votes.WINOGRANDE,
 ) -> ValidationResult:
-    """Validate a data set: its structure, then the votes on the remaining problems.
+    """Validate a data set's structure, then the votes on the remaining problems.
 
-    Which votes count is decided on the whole data set: a judge has seen a twin even if the first
+    Votes are selected with the whole data set, because a judge has seen a half even if the first
     stage drops it.
 
     Args:
         dataset: the problems as collected.
-        responses: the judges' responses in chronological order; None without judges.
-        structure: the rules for problems and pairs of twins.
+        responses: the judges' responses in chronological order; None if there are no judges.
+        structure: the rules for problems and twins.
         votes: the rules for votes.
 
     Raises:
@@ -116,7 +116,7 @@ def _get_parameters(rules: StructureRules | VoteRules) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The numbers of problems, complete pairs of twins, and singles."""
+    """The numbers of problems, complete twins and singles."""
 
     problems: int
     twins: int
@@ -130,13 +130,13 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The counts of one filter.
+    """The counts after one filter.
 
     Attributes:
-        stage: name of the filter.
-        kept: counts of the kept problems.
-        dropped: number of dropped problems for each reason, the most frequent first. A problem that
-            breaks several rules counts only for the first.
+        stage: the name of the filter.
+        kept: the counts of kept problems.
+        dropped: number of dropped problems by reason, the most frequent reason first. A problem
+            that breaks several rules is counted only under the first.
     """
 
     stage: str
@@ -169,10 +169,10 @@ class Funnel(Result):
 def make_funnel(stages: Mapping[str, Filtered]) -> Funnel:
     """Return the counts of consecutive filters.
 
-    A reason is counted by its part before the first colon ("length: 12 words" as "length").
+    A reason is counted under its part before the first colon ("length: 12 words" as "length").
 
     Args:
-        stages: the result of each filter, by its name, in order.
+        stages: the result of each filter, by filter name, in order.
 
     Raises:
         DataError: there is no filter, or a filter's input is not the previous one's output.

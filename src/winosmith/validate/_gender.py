@@ -1,7 +1,7 @@
-"""The gender of names and of words for people, for the rule on social twins.
+"""The gender of names and of nouns for people, for the rule on social twins.
 
-The lists are our own: common English given names of one gender, and words for people. A name of
-both genders (Alex, Sam, Jordan) is in neither list, so that its gender is unknown.
+The lists were written for winosmith: common English given names of one gender, and words for
+people. A name that both genders have (Alex, Sam, Jordan) is in no list, so its gender is unknown.
 """
 
 from __future__ import annotations
@@ -112,11 +112,11 @@ _PRONOUN_GENDERS: dict[str, Gender] = {
 }
 
 _POSSESSIVES = frozenset("his her hers".split())
-"""Pronouns with the gender of the owner, not of the person: "her brother"."""
+"""Pronouns that show the gender of the owner, not of the person: "her brother"."""
 
 
 def find_gender(option: str) -> Gender | None:
-    """Return the gender of an option's words; None if they have none, or both.
+    """Return the gender that an option's words show; None if they show none, or both.
 
     >>> [find_gender(option) for option in ("Robert", "the old queen", "Alex", "her brother")]
     ['male', 'female', None, 'male']
@@ -138,12 +138,12 @@ def find_gender(option: str) -> Gender | None:
 def explain_gender_mismatch(problem: Problem, halves: Sequence[Problem]) -> str | None:
     """Return an explanation if the two people of a social problem differ in gender, otherwise "".
 
-    A person's gender is that of the name or noun; if this has none, it is that of the pronoun in
-    the twin whose answer is the person.
+    A person's gender is that of the name or noun, and of the pronoun in a half whose answer is the
+    person.
 
     Args:
         problem: a problem with two options.
-        halves: the problem and its twin.
+        halves: the problem and its other half.
 
     Returns:
         None if the gender of a person is unknown or contradictory.

@@ -1,6 +1,6 @@
-"""Validation by judges: which votes count, and which problems they find valid (WinoGrande, 2).
+"""Validation by judges: select the votes that count and the valid problems (WinoGrande, 2).
 
-Files of votes are CSV, which people can edit, or JSON Lines. The CSV table has a header; its
+Files of votes are CSV, which people can edit, or JSON Lines. The CSV table has a header, and its
 columns may be in any order:
 
 ==============  ===========================================================================
@@ -14,11 +14,11 @@ columns may be in any order:
 `seconds`       time to answer, in seconds, or empty
 ==============  ===========================================================================
 
-In JSON Lines each line is an object with the fields of `winosmith.Response`, so that `choice` and
+In JSON Lines, each line is an object with the fields of `winosmith.Response`, so `choice` and
 `shown` count **from 0**, like `Problem.answer`.
 
-In CSV, text that a spreadsheet would execute as a formula is written with an apostrophe before it,
-which reading removes.
+In CSV, text that a spreadsheet would execute as a formula is written with a leading apostrophe,
+which is removed when the file is read.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from winosmith.response import Response
 from winosmith.validate._structure import Examination, collect_outcomes
 
 Agreement = Literal["majority", "unanimous", "off"]
-"""Required agreement: more than half of the judges, all of them, or none (the rule is off)."""
+"""Required agreement: more than half of the judges, all judges, or "off" to disable the rule."""
 
 
 @declaration
@@ -62,23 +62,23 @@ class VoteRules:
     """
 
     judges: Annotated[int, Field(ge=1)] = 3
-    """Least number of judges of a problem. All votes count if there are more."""
+    """Minimum number of judges per problem. If there are more, all their votes count."""
     correct: Agreement = "majority"
-    """Agreement of the judges on the correct option. Choosing no option counts as incorrect."""
+    """Required agreement on the correct option. Choosing no option counts as incorrect."""
     unambiguous: Agreement = "majority"
-    """Agreement of the judges that one option is clearly more plausible."""
+    """Required agreement that one option is clearly more plausible."""
     unassociated: Agreement = "majority"
-    """Agreement of the judges that nearby words do not reveal the answer."""
+    """Required agreement that nearby words do not reveal the answer."""
     local: Agreement = "unanimous"
-    """Agreement on the correct option, among judges who saw only the local context, that makes a
-    problem invalid. By default "unanimous": three guessing judges are all correct on 1 problem in
-    8, but a majority of them on 1 in 2."""
+    """A problem is invalid if judges who saw only the local context reach this agreement on the
+    correct option. By default "unanimous", because three guessing judges are all correct on 1
+    problem in 8, but most of them are correct on 1 in 2."""
     local_before: Annotated[int, Field(ge=0)] = 2
-    """Number of words before the blank in the local context, which extends to the end. 2 is that of
-    WinoGrande's local-context baseline (section 4.1)."""
+    """Number of words before the blank in the local context, which extends to the sentence's end.
+    WinoGrande's local-context baseline uses 2 (section 4.1)."""
     both_halves: bool = False
     """Allow a judge to vote on both halves of a twin. Off by default, because a judge who has seen
-    one half expects the opposite answer for the other."""
+    one half expects the opposite answer for the other half."""
     undecided: Literal["drop", "keep"] = "drop"
     """Whether to drop or keep a problem with too few votes."""
 
@@ -92,7 +92,7 @@ def filter_by_votes(
     """Drop the problems that the judges do not find valid.
 
     Not all votes count; see `select_eligible`. The kept problems were selected by these answers, so
-    they can't also measure human performance: the majority would be correct by construction.
+    the same answers can't measure human performance: the majority would always be correct.
 
     Raises:
         DataError: a response does not fit its problem.
@@ -111,7 +111,7 @@ def filter_by_votes(
 def examine_votes(
     dataset: Dataset, responses: Iterable[Response], rules: VoteRules = WINOGRANDE
 ) -> Examination:
-    """Check each rule on each problem by the votes that count, and return the findings."""
+    """Check each rule on each problem with the votes that count, and return the findings."""
     counted, _ = select_eligible(dataset, responses, both_halves=rules.both_halves)
     whole: list[list[Response]] = [[] for _ in dataset]
     local: list[list[Response]] = [[] for _ in dataset]
@@ -221,12 +221,13 @@ class UncountedResponse:
 def select_eligible(
     dataset: Dataset, responses: Iterable[Response], *, both_halves: bool = False
 ) -> tuple[tuple[Response, ...], tuple[UncountedResponse, ...]]:
-    """Return the votes that count, and the other responses; each in the given order.
+    """Return the votes that count, and the other responses, both in the given order.
 
-    The responses must be in chronological order. Set aside are: a vote by the author of the problem
-    or of its other half, a repeated vote of a judge on a problem for the same purpose, a vote on
-    the local context by a judge who had read the whole problem, a vote by a judge who had seen the
-    other half (unless `both_halves`), responses of human tests, and responses to unknown problems.
+    The responses must be in chronological order. These do not count: a vote by the author of the
+    problem or of its other half, a judge's repeated vote on a problem for the same purpose, a vote
+    on the local context by a judge who had read the whole problem, a vote by a judge who had seen
+    the other half (unless `both_halves`), responses in human tests, and responses to unknown
+    problems.
 
     Raises:
         DataError: a choice, or the order shown, does not fit the problem's options.
@@ -286,7 +287,7 @@ def _check_options(response: Response, problem: Problem) -> None:
 def find_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) -> frozenset[str]:
     """Return the ids of the kept problems that enough judges answered correctly.
 
-    Problems with a withheld answer are not included, and none is if `rules.correct` is "off".
+    Problems with a withheld answer are not included. If `rules.correct` is "off", no problem is.
 
     Args:
         kept: problems that `filter_by_votes` kept; some may have too few votes.
@@ -304,7 +305,7 @@ def find_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) -> 
 
 
 def count_unvalidated(problems: Iterable[Problem]) -> int:
-    """Return the number of generated problems that people have not found valid.
+    """Return the number of generated problems that no judges have validated.
 
     >>> count_unvalidated([Problem("a", "A _ b.", ("x", "y"), extra=Extra({UNVALIDATED: True}))])
     1
@@ -313,7 +314,7 @@ def count_unvalidated(problems: Iterable[Problem]) -> int:
 
 
 def remove_unvalidated_marks(dataset: Dataset, valid: Collection[str]) -> Dataset:
-    """Return the data set without the mark "unvalidated" on the problems with these ids."""
+    """Remove the mark "unvalidated" from the problems with the given ids."""
     problems = [
         replace(p, extra=Extra({k: v for k, v in p.extra.items() if k != UNVALIDATED}))
         if p.id in valid and UNVALIDATED in p.extra
@@ -324,18 +325,18 @@ def remove_unvalidated_marks(dataset: Dataset, valid: Collection[str]) -> Datase
 
 
 COLUMNS = tuple(field.name for field in fields(Response))
-"""The columns of a CSV file, and keys of a JSON object, of responses."""
+"""The columns of responses in CSV, which are also their keys in JSON Lines."""
 
 _NEEDED = ("problem_id", "participant", "choice")
 _YES_NO = {"": False, "0": False, "1": True, "false": False, "true": True, "no": False, "yes": True}
 
 
 def read_votes(path: str | Path) -> tuple[Response, ...]:
-    """Read responses from CSV or JSON Lines, as the first character shows.
+    """Read responses from CSV or JSON Lines, which are distinguished by the first character.
 
     Raises:
         FormatError: the file is empty or not UTF-8, a column is missing or unknown, or a response
-            can't be read; names the line.
+            can't be read. The message has the line.
     """
     text = read_text(path)
     if not text.strip():
@@ -382,7 +383,7 @@ def check_names(names: Iterable[str], needed: tuple[str, ...], path: str | Path,
 
 
 def read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line number and the fields of each response; raises FormatError."""
+    """Yield the line number and the fields of each response in CSV text."""
     table = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] | None = None
     start = 1
@@ -400,7 +401,7 @@ def read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[st
                 raise FormatError(reason, path, line)
             yield line, _parse_row(dict(zip(header, cells, strict=True)), path, line)
     except csv.Error as error:
-        raise FormatError(f"the row is not CSV: {error}", path, start) from None
+        raise FormatError(f"the row is not valid CSV: {error}", path, start) from None
 
 
 def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str, Any]:
@@ -479,4 +480,4 @@ _MAY_BE: Mapping[str, tuple[type, ...]] = {
     "shown": (list,),
     "seconds": (int, float, NoneType),
 }
-"""The types of each key's value in JSON Lines; a Boolean is not a number."""
+"""The accepted types of each key's value in JSON Lines; a Boolean is not a number."""
