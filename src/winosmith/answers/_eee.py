@@ -47,9 +47,8 @@ def read(file: AnswerFile) -> list[Answers]:
     for model, records in models.items():
         log = Log()
         if len({record.get("sample_id") for _, record in records}) < len(records):
-            (used,), log = choose_entries(
-                file, [*dict.fromkeys(_get_result(r) for _, r in records)]
-            )
+            results = [*dict.fromkeys(_get_result(record) for _, record in records)]
+            (used,), log = choose_entries(file, results)
             records = [(place, record) for place, record in records if _get_result(record) == used]
         rows = [_parse_row(place, record, items) for place, record in records]
         found.append(read_rows(rows, file, model, log))

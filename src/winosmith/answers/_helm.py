@@ -56,7 +56,6 @@ def read(file: AnswerFile) -> list[Answers]:
 
 
 def _make_row(name: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
-    """Combine an item's requests into one row."""
     asked = Counter((one.get("reference_index"), one.get("request_mode")) for one in states)
     if (most := max(asked.values())) > 1:
         raise repeated_rows_error(file, most, name)

@@ -96,7 +96,6 @@ def _get_scores(sample: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
 def _describe_status(
     log: Mapping[str, Any], head: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
 ) -> str | None:
-    """Return why a log is incomplete, or None if it is complete."""
     of, limit = look_up(head, "dataset", "samples"), look_up(head, "config", "limit")
     if isinstance(of, int) and isinstance(limit, int):
         of = min(of, limit)
@@ -139,7 +138,6 @@ def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
 
 
 def _get_question(given: Any, attachments: Mapping[str, str]) -> str:
-    """Return a sample's question, which is a text or the user's messages."""
     if isinstance(given, list):
         return " ".join(
             _get_question(message.get("content" if "role" in message else "text", ""), attachments)

@@ -65,7 +65,6 @@ def _get_replies(sample: Record) -> Any:
 
 
 def _compute_means(samples: Sequence[Record]) -> dict[str, float]:
-    """Return the mean of each accuracy metric that every sample has."""
     return {
         name: sum(float(one[name]) for one in samples) / len(samples)
         for name in _METRICS
@@ -91,13 +90,11 @@ def _read_docs(
 
 
 def _get_continuations(sample: Record) -> list[str]:
-    """Return the continuations that a sample scores, in order."""
     requests = _get_requests(sample.get("arguments") or {})
     return [end for one in requests if isinstance(end := one.get("arg_1"), str)]
 
 
 def _scores_letters(samples: Sequence[Record], items: Sequence[Problem | None]) -> bool:
-    """Return whether a log scores letters instead of the options' texts."""
     letters = texts = 0
     for sample, item in zip(samples, items, strict=True):
         if item is not None:
@@ -139,14 +136,12 @@ def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter:
 
 
 def _parse_index(target: str) -> int | None:
-    """Convert a number or letter to a 0-based index; return None for other targets."""
     if target.isdecimal() and len(target) < 4:
         return int(target)
     return formats.interpret_answer(target, [""] * len(ascii_lowercase)).get("letter")
 
 
 def _get_requests(arguments: Any) -> list[Mapping[str, Any]]:
-    """Return the requests to the model for one sample, in order."""
     if isinstance(arguments, Mapping):
         return [one for one in arguments.values() if isinstance(one, Mapping)]
     given = arguments if isinstance(arguments, list) else []
@@ -167,7 +162,6 @@ def _parse_score(given: Any, place: Place) -> float | None:
 
 
 def _iterate_texts(given: Any) -> Iterator[str]:
-    """Yield the replies inside nested lists."""
     for one in given if isinstance(given, list) else ():
         yield from (
             _iterate_texts(one) if isinstance(one, list) else ("" if one is None else str(one),)

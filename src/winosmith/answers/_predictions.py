@@ -156,7 +156,6 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def _validate(model: type[_Model], what: str, place: Place, record: Record) -> _Model:
-    """Validate a record with a pydantic model; raise FormatError if it is invalid."""
     try:
         return model.model_validate(record)
     except ValidationError as error:

@@ -114,7 +114,6 @@ def check_same_filters(found: Iterable[Answers]) -> None:
 
 
 def _join_answers(known: Answers, more: Answers, file: str) -> Answers:
-    """Combine a model's answers from two files."""
     twice = next((name for name in more.by_id if name in known.by_id), None)
     if twice is not None:
         raise FormatError(
@@ -176,7 +175,6 @@ def _read_file(whole: AnswerFile) -> list[Answers]:
 
 
 def _unknown_source_error(file: AnswerFile) -> FormatError:
-    """Return the error for a file that no source recognises."""
     if file.rows.first:
         return FormatError(f"these are not answers; {SOURCES}", file.path, 1)
     reason = next((row.reason for row in file.rows), None)

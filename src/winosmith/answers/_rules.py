@@ -165,10 +165,6 @@ def choose_entries(file: AnswerFile, *kinds: Sequence[str]) -> tuple[list[str], 
     This is the user's choice, or else the first name; "" for a kind without names. A number means
     an epoch or trial: "2" for "epoch 2".
 
-    Args:
-        file: the log, with the user's choices.
-        kinds: the names of the filters, or the names of the epochs and of the scorers.
-
     Raises:
         FormatError: the user chose names, but the log has none or two of one kind.
     """

@@ -134,7 +134,6 @@ def _read_grades(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Predictio
 
 
 def _read_object(file: AnswerFile) -> Answers:
-    """Return the answers in a JSON object of labels by id."""
     labels = file.rows.first
     check_known(labels, file, "keys of this object", SOURCES)
     if graded := _read_grades(labels, file):
@@ -166,7 +165,6 @@ def _rows_by_id(
 
 
 def _read_scores(row: Record, columns: Sequence[str], place: Place) -> tuple[float, ...]:
-    """Return the scores in the columns score1, score2, …, without empty cells at the end."""
     cells: list[Any] = [row.get(name) for name in columns]
     while cells and is_missing(cells[-1]):
         cells.pop()
@@ -195,7 +193,6 @@ def _make_predictions(
 def _drop_other_columns(
     found: Mapping[str, tuple[Prediction, ...]], file: AnswerFile
 ) -> dict[str, tuple[Prediction, ...]]:
-    """Drop the columns that are not models' answers, and warn about them."""
     omitted = {
         name: "has no letter of an option"
         for name, own in found.items()

@@ -90,7 +90,6 @@ def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
 
 
 def _strip_padding(values: Sequence[Any]) -> Sequence[Any]:
-    """Remove the trailing nulls that pad a list in a table."""
     last = next((at for at, one in enumerate(reversed(values)) if one is not None), len(values))
     return values[: len(values) - last]
 
@@ -156,7 +155,6 @@ def split_chats(right: Any, wrong: Any) -> tuple[str, str, str] | None:
 
 
 def _common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the length of the common prefix of two sequences."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
@@ -271,7 +269,6 @@ def _find_suffix(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
 
 
 def _parse_list(cell: str, name: str) -> Any:
-    """Parse a list in the notation of JSON, Python or numpy."""
     for read in (parse_json, lambda text: ast.literal_eval(_insert_commas(text))):
         try:
             value = read(cell.strip())

@@ -137,11 +137,6 @@ def further_keys(
 ) -> dict[str, str]:
     """Return the key in `extra` for each further column.
 
-    Args:
-        prefix: the prefix of the format's keys.
-        names: the column names.
-        own: the pattern of column names that are used as keys unchanged.
-
     Raises:
         ProblemError: two columns have the same key.
     """
@@ -157,11 +152,6 @@ def further_keys(
 
 def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
     """Find the role of each column.
-
-    Args:
-        names: the names of all columns.
-        given: the columns that the user named.
-        rows: all rows, or the first ones; an answer column must have values in them.
 
     Raises:
         FormatError: a named column does not exist, or the columns of questions or choices are
@@ -254,8 +244,6 @@ def try_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Rows and their column names."""
-
     names: Names
     rows: Sequence[Row]
 
@@ -386,9 +374,8 @@ class _Table:
             for value in self.column(one)
         ):
             found, is_plain = families[0].names, families[0].is_plain
-            alike = [own.names for own in families[1:]] + self.names.find_similar_groups(
-                families[0]
-            )
+            alike = [own.names for own in families[1:]]
+            alike += self.names.find_similar_groups(families[0])
             taken = {*asked, *found}
             others = [own for own in alike if taken.isdisjoint(own) and self.have_words(own)]
         elif one is not None:

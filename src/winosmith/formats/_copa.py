@@ -46,7 +46,6 @@ def _make_problem(
 
 
 def _lower_first_letter(choice: str) -> str:
-    """Make the first letter lower-case unless the first word is "I"."""
     return choice if _SPEAKER.match(choice) else choice[:1].lower() + choice[1:]
 
 

@@ -64,7 +64,6 @@ _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 
 @lru_cache(maxsize=16)
 def _assign_columns(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
-    """Return the columns of options, those in `_FIELDS`, and the keys of further columns."""
     known = {*names} & _KNOWN
     count = max((at for at, name in enumerate(_OPTIONS, 1) if name in known), default=0)
     further = further_keys("csv", (name for name in names if name not in known), EXTRA_KEY)

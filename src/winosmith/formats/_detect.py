@@ -79,13 +79,7 @@ def get_writer(name: str) -> Writer:
 
 
 class Detected(NamedTuple):
-    """The detected format of rows.
-
-    Attributes:
-        format: the format.
-        rows: the rows.
-        notes: one sentence per assumption about the location of the rows in the file.
-    """
+    """The detected format of rows, with a note per assumption about their location."""
 
     format: Format
     rows: Rows
@@ -94,10 +88,6 @@ class Detected(NamedTuple):
 
 def detect(rows: Rows, name: str | None = None) -> Detected:
     """Detect the format of rows; all containers must have the same format.
-
-    Args:
-        rows: the rows of one or several containers.
-        name: name of the format; None to detect it.
 
     Raises:
         FormatError: no format has this name, none or several formats match, or the containers have
@@ -175,7 +165,6 @@ _ROWS = "; write one record per line, for example with: jq -c {} FILE > rows.jso
 
 
 def _advice_on_values(rows: Rows) -> str:
-    """Return advice on converting other values to records."""
     if rows.start.startswith(("{'", "[{'")):
         return "; these are Python dicts, not JSON: write each one on a line with json.dumps"
     if re.match(r"\[\s*\[", rows.start):

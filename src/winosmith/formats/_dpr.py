@@ -58,7 +58,6 @@ def _parse_problem(lines: Sequence[str], position: int) -> Problem:
 
 
 def _split_options(listed: str) -> tuple[str, ...]:
-    """Split a line into options at the commas of any script."""
     comma = next((sign for sign in ",，、،" if sign in listed), ",")
     return tuple(map(_base.tidy, listed.split(comma)))
 

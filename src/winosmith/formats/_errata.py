@@ -113,7 +113,6 @@ def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> 
 
 
 def _find_option(value: str, problem: Problem) -> int:
-    """Return the index of the option that a text or a letter names."""
     read = interpret_answer(value, problem.options)
     for kind in ("text", "letter"):
         if kind in read:

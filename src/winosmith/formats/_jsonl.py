@@ -58,7 +58,6 @@ def _parse_item(record: Record, position: int) -> Item:
 
 
 def _parse_table_row(row: Record, position: int) -> Item:
-    """Parse a table's row, in which missing keys are null."""
     if str(row.get("extra")).startswith("{"):
         row = _unpack_release_row({**dict.fromkeys(_RELEASED), **row})
     record = {
@@ -70,7 +69,6 @@ def _parse_table_row(row: Record, position: int) -> Item:
 
 
 def _unpack_release_row(row: Record) -> dict[str, Any]:
-    """Convert a row of a release's flat table to a nested record."""
     try:
         extra = parse_json(row["extra"] or "{}")
     except ValueError as error:

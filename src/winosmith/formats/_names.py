@@ -124,9 +124,8 @@ class Names(tuple[str, ...]):
             # Collect all of them: too many choices are refused later, not truncated here.
             signs: Iterable[str] = map(str, count(int(sign))) if sign in "01" else ()
             signs = signs or next((own for own in SERIES if own[0] == sign), ())
-            own = tuple(
-                takewhile(self.normalised.__contains__, (f"{stem}{n}{after}" for n in signs))
-            )
+            names = (f"{stem}{n}{after}" for n in signs)
+            own = tuple(takewhile(self.normalised.__contains__, names))
             if len(own) >= 2:
                 found.append(Family(own, stem, match["before"] or "", after))
         return tuple(sorted(found, key=lambda one: not one.is_plain))
@@ -149,9 +148,8 @@ class Names(tuple[str, ...]):
         """
         matches = ((_WRONG.fullmatch(plain), name) for name, plain in self.normalised.items())
         found = [(int(match[1] or 0), name) for match, name in matches if match]
-        return tuple(name for _, name in sorted(found)) or tuple(
-            find_existing(_WRONG_LISTS, self)[:1]
-        )
+        lists = find_existing(_WRONG_LISTS, self)
+        return tuple(name for _, name in sorted(found)) or tuple(lists[:1])
 
     @cached_property
     def answers(self) -> tuple[str, ...]:

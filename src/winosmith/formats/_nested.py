@@ -61,10 +61,6 @@ def flatten(row: Row) -> Row:
 def expand_nested(found: Sequence[SourceRow], given: Columns) -> tuple[list[SourceRow], list[str]]:
     """Return one row per nested question; rows that are questions stay unchanged.
 
-    Args:
-        found: the rows, including bad rows.
-        given: the columns that the user named.
-
     Returns:
         The rows, and one sentence per expanded level.
     """

@@ -103,7 +103,6 @@ def _read_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
 
 
 def _note_other_word(row: Row, name: str) -> str | None:
-    """Return a note if the table's index of the pronoun points to another word, or None."""
     kind = _KINDS[name]
     pieces, at = row[kind.text].split(), int(row[kind.place])
     there = pieces[at] if at < len(pieces) else None

@@ -187,9 +187,7 @@ def _read_questions(
         have = "have" if withheld > 1 else "has"
         notes.append(f"{withheld:,} of {len(good):,} questions {have} no answer")
     if kind == "1" and given.answer_is is None:
-        fits = Counter(
-            k for draft in good if draft.answer is not None for k in draft.get_readings()
-        )
+        fits = Counter(k for d in good if d.answer is not None for k in d.get_readings())
         notes.append(
             f"the answers are read as numbers from 1, which fits {fits['1']:,} of "
             f"{len(good) - withheld:,} of them; numbers from 0 fit {fits['0']:,}"
@@ -220,7 +218,6 @@ def _report_progress(
 
 
 def _drop_repeated_ids(plan: Plan, found: Sequence[SourceRow]) -> tuple[Plan, list[str]]:
-    """Drop the column of ids, with a note, if many rows repeat an id."""
     if plan.id is None:
         return plan, []
     named = [row[plan.id] for _, _, row, _ in found if row and not is_empty(row.get(plan.id))]
@@ -381,7 +378,6 @@ def _mark_blanks(drafts: Sequence[_Draft]) -> list[str]:
 
 
 def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
-    """Detect the kind of the answers; return None if all answers are withheld."""
     read = [(draft, draft.get_readings()) for draft in drafts if draft.answer is not None]
     if not read:
         return None
@@ -427,7 +423,6 @@ def _refuse_mixed_letters(drafts: Sequence[_Draft]) -> None:
 
 
 def _possible_answer_columns(drafts: Sequence[_Draft]) -> str:
-    """Return a phrase with the columns that may contain the answers, or ""."""
     some = drafts[:1000]
     first = islice(some[0].extra.items(), 1000)
     names = (name for name, value in first if not isinstance(value, list | dict))
@@ -438,7 +433,6 @@ def _possible_answer_columns(drafts: Sequence[_Draft]) -> str:
 def _remove_repeated_keys(
     drafts: Sequence[_Draft], names: Iterable[str], kind: str, answers: str, *, is_known: bool
 ) -> list[str]:
-    """Remove the columns that repeat the key from `extra`; see `find_repeated_keys`."""
     columns = {
         name: [
             (draft.place, draft.interpret(_clean_answer(value)), key)

@@ -71,10 +71,8 @@ class Losses:
                 lines.append(f"missing: {_format_count(counts, noun)}")
             elif counts:
                 (name, first), *others = sorted(counts.items())
-                parts = [
-                    f"{name} in {_format_count(first, noun)}",
-                    *(f"{k} in {n}" for k, n in others),
-                ]
+                parts = [f"{name} in {_format_count(first, noun)}"]
+                parts += [f"{k} in {n}" for k, n in others]
                 lines.append(f"{kind}: {', '.join(parts)}")
         return lines
 
@@ -287,13 +285,11 @@ def _summarise_notes(entries: Sequence[Entry]) -> list[str]:
 
 
 def _format_place(entry: Entry, entries: Sequence[Entry]) -> str:
-    """Format an entry's location, with its file if the entries are from several files."""
     one_file = len({one.place.path for one in entries}) == 1
     return entry.place.inside if one_file else str(entry.place)
 
 
 def _note_equal_options(entries: Sequence[Entry]) -> list[str]:
-    """Return a note if problems have two equal options."""
     found = [
         one
         for one in entries
@@ -326,7 +322,6 @@ def _has_controls(item: Item) -> bool:
 
 
 def _replace_ids_by_places(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Replace ids by locations, with numbers if a record contains several problems."""
     last, times = None, 0
     for one in entries:
         times = times + 1 if one.place is last else 1
@@ -339,7 +334,6 @@ def _replace_ids_by_places(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def _reject_repeated_ids(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Turn problems whose id was already used into bad records."""
     seen: dict[str, Place] = {}
     for one in entries:
         problem = one.item
@@ -390,7 +384,6 @@ def separate_blanks(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def _recompute_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:
-    """Recompute edits that were valid before a sentence or its parent sentence changed."""
     known = {one.item.id: one.item for one in entries if isinstance(one.item, Problem)}
     for row, one in enumerate(entries):
         problem = one.item

@@ -144,7 +144,6 @@ def _split_column(
 
 
 def _last_turn(value: Any) -> Any:
-    """Return the last turn of a chat; return other values unchanged."""
     turns = get_turns(value)
     return turns[-1] if turns else value
 

@@ -59,7 +59,6 @@ def _is_correct(row: Row) -> bool:
 
 
 def _order_fillings(fillings: Sequence[str], right: str | None) -> list[str]:
-    """Return the distinct fillings in the order of the options."""
     pairs = zip(fillings[::2], fillings[1::2], strict=False)
     before = [first for first, second in pairs if second == right != first]
     return list(dict.fromkeys([*before, *([right] if right else []), *fillings]))
@@ -82,7 +81,6 @@ def _split_common_words(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
 
 
 def _count_common_first_words(fillings: Sequence[Sequence[str]]) -> int:
-    """Return the number of words in the common prefix of all fillings."""
     return len([*takewhile(lambda words: len({*words}) == 1, zip(*fillings, strict=False))])
 
 

@@ -130,7 +130,6 @@ def _find_pronoun(text: str, pronoun: str, index: int, units: Sequence[Unit]) ->
 
 
 def _describe_text_at(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
-    """Describe the text at an index, for messages."""
     words = "".join(text.split(" ")[index:][:1])
     has = words if "word" in units else text[index : index + len(pronoun)]
     return f"where the text has {has!r}" if has else "after the end of the text"
@@ -143,12 +142,9 @@ def _detect_units(records: Iterable[Record]) -> Sequence[Unit]:
         target = record.get("target", record)
         for span in ("span1", "span2"):
             try:
-                said = (
-                    record["text"],
-                    target[f"{span}_text"],
-                    _parse_index(target, f"{span}_index"),
-                )
-                fits.update(unit for unit in _UNITS if _find_indexed(*said, unit) is not None)
+                text, wanted = record["text"], target[f"{span}_text"]
+                index = _parse_index(target, f"{span}_index")
+                fits.update(u for u in _UNITS if _find_indexed(text, wanted, index, u) is not None)
             except (ProblemError, KeyError, TypeError, AttributeError):
                 continue  # a record that can't be read
     return [unit for unit in _UNITS if fits[unit] == max(fits.values())]
@@ -163,14 +159,12 @@ def _read(rows: Rows) -> Iterator[Entry]:
         claim = found.item
         if isinstance(claim, Claim):
             shared = first.setdefault((claim.sentence, claim.pronoun), claim.problem_id)
-            found = replace(
-                found, item=replace(claim, problem_id=shared), note=_note_other_word(claim, units)
-            )
+            note = _note_other_word(claim, units)
+            found = replace(found, item=replace(claim, problem_id=shared), note=note)
         yield found
 
 
 def _note_other_word(claim: Claim, units: Sequence[Unit]) -> str | None:
-    """Return a note if the index of a claim's pronoun points to another word, or None."""
     index, pronoun = claim.extra.get(f"{_KEY}.span2_index"), claim.pronoun or ""
     if not isinstance(index, int):
         return None
@@ -204,7 +198,6 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 
 
 def _restore_text(claim: Claim) -> tuple[str, int, str]:
-    """Return a claim's text with its pronoun, the pronoun's offset, and the pronoun."""
     before, after = claim.sentence.split(BLANK)
     if not claim.pronoun:
         raise _base.unwritable_error(claim, "the format needs the pronoun that the blank replaced")

@@ -92,10 +92,6 @@ def would_be_paired(problems: Sequence[Problem]) -> bool:
 def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
     """Raise FormatError if an unused column seems to mark twins.
 
-    Args:
-        problems: the problems of one or several files, after all other searches for twins.
-        path: path of the file, for the message.
-
     Raises:
         FormatError: a column puts at least half of the problems into pairs; at least 90 % of these
             pairs have different texts, a common option and, if known, different answers; and some
@@ -145,11 +141,6 @@ def _find_marks(
 
     Three interpretations are tried, and the one with the most pairs is used: the value is the mark;
     the value is the other half's id; or the value is the mark followed by the half, such as "7/0".
-
-    Args:
-        problems: the problems.
-        values: the column's value for each problem.
-        places: the position of each problem, by problem id.
     """
     texts = [cell(value).strip() or None for value in values]
     plain = [
@@ -172,7 +163,6 @@ def _find_marks(
 
 
 def _count_paired(marks: Sequence[str | None]) -> int:
-    """Return the number of problems that share their mark with exactly one other problem."""
     counts = Counter(mark for mark in marks if mark is not None)
     return 2 * sum(count == 2 for count in counts.values())
 
@@ -208,10 +198,6 @@ def _may_be_halves(one: Problem, other: Problem) -> bool:
 
 def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
     """Give problems the same `twin_id` if a column marks them as twins; clear all other twin ids.
-
-    Args:
-        entries: the entries of a file.
-        column: a key of `extra`, with ("csv.pair") or without the format's name ("pair").
 
     Raises:
         FormatError: no problem has the column, or the column marks no two problems as twins.
@@ -281,12 +267,10 @@ def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:
 
 
 def _get_problems(entries: Sequence[Entry]) -> dict[int, Problem]:
-    """Return the problems among the entries, by row."""
     return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
 
 
 def _set_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> list[Entry]:
-    """Return the entries with the given twin ids, which are keyed by row."""
     return [
         replace(one, item=replace(one.item, twin_id=ids[row]))
         if row in ids and isinstance(one.item, Problem)

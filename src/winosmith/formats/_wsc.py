@@ -89,7 +89,6 @@ def _parse_extra(schema: Element) -> dict[str, Scalar]:
 
 
 def _make_text_items(texts: Mapping[str, str | None]) -> dict[str, Scalar]:
-    """Return a schema's non-empty texts as items of `Extra`."""
     return {f"wsc.{key}": _base.tidy(text) for key, text in texts.items() if text and text.strip()}
 
 

@@ -28,7 +28,7 @@ from winosmith.validate._votes import (
     examine_votes,
     filter_by_votes,
     read_votes,
-    remove_unvalidated_marks,
+    remove_unvalidated,
     select_eligible,
     write_votes,
 )
@@ -54,7 +54,7 @@ __all__ = [
     "find_gender",
     "make_funnel",
     "read_votes",
-    "remove_unvalidated_marks",
+    "remove_unvalidated",
     "select_eligible",
     "write_votes",
 ]

@@ -53,7 +53,7 @@ class ValidationResult:
     @property
     def kept(self) -> Dataset:
         """The kept problems, without the mark "unvalidated" if judges found them valid."""
-        return _votes.remove_unvalidated_marks(self.result.kept, self.valid)
+        return _votes.remove_unvalidated(self.result.kept, self.valid)
 
 
 def check(

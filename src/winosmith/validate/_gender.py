@@ -140,13 +140,7 @@ def explain_gender_mismatch(problem: Problem, halves: Sequence[Problem]) -> str 
 
     A person's gender is that of the name or noun, and of the pronoun in a half whose answer is the
     person.
-
-    Args:
-        problem: a problem with two options.
-        halves: the problem and its other half.
-
-    Returns:
-        None if the gender of a person is unknown or contradictory.
+    The result is None if a person's gender is unknown or contradictory.
     """
     if len(problem.options) != 2:
         return None

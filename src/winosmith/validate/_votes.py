@@ -313,7 +313,7 @@ def count_unvalidated(problems: Iterable[Problem]) -> int:
     return sum(bool(problem.extra.get(UNVALIDATED)) for problem in problems)
 
 
-def remove_unvalidated_marks(dataset: Dataset, valid: Collection[str]) -> Dataset:
+def remove_unvalidated(dataset: Dataset, valid: Collection[str]) -> Dataset:
     """Remove the mark "unvalidated" from the problems with the given ids."""
     problems = [
         replace(p, extra=Extra({k: v for k, v in p.extra.items() if k != UNVALIDATED}))
