@@ -46,7 +46,7 @@ def test_an_evolved_set_that_judges_find_valid_keeps_everything() -> None:
     checked = validate.check(data, agreed(data))
     assert checked.kept.ids == data.ids
     assert str(checked.applied) == (
-        "Rules: none of WinoGrande's for authors: 7 perturbed or their roots"
+        "Rules: WinoGrande's for authors, not applied to 7 (perturbed or their roots)"
     )
 
 
@@ -60,7 +60,8 @@ def test_what_was_perturbed_is_apart_from_the_twins_beside_it() -> None:
     assert found.applied is not None
     assert sorted(found.applied.exempt) == [0, 1, 6]
     assert str(found.applied) == (
-        "Rules: WinoGrande's for authors, on 4 of 7; not on 3 perturbed or their roots"
+        "Rules: WinoGrande's for authors, applied to 4 of 7 problems; not to 3 (perturbed or "
+        "their roots)"
     )
     assert validate.filter_by_structure(data).input() == data
 
@@ -95,7 +96,7 @@ def test_japanese_is_not_checked_for_its_words() -> None:
     }
     checked = validate.check(Dataset(anchored), agreed(Dataset(anchored)))
     assert len(checked.kept) == 2
-    assert checked.applied.lines[1].startswith("2 without spaces between words: rules about words")
+    assert checked.applied.lines[1].startswith("2 in a script without spaces between words")
 
 
 def test_the_same_japanese_sentence_twice_is_no_twin() -> None:

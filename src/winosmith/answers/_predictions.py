@@ -63,7 +63,9 @@ def write_predictions(
     solver: str,
     parameters: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write one prediction per problem, in the order of the data set; a file is never incomplete.
+    """Write one prediction per problem to a file, in the order of the data set.
+
+    The file appears only when it is complete.
 
     Args:
         predictions: one prediction per problem.

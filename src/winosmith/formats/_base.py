@@ -96,7 +96,7 @@ class Format:
         return self.sign(rows) if self.sign else self.needs <= {*rows.names}
 
 
-def entry(place: Place, raw: str, build: Callable[[], Item]) -> Entry:
+def build_entry(place: Place, raw: str, build: Callable[[], Item]) -> Entry:
     """Return a record's entry: the item that `build` returns, or the reason why it failed."""
     try:
         return Entry(place, raw, build())
@@ -115,7 +115,7 @@ def build_entries(rows: Iterable[data.Row[T]], build: Callable[[T, int], Item]) 
         if values is None:
             yield Entry(place, raw, reason=reason)
         else:
-            yield entry(place, raw, partial(build, values, position))
+            yield build_entry(place, raw, partial(build, values, position))
 
 
 def combine_rows(
@@ -159,7 +159,7 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
     )
 
 
-def extra_items(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, Scalar]:
+def make_extra_items(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, Scalar]:
     """Return a format's own fields for `Extra`, with keys such as `format_key.field`.
 
     Raises:
@@ -236,7 +236,7 @@ def find_option(options: Iterable[str], answer: str) -> int:
     return tidied.index(tidy(answer))
 
 
-def records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Record]]:
+def read_records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Record]]:
     """Yield rows without their missing values, which are None or empty cells of delimited text.
 
     Args:
@@ -267,12 +267,8 @@ Row = Mapping[str, str]
 """A record's cells by column name."""
 
 
-def cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:
+def read_cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:
     """Yield rows whose values are all text, with "" for missing values.
-
-    Args:
-        rows: the rows of any container.
-        needed: the columns that the rows must have.
 
     Raises:
         FormatError: one of these columns is missing.
@@ -288,7 +284,7 @@ def cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:
         yield row
 
 
-def text_field(record: Record, key: str) -> str:
+def get_text_field(record: Record, key: str) -> str:
     """Return the value of a text or number field as text.
 
     Raises:
@@ -304,7 +300,7 @@ def text_field(record: Record, key: str) -> str:
     return value
 
 
-def child_text(element: Element, path: str) -> str:
+def get_child_text(element: Element, path: str) -> str:
     """Return the text of a child element, or "" if the child is empty.
 
     Raises:

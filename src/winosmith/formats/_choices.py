@@ -83,7 +83,7 @@ def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
             return Choices(tuple(value))
         if value and all(isinstance(one, Mapping) for one in value):
             return _parse_mappings(value, name)
-        return Choices(tuple(map(cell_text, _strip_padding(value))))
+        return Choices(tuple(map(get_cell_text, _strip_padding(value))))
     if isinstance(value, Mapping):
         return _parse_mapping(value, name, answered)
     raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
@@ -163,7 +163,7 @@ def may_list_choices(cell: str) -> bool:
     return cell.lstrip().startswith(("[", "{")) or _split_choices(cell) is not None
 
 
-def cell_text(value: Any) -> str:
+def get_cell_text(value: Any) -> str:
     """Return the text of a cell, or "" if the cell is empty.
 
     Raises:
@@ -188,7 +188,7 @@ def get_turns(value: Any) -> list[str]:
         return []
     if not all(isinstance(one, Mapping) and {"role", "content"} <= one.keys() for one in value):
         return []
-    return [cell_text(one["content"]) for one in value]
+    return [get_cell_text(one["content"]) for one in value]
 
 
 def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
@@ -207,7 +207,7 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choic
         signs = value[labels]
         if not isinstance(signs, list) or len(signs) != len(value[text]):
             raise ProblemError(f"{name!r} has a different number of labels and texts")
-        options = tuple(map(cell_text, _strip_padding(value[text])))
+        options = tuple(map(get_cell_text, _strip_padding(value[text])))
         right = find_flagged(signs := signs[: len(options)], len(options))
         return Choices(options, tuple(map(str, signs)), right or ())
     scores = {key: one for key, one in value.items() if one is not None}
@@ -217,7 +217,7 @@ def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choic
         texts_may_be = are_signs and len({*value.values()}) == len(value)
         if _OF_SCORES.search(name) or not (texts_may_be and (answered or len(value) > 2)):
             return Choices(tuple(keys), tuple(keys), right)
-    texts = tuple(map(cell_text, value.values()))
+    texts = tuple(map(get_cell_text, value.values()))
     while len(texts) > 2 and not texts[-1].strip():  # {"A": …, "E": …, "F": ""}
         texts = texts[:-1]
     return Choices(texts, tuple(keys[: len(texts)]))
@@ -259,7 +259,7 @@ def _parse_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
     if right is not None and flags == labels and len({*map(str, labels)}) < len(labels):
         labels = []  # MultiRC's {"text": …, "label": 1}
     return Choices(
-        tuple(cell_text(one[text]) for one in value), tuple(map(str, labels)), right or ()
+        tuple(get_cell_text(one[text]) for one in value), tuple(map(str, labels)), right or ()
     )
 
 
@@ -347,8 +347,8 @@ def shuffle_by_hash(
         )
     if len(own) > 1:
         raise several_correct_error(own)
-    texts = [cell_text(own[0] if own else None)]
-    texts += [cell_text(one) for one in others if not is_empty(one)]
+    texts = [get_cell_text(own[0] if own else None)]
+    texts += [get_cell_text(one) for one in others if not is_empty(one)]
     if not texts[0].strip():
         raise ProblemError(f"the row has no {plan.answer!r}")
 

@@ -132,7 +132,7 @@ class Plan:
         return notes
 
 
-def further_keys(
+def make_extra_keys(
     prefix: str, names: Iterable[str], own: re.Pattern[str] | None = None
 ) -> dict[str, str]:
     """Return the key in `extra` for each further column.

@@ -53,9 +53,9 @@ def _parse_superglue_record(record: Mapping[str, Any], position: int) -> Problem
     label = record.get("label")
     return _make_problem(
         problem_id=cell(record.get("idx", position)),
-        premise=_base.text_field(record, "premise"),
-        choices=(_base.text_field(record, "choice1"), _base.text_field(record, "choice2")),
-        question=_base.text_field(record, "question"),
+        premise=_base.get_text_field(record, "premise"),
+        choices=(_base.get_text_field(record, "choice1"), _base.get_text_field(record, "choice2")),
+        question=_base.get_text_field(record, "question"),
         answer=_base.parse_option_number(_CLASSES.get(str(label), label), 2, first=0),
     )
 
@@ -65,8 +65,8 @@ def _parse_xml_item(item: Element, position: int) -> Problem:
         raise ProblemError("the item has no 'id'")
     return _make_problem(
         problem_id=item.get("id", ""),
-        premise=_base.child_text(item, "p"),
-        choices=(_base.child_text(item, "a1"), _base.child_text(item, "a2")),
+        premise=_base.get_child_text(item, "p"),
+        choices=(_base.get_child_text(item, "a1"), _base.get_child_text(item, "a2")),
         question=item.get("asks-for", ""),
         answer=_base.parse_option_number(item.get("most-plausible-alternative"), 2),
     )
@@ -75,7 +75,7 @@ def _parse_xml_item(item: Element, position: int) -> Problem:
 SUPERGLUE_COPA = Format(
     name="superglue-copa",
     title="SuperGLUE-COPA: premise, choice1, choice2, question",
-    read=lambda rows: _base.build_entries(_base.records(rows), _parse_superglue_record),
+    read=lambda rows: _base.build_entries(_base.read_records(rows), _parse_superglue_record),
     needs=frozenset({"premise", "choice1", "choice2"}),
 )
 

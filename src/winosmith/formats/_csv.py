@@ -25,7 +25,7 @@ from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._answers import interpret_answer
 from winosmith.formats._base import Format, Item, Row, Writer
-from winosmith.formats._columns import further_keys
+from winosmith.formats._columns import make_extra_keys
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._names import ANSWER, find_first
 from winosmith.formats._twins import would_be_paired
@@ -66,7 +66,7 @@ _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
 def _assign_columns(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
     known = {*names} & _KNOWN
     count = max((at for at, name in enumerate(_OPTIONS, 1) if name in known), default=0)
-    further = further_keys("csv", (name for name in names if name not in known), EXTRA_KEY)
+    further = make_extra_keys("csv", (name for name in names if name not in known), EXTRA_KEY)
     return _OPTIONS[:count], [name for name in _FIELDS if name in known], further
 
 
@@ -166,7 +166,7 @@ def _format_scalar(value: Scalar) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def has_other_key(rows: Rows) -> bool:
+def has_key_elsewhere(rows: Rows) -> bool:
     """Return whether the answers are in another column than `answer`, such as `label`.
 
     The column must have a usual answer name, and a value that names an option. The `questions`
@@ -194,7 +194,7 @@ def is_plain_table(rows: Rows) -> bool:
 
 def _recognises(rows: Rows) -> bool:
     is_form = {*_NEEDS} <= set(rows.names)
-    is_other = is_form and (is_evograd(rows) or has_other_key(rows))
+    is_other = is_form and (is_evograd(rows) or has_key_elsewhere(rows))
     return is_form and not is_other and is_plain_table(rows)
 
 
@@ -203,7 +203,7 @@ CSV = Format(
     title="a plain table: sentence, option1, option2, answer …",
     sign=_recognises,
     needs=frozenset(_NEEDS),
-    read=lambda rows: _base.build_entries(_base.cells(rows, _NEEDS), _parse_problem),
+    read=lambda rows: _base.build_entries(_base.read_cells(rows, _NEEDS), _parse_problem),
     writer=Writer(
         _write,
         suffix=".csv",

@@ -111,7 +111,7 @@ def detect(rows: Rows, name: str | None = None) -> Detected:
 
 def _detect_part(rows: Rows, known: Format | None) -> Detected:
     if known is not QUESTIONS:
-        fitting = _matching_formats(
+        fitting = _find_matching_formats(
             rows, [known] if known else [f for f in FORMATS if f is not QUESTIONS]
         )
         if len(fitting) == 1:
@@ -123,7 +123,7 @@ def _detect_part(rows: Rows, known: Format | None) -> Detected:
             raise _ambiguous_error("several formats fit its content", names, rows)
     if known or QUESTIONS.recognises(rows):
         return Detected(QUESTIONS, *find_question_rows(rows))
-    what = f"no known format fits its content{_advice_on_rows(rows)}"
+    what = f"no known format fits its content{_advise_on_rows(rows)}"
     raise _ambiguous_error(what, [one.name for one in FORMATS], rows)
 
 
@@ -136,7 +136,7 @@ def _ambiguous_error(what: str, names: Sequence[str], rows: Rows) -> FormatError
     )
 
 
-def _matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
+def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
     """Return the formats that match the first matching interpretation of a container.
 
     Empty if several lists in one object match a format, because choosing one would be a guess.
@@ -151,12 +151,12 @@ def _matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
     return some[0] if some and (len(in_lists) < 2 or some[0] is not in_lists[0]) else []
 
 
-def _advice_on_rows(rows: Rows) -> str:
+def _advise_on_rows(rows: Rows) -> str:
     """Return advice for rows that match no format, to append to a message."""
-    if advice := _advice_on_values(rows):
+    if advice := _advise_on_values(rows):
         return advice
     why, asks = explain_mismatch(rows)
-    near = "" if asks else _nearest_format(rows)
+    near = "" if asks else _describe_nearest_format(rows)
     advice = near + (f"; as questions, {why}" if why else "")
     return advice or f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}"
 
@@ -164,7 +164,7 @@ def _advice_on_rows(rows: Rows) -> str:
 _ROWS = "; write one record per line, for example with: jq -c {} FILE > rows.jsonl"
 
 
-def _advice_on_values(rows: Rows) -> str:
+def _advise_on_values(rows: Rows) -> str:
     if rows.start.startswith(("{'", "[{'")):
         return "; these are Python dicts, not JSON: write each one on a line with json.dumps"
     if re.match(r"\[\s*\[", rows.start):
@@ -182,7 +182,7 @@ def _advice_on_values(rows: Rows) -> str:
     return _ROWS.format(".")
 
 
-def _nearest_format(rows: Rows) -> str:
+def _describe_nearest_format(rows: Rows) -> str:
     """Return a phrase with the nearest format and its missing fields; "" if none is near."""
     there = {name for name in rows.names if name}
     alike = {name.casefold(): name for name in sorted(there)}

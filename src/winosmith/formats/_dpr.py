@@ -128,7 +128,7 @@ def _remove_option(text: str, option: str) -> str:
 
 
 def _read_table(rows: Rows) -> list[Entry]:
-    pairs = _base.combine_rows(_base.cells(rows, _COLUMNS), lambda row: row["index"], "\n")
+    pairs = _base.combine_rows(_base.read_cells(rows, _COLUMNS), lambda row: row["index"], "\n")
     return pair_neighbours(_base.build_entries(pairs, lambda rows, _: _parse_rows(rows)))
 
 

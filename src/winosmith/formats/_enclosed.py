@@ -40,20 +40,20 @@ def iterate_readings(rows: Rows) -> Iterator[Reading]:
         return
     values = rows.first
     if columns := by_columns(values):
-        yield _columns_as_rows(rows, columns)
+        yield _read_columns(rows, columns)
     yield Reading(rows)
     for name, value in values.items():
         if are_records(value):
-            yield _list_as_rows(rows, name)
+            yield _read_list(rows, name)
     if _has_ids(values):
-        yield _ids_as_rows(rows)
+        yield _read_records_by_id(rows)
 
 
 def find_questions(rows: Rows) -> Reading | None:
     """Return the questions in an object; None if it has no list of questions, or several."""
     values = rows.first
-    if columns := _columns_of_questions(values):
-        return _columns_as_rows(rows, columns)
+    if columns := _find_question_columns(values):
+        return _read_columns(rows, columns)
     lists = find_record_lists(values)
     asked = [name for name in lists if is_row(values[name][0])]
     if is_row(values) and not (len(asked) == 1 and is_row(values, answered=False)):
@@ -61,22 +61,22 @@ def find_questions(rows: Rows) -> Reading | None:
     if has_nested_questions(values):
         return Reading(rows, "the file has one record")
     if len(name := lists if len(lists) == 1 else asked) == 1:
-        return _list_as_rows(rows, name[0])
-    return _ids_as_rows(rows) if _has_ids(values) else None
+        return _read_list(rows, name[0])
+    return _read_records_by_id(rows) if _has_ids(values) else None
 
 
-def _columns_as_rows(rows: Rows, columns: Sequence[Record]) -> Reading:
+def _read_columns(rows: Rows, columns: Sequence[Record]) -> Reading:
     read = partial(column_records, rows.path, columns)
     return Reading(Rows(rows.path, "table", read), "the file stores its rows by columns")
 
 
-def _list_as_rows(rows: Rows, name: str) -> Reading:
+def _read_list(rows: Rows, name: str) -> Reading:
     (source,) = rows.sources
     read = partial(array_records, source, members(source)[name].start)
     return Reading(Rows(rows.path, "array", read, source), f"the rows are in {name!r}")
 
 
-def _ids_as_rows(rows: Rows) -> Reading:
+def _read_records_by_id(rows: Rows) -> Reading:
     (source,) = rows.sources
     read = partial(id_records, source, members(source))
     return Reading(Rows(rows.path, "array", read, source), "the file stores its rows by their ids")
@@ -110,10 +110,10 @@ def find_record_lists(values: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _columns_of_questions(values: Record) -> list[Record] | None:
+def _find_question_columns(values: Record) -> list[Record] | None:
     """Return the rows of an object that maps column names to columns; None for other objects.
 
-    >>> _columns_of_questions({"q1": {"question": "Why?", "options": ["a", "b"]},
+    >>> _find_question_columns({"q1": {"question": "Why?", "options": ["a", "b"]},
     ...                        "q2": {"question": "When?", "options": ["c", "d"]}}) is None
     True
     """

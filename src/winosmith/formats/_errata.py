@@ -32,7 +32,7 @@ _COLUMNS = ("id", "old", "new", "evidence")
 
 @dataclass(frozen=True, slots=True)
 class Erratum:
-    """A key that was checked.
+    """An item's key after it was checked.
 
     Attributes:
         id: id of the item.

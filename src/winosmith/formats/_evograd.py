@@ -47,7 +47,7 @@ def _parse_problem(row: Row, position: int) -> Problem:
 
 def _assign_families(rows: Rows) -> Iterator[data.Row[Row]]:
     """Add the fields `id` and `root` to each row; `root` is "" before the first original."""
-    table = list(_base.cells(rows, _COLUMNS))
+    table = list(_base.read_cells(rows, _COLUMNS))
     indices = [row.values["index"] for row in table if row.values]
     restarts = len({*indices}) < len(indices)
     family, root = -1, ""

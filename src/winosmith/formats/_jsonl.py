@@ -50,7 +50,8 @@ def _read(rows: Rows) -> Iterator[Entry]:
         return _base.build_entries(rows, _parse_item)
     if rows.is_typed:
         return _base.build_entries(rows, _parse_table_row)
-    return _base.build_entries(_base.records(rows, {*rows.names} - _OF_TEXTS), _parse_table_row)
+    records = _base.read_records(rows, {*rows.names} - _OF_TEXTS)
+    return _base.build_entries(records, _parse_table_row)
 
 
 def _parse_item(record: Record, position: int) -> Item:

@@ -26,7 +26,7 @@ _CORE = ("sentence_with_pronoun", "candidate0", "candidate1", "correct_candidate
 
 
 def _parse_problem(record: Mapping[str, Any], position: int) -> Problem:
-    sentence = _base.text_field(record, "sentence_with_pronoun")
+    sentence = _base.get_text_field(record, "sentence_with_pronoun")
     pronouns = _BRACKETS.findall(sentence)
     if len(pronouns) != 1:
         raise ProblemError(
@@ -44,7 +44,7 @@ def _parse_problem(record: Mapping[str, Any], position: int) -> Problem:
         options=options,
         answer=_base.find_option(options, answer) if answer else None,
         pronoun=None if pronouns[0] == BLANK else pronouns[0],
-        extra=Extra(_base.extra_items(further, _KEY)),
+        extra=Extra(_base.make_extra_items(further, _KEY)),
     )
 
 
@@ -66,7 +66,7 @@ KNOWREF = Format(
     name="knowref",
     title="KnowRef: a JSON array with the pronoun in brackets",
     read=lambda rows: _base.build_entries(
-        _base.records(rows, {*rows.names} - {"sentence_with_pronoun"}), _parse_problem
+        _base.read_records(rows, {*rows.names} - {"sentence_with_pronoun"}), _parse_problem
     ),
     needs=frozenset(_CORE),
     sign=lambda rows: "sentence_with_pronoun" in rows.names,

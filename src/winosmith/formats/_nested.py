@@ -111,7 +111,7 @@ def _find_questions(rows: Sequence[Row], given: Columns, depth: int) -> _Nesting
     """Return the location of nested questions; None if there are none, or rows are questions."""
     if not rows or not depth or try_plan(collect_names(rows), given, rows):
         return None
-    may = [*islice(_possible_columns(rows), _MAX_COLUMNS + 1)]
+    may = [*islice(_iterate_possible_columns(rows), _MAX_COLUMNS + 1)]
     if len(may) > _MAX_COLUMNS:
         return None
     nestings = [nesting for nesting in may if _has_questions(rows, nesting, given, depth - 1)]
@@ -129,7 +129,7 @@ def _has_questions(rows: Sequence[Row], nesting: _Nesting, given: Columns, depth
     return _find_questions(_sample_nested_rows(own, nesting), given, depth) is not None
 
 
-def _possible_columns(rows: Sequence[Row]) -> Iterator[_Nesting]:
+def _iterate_possible_columns(rows: Sequence[Row]) -> Iterator[_Nesting]:
     """Yield each column that may contain questions: its values are objects or lists of texts."""
     columns: dict[str, list[Any]] = {name: [row.get(name) for row in rows] for name in rows[0]}
     sizes: dict[str, tuple[int, ...]] = {}
@@ -137,23 +137,25 @@ def _possible_columns(rows: Sequence[Row]) -> Iterator[_Nesting]:
     for name, values in columns.items():
         if all(isinstance(one, list) and one for one in values):
             size = sizes[name] = tuple(map(len, values))
-            if is_answer_name(one := _singular(name)) or normalise(one) in (*CHOICES, *QUESTION):
-                known[size][one] = name
+            singular = _get_singular(name)
+            if is_answer_name(singular) or normalise(singular) in (*CHOICES, *QUESTION):
+                known[size][singular] = name
     for name, values in columns.items():
         if all(isinstance(one, Mapping) and one for one in values):
             yield _Nesting(name, {}, several=False)
         elif name in sizes:
             records = all(isinstance(one, Mapping) for value in values for one in value)
-            if records or (normalise(_singular(name)) in QUESTION and _singular(name) != name):
+            singular = _get_singular(name)
+            if records or (normalise(singular) in QUESTION and singular != name):
                 parallel = {one: own for one, own in known[sizes[name]].items() if own != name}
                 if records or parallel:
                     yield _Nesting(name, parallel)
 
 
-def _singular(name: str) -> str:
+def _get_singular(name: str) -> str:
     """Return the singular of a column name.
 
-    >>> _singular("questions"), _singular("Answers"), _singular("ctx")
+    >>> _get_singular("questions"), _get_singular("Answers"), _get_singular("ctx")
     ('question', 'Answer', 'ctx')
     """
     return name.removesuffix("s")
@@ -171,7 +173,7 @@ def _iterate_nested_rows(row: Row, nesting: _Nesting) -> Iterator[Row]:
     shared_id = find_first(ID, around) if nesting.several else None
     for number, one in enumerate(questions):
         own = {name: row[several][number] for name, several in nesting.parallel.items()}
-        own |= one if isinstance(one, Mapping) else {_singular(nesting.column): one}
+        own |= one if isinstance(one, Mapping) else {_get_singular(nesting.column): one}
         own = dict(flatten({str(name): value for name, value in own.items()}))
         shared = around
         if shared_id and not find_first(ID, own):

@@ -74,7 +74,7 @@ def _parse_problem(row: Row, position: int, name: str) -> Problem:
         answer=letter_index(row["correct_answer"], 2),
         pronoun=pieces[at],
         lineage=None if name == "original" else Lineage(root, root),
-        extra=Extra(_base.extra_items(further, "perturbed_wsc")),
+        extra=Extra(_base.make_extra_items(further, "perturbed_wsc")),
     )
 
 
@@ -87,7 +87,7 @@ def _find_pronoun(pieces: list[str], pronoun: str, index: str) -> int:
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
-    table = list(_base.cells(rows, [kind.text for kind in _KINDS.values()]))
+    table = list(_base.read_cells(rows, [kind.text for kind in _KINDS.values()]))
     for place, raw, row, reason in table:
         if row is None:
             yield Entry(place, raw, reason=reason)
@@ -98,7 +98,7 @@ def _read(rows: Rows) -> Iterator[Entry]:
 def _read_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
     for position, (place, raw, row, _) in enumerate(table):
         if row is not None and row[_KINDS[name].text].strip() not in ("", _ABSENT):
-            found = _base.entry(place, raw, partial(_parse_problem, row, position, name))
+            found = _base.build_entry(place, raw, partial(_parse_problem, row, position, name))
             yield replace(found, note=_note_other_word(row, name)) if found.item else found
 
 

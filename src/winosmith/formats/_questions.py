@@ -33,8 +33,8 @@ from winosmith.formats._answers import (
 from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.formats._choices import (
     PREFIX,
-    cell_text,
     find_flagged,
+    get_cell_text,
     get_turns,
     parse_choices,
     several_correct_error,
@@ -44,9 +44,9 @@ from winosmith.formats._columns import (
     Columns,
     Plan,
     Row,
-    further_keys,
     has_blank,
     is_empty,
+    make_extra_keys,
     make_plan,
 )
 from winosmith.formats._letters import SERIES
@@ -181,7 +181,7 @@ def _read_questions(
         why = f"the column {plan.answer!r} has none" if plan.answer else "no column was found"
         notes.append(
             f"no question has an answer, because {why}; name the answer column "
-            f"with `answer=`{_possible_answer_columns(good)}"
+            f"with `answer=`{_suggest_answer_columns(good)}"
         )
     elif withheld:
         have = "have" if withheld > 1 else "has"
@@ -197,13 +197,14 @@ def _read_questions(
         is_known = given.answer is not None or plan.labels_are_choices
         notes += _remove_repeated_keys(good, further, kind, plan.answer or "", is_known=is_known)
     try:
-        keys = further_keys(QUESTIONS.name, further)
+        keys = make_extra_keys(QUESTIONS.name, further)
     except ProblemError as error:
         raise FormatError(str(error)) from None
     del good
     for at, one in enumerate(_report_progress(entries, DRAFTED, 1, on_progress)):
         if isinstance(one, _Draft):
-            entries[at] = _base.entry(one.place, one.raw, partial(_make_problem, one, kind, keys))
+            build = partial(_make_problem, one, kind, keys)
+            entries[at] = _base.build_entry(one.place, one.raw, build)
     return [one for one in entries if isinstance(one, Entry)], notes
 
 
@@ -270,7 +271,7 @@ def _make_draft(
                     f"the choice {column!r} is empty, but a later choice is not: fill it in, or "
                     "move the later choices up and adapt the answer"
                 )
-        options, labels = tuple(map(cell_text, cells)), plan.choices[: len(cells)]
+        options, labels = tuple(map(get_cell_text, cells)), plan.choices[: len(cells)]
     own_id = None if plan.id is None else row.get(plan.id)
     return _Draft(
         place, raw, str(at) if own_id in (None, "") else data.cell(own_id), question, options,
@@ -290,8 +291,8 @@ def _get_text(row: Row, name: str, is_optional: bool) -> str:
     if isinstance(value, Mapping) and value.keys() == {"text"}:  # of HELM
         value = value["text"]
     if is_optional and isinstance(value, list | tuple):  # the turns of a dialogue
-        return " ".join(map(cell_text, value))
-    return cell_text(value)
+        return " ".join(map(get_cell_text, value))
+    return get_cell_text(value)
 
 
 def _clean_answer(value: Any) -> Any:
@@ -336,7 +337,7 @@ def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[st
 
 def _remove_signs(drafts: Sequence[_Draft]) -> list[str]:
     """Remove the letters or numbers ("A.", "(2)") before the choices if all choices have them."""
-    found = [_removable_signs(draft) for draft in drafts]
+    found = [_find_removable_signs(draft) for draft in drafts]
     if not any(found):
         return []
     if not all(found):
@@ -350,7 +351,7 @@ def _remove_signs(drafts: Sequence[_Draft]) -> list[str]:
     return [f"the letters or numbers before choices ({found[0][0]!r}, …) are removed"]
 
 
-def _removable_signs(draft: _Draft) -> tuple[str, ...]:
+def _find_removable_signs(draft: _Draft) -> tuple[str, ...]:
     """Return the letters or numbers before the choices; empty if they don't form a series."""
     if draft.labels or not draft.options:
         return ()
@@ -422,7 +423,7 @@ def _refuse_mixed_letters(drafts: Sequence[_Draft]) -> None:
         )
 
 
-def _possible_answer_columns(drafts: Sequence[_Draft]) -> str:
+def _suggest_answer_columns(drafts: Sequence[_Draft]) -> str:
     some = drafts[:1000]
     first = islice(some[0].extra.items(), 1000)
     names = (name for name, value in first if not isinstance(value, list | dict))

@@ -435,9 +435,6 @@ def reject_bad_lineages(entries: Iterable[Entry]) -> list[Entry]:
     because a file may contain part of a family, such as the problems that a filter kept. Any
     declared depth is accepted, because published depths follow no single rule. `winosmith check`
     reports both.
-
-    Args:
-        entries: the entries of a file, in order, without repeated ids.
     """
     checked = list(entries)
     rows = [at for at, found in enumerate(checked) if isinstance(found.item, Problem)]

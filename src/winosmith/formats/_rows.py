@@ -55,14 +55,14 @@ def find_question_rows(rows: Rows) -> tuple[Rows, list[str]]:
     if rows.kind == "object":
         way = find_questions(rows)
         return (way.rows, [way.note] if way.note else []) if way else (rows, [])
-    if rows.kind != "delimited" or rows.source is None or not (named := _mmlu_columns(rows.source)):
+    if rows.kind != "delimited" or rows.source is None or not (named := _name_columns(rows.source)):
         return rows, []
     read = partial(Delimited(rows.source).rows, named, is_quoted=True)
     note = f"the table has no header; its columns are read as {', '.join(map(repr, named))}"
     return Rows(rows.path, "delimited", read, rows.source, header=named), [note]
 
 
-def _mmlu_columns(source: Source) -> tuple[str, ...]:
+def _name_columns(source: Source) -> tuple[str, ...]:
     """Return names for the columns of a table without a header; empty if it may have a header.
 
     Each row of such a table, as in MMLU, has a question, its choices and the correct choice's
@@ -126,7 +126,7 @@ def _split_column(
     if asked:
         lacks = f"its {asked!r} contains no choices after letters such as 'A.' and 'B.'"
         told = f"the choices are those at the end of each {asked!r}"
-        said = [_last_turn(row.get(asked)) for row in rows]
+        said = [_get_last_turn(row.get(asked)) for row in rows]
         cut = [split_question(text) if isinstance(text, str) else None for text in said]
         new: list[Row | None] = [
             one
@@ -143,14 +143,14 @@ def _split_column(
     return [one and {**row, **one} for row, one in zip(rows, new, strict=True)], [told], lacks
 
 
-def _last_turn(value: Any) -> Any:
+def _get_last_turn(value: Any) -> Any:
     turns = get_turns(value)
     return turns[-1] if turns else value
 
 
 def recognises(rows: Rows) -> bool:
     """Return whether rows have columns of questions."""
-    names, record = _first_row(rows)
+    names, record = _read_first_row(rows)
     found = try_plan(dict.fromkeys([*names, *record]), Columns(), [record])
     if found is None:
         return False
@@ -159,7 +159,7 @@ def recognises(rows: Rows) -> bool:
     return not isinstance(alone, str) or may_list_choices(alone)
 
 
-def _first_row(rows: Rows) -> tuple[list[str], Record]:
+def _read_first_row(rows: Rows) -> tuple[list[str], Record]:
     """Return the column names and the first readable row; the row is empty if none is readable."""
     asked, _ = find_question_rows(rows)
     try:
@@ -172,7 +172,7 @@ def _first_row(rows: Rows) -> tuple[list[str], Record]:
 
 def explain_mismatch(rows: Rows) -> tuple[str, bool]:
     """Return why rows can't be read as questions, and whether they have a column of questions."""
-    names, row = _first_row(rows)
+    names, row = _read_first_row(rows)
     if len(names) < 2:
         return "", False
     try:

@@ -33,7 +33,7 @@ Row = Mapping[str, Any]
 def _parse_problem(rows: Sequence[Row]) -> Problem:
     if rows[0].get("question_id") is None:
         raise ProblemError("the record has no 'question_id'")
-    fillings = [_base.text_field(row, "substitution") for row in rows]
+    fillings = [_base.get_text_field(row, "substitution") for row in rows]
     rights = {filling for row, filling in zip(rows, fillings, strict=True) if _is_correct(row)}
     if len(rights) > 1:
         raise ProblemError(f"{len(rights)} fillings of one question are marked as correct")
@@ -85,7 +85,7 @@ def _count_common_first_words(fillings: Sequence[Sequence[str]]) -> int:
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
-    records = _base.records(rows, ("question_id", "correctness"))
+    records = _base.read_records(rows, ("question_id", "correctness"))
     questions = _base.combine_rows(records, lambda row: row.get("question_id"), ",\n")
     return _base.build_entries(questions, lambda rows, _: _parse_problem(rows))
 

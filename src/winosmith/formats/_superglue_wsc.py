@@ -41,10 +41,10 @@ Record = Mapping[str, Any]
 
 def _parse_claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
     """Parse a claim; `units` are the units that the file's indices may count."""
-    text, target = _base.text_field(record, "text"), _get_target(record)
+    text, target = _base.get_text_field(record, "text"), _get_target(record)
     if BLANK in text:
         raise ProblemError("the text contains a blank ('_')")
-    candidate, pronoun = (_base.text_field(target, f"span{n}_text") for n in (1, 2))
+    candidate, pronoun = (_base.get_text_field(target, f"span{n}_text") for n in (1, 2))
     index = _parse_index(target, "span2_index")
     at = _find_pronoun(text, pronoun, index, units)
     kept: dict[str, Scalar] = {
@@ -153,7 +153,7 @@ def _detect_units(records: Iterable[Record]) -> Sequence[Unit]:
 def _read(rows: Rows) -> Iterator[Entry]:
     """Yield the claims; claims about the same blank of the same text get the first one's id."""
     first: dict[tuple[str, str | None], str] = {}
-    records = list(_base.records(rows, ("target", "label", "idx")))
+    records = list(_base.read_records(rows, ("target", "label", "idx")))
     units = _detect_units(row.values for row in records if row.values is not None)
     for found in _base.build_entries(records, lambda record, at: _parse_claim(record, at, units)):
         claim = found.item

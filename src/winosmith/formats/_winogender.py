@@ -82,7 +82,7 @@ def _expand_template(row: Row) -> Iterator[Row]:
 
 
 def _expand_templates(rows: Rows) -> Iterator[data.Row[Row]]:
-    for row in _base.cells(rows, _TEMPLATE_COLUMNS):
+    for row in _base.read_cells(rows, _TEMPLATE_COLUMNS):
         yield from (
             [row] if row.values is None else map(row.with_values, _expand_template(row.values))
         )
@@ -91,7 +91,7 @@ def _expand_templates(rows: Rows) -> Iterator[data.Row[Row]]:
 WINOGENDER = Format(
     name="winogender",
     title="Winogender: sentid and sentence, tab-separated",
-    read=lambda rows: _base.build_entries(_base.cells(rows, _COLUMNS), _parse_problem),
+    read=lambda rows: _base.build_entries(_base.read_cells(rows, _COLUMNS), _parse_problem),
     needs=frozenset(_COLUMNS),
 )
 

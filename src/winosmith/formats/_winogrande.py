@@ -31,7 +31,7 @@ from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format, Item, Writer
-from winosmith.formats._csv import has_other_key, is_plain_table
+from winosmith.formats._csv import has_key_elsewhere, is_plain_table
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._twins import TASK, pair_neighbours
 from winosmith.problem import Extra, Lineage, Problem
@@ -50,21 +50,21 @@ def _is_winogrande(rows: Rows, *further: str) -> bool:
     is_form = {"sentence", "option1", "option2"} <= names and {"ed", "pair_number"} & names == {
         *further
     }
-    is_other = is_form and (is_evograd(rows) or has_other_key(rows))
+    is_other = is_form and (is_evograd(rows) or has_key_elsewhere(rows))
     return is_form and not is_other and not is_plain_table(rows)
 
 
 def _parse_problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:
-    qid = _base.text_field(record, "qID") if "qID" in record else str(position)
+    qid = _base.get_text_field(record, "qID") if "qID" in record else str(position)
     task = TASK.fullmatch(qid) if format_key == "winogrande" else None
     further = [(key, value) for key, value in record.items() if key not in _KEYS]
     return Problem(
         id=qid,
-        sentence=_base.text_field(record, "sentence"),
-        options=(_base.text_field(record, "option1"), _base.text_field(record, "option2")),
+        sentence=_base.get_text_field(record, "sentence"),
+        options=(_base.get_text_field(record, "option1"), _base.get_text_field(record, "option2")),
         answer=_base.parse_option_number(record.get("answer"), 2),
         twin_id=task[1] if task else None,
-        extra=Extra(_base.extra_items(further, format_key)) if further else _NOTHING,
+        extra=Extra(_base.make_extra_items(further, format_key)) if further else _NOTHING,
     )
 
 
@@ -107,7 +107,7 @@ WINOGRANDE = Format(
     name="winogrande",
     title="WinoGrande 1.1",
     read=lambda rows: _base.build_entries(
-        _base.records(rows, {*rows.names} - _KEYS),
+        _base.read_records(rows, {*rows.names} - _KEYS),
         lambda record, at: _parse_problem(record, at, "winogrande"),
     ),
     needs=frozenset({"sentence", "option1", "option2"}),
@@ -125,7 +125,7 @@ WSC273_JSONL = Format(
     title="WSC273 in WinoGrande's format (wsc-273.jsonl)",
     read=lambda rows: pair_neighbours(
         _base.build_entries(
-            _base.records(rows), lambda record, at: _parse_problem(record, at, "wsc273")
+            _base.read_records(rows), lambda record, at: _parse_problem(record, at, "wsc273")
         )
     ),
     sign=lambda rows: _is_winogrande(rows, "ed"),
@@ -135,7 +135,7 @@ PERTURBED_JSONL = Format(
     name="perturbed-wsc-jsonl",
     title="perturbed WSC, one file for each kind of change",
     read=lambda rows: pair_neighbours(
-        _base.build_entries(_base.records(rows, _NUMBERS), _parse_perturbed_problem)
+        _base.build_entries(_base.read_records(rows, _NUMBERS), _parse_perturbed_problem)
     ),
     sign=lambda rows: _is_winogrande(rows, "pair_number"),
 )

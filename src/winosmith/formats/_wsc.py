@@ -60,7 +60,7 @@ def letter_index(letter: str, options: int) -> int | None:
 def _parse_schema(schema: Element, problem_id: str, mistaken: bool) -> Problem:
     before, pronoun, after = (
         _MISTAKEN_SPACE.sub("", text) if mistaken else text
-        for text in (_base.child_text(schema, f"text/{part}") for part in ("txt1", "pron", "txt2"))
+        for text in (_base.get_child_text(schema, f"text/{p}") for p in ("txt1", "pron", "txt2"))
     )
     sentence, pronoun_or_none = _base.replace_pronoun(before, pronoun, after)
     options = tuple(_base.tidy("".join(answer.itertext())) for answer in schema.iter("answer"))
@@ -146,6 +146,8 @@ def _parse_row(row: Row, position: int) -> Problem:
 WSC_CSV = Format(
     name="wsc-csv",
     title="the Winograd Schema Challenge as a table",
-    read=lambda rows: pair_neighbours(_base.build_entries(_base.cells(rows, _COLUMNS), _parse_row)),
+    read=lambda rows: pair_neighbours(
+        _base.build_entries(_base.read_cells(rows, _COLUMNS), _parse_row)
+    ),
     needs=frozenset(_COLUMNS),
 )

@@ -123,7 +123,7 @@ class Count:
     singles: int
 
     @classmethod
-    def of(cls, dataset: Dataset) -> Count:
+    def from_dataset(cls, dataset: Dataset) -> Count:
         """Return the counts of a data set."""
         return cls(len(dataset), len(dataset.twins), len(dataset.singles))
 
@@ -197,6 +197,6 @@ def make_funnel(stages: Mapping[str, Filtered]) -> Funnel:
                 "stages in order"
             )
         reasons = Counter(entry.reason.partition(":")[0] for entry in result.dropped)
-        steps.append(Step(stage, Count.of(result.kept), dict(reasons.most_common())))
+        steps.append(Step(stage, Count.from_dataset(result.kept), dict(reasons.most_common())))
         feed = result.kept
-    return Funnel(Count.of(collected), tuple(steps))
+    return Funnel(Count.from_dataset(collected), tuple(steps))

@@ -139,33 +139,34 @@ class AppliedRules:
         """Return the summary at the start of a report.
 
         >>> str(AppliedRules("auto", {2: "of WSC, published"}, 3))
-        "Rules: WinoGrande's for authors, on 2 of 3; not on 1 of WSC, published"
+        "Rules: WinoGrande's for authors, applied to 2 of 3 problems; not to 1 (of WSC, published)"
         """
         if self.rules == "none":
-            return "Rules: none of WinoGrande's for authors, as set"
+            return "Rules: WinoGrande's for authors, not applied, as set"
         if self.rules == "winogrande":
-            return f"Rules: WinoGrande's for authors, on all {self.n:,}, as set"
+            return f"Rules: WinoGrande's for authors, applied to all {self.n:,} problems, as set"
         if not self.exempt:
             return "Rules: WinoGrande's for authors; no problem is perturbed or known as published"
         why = Counter(self.exempt.values()).most_common()
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in why)
+        reasons = ", ".join(f"{count:,} ({reason})" for reason, count in why)
         left = self.n - len(self.exempt)
         if not left:
-            return f"Rules: none of WinoGrande's for authors: {reasons}"
-        return f"Rules: WinoGrande's for authors, on {left:,} of {self.n:,}; not on {reasons}"
+            return f"Rules: WinoGrande's for authors, not applied to {reasons}"
+        whole = f"applied to {left:,} of {self.n:,} problems"
+        return f"Rules: WinoGrande's for authors, {whole}; not to {reasons}"
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The summary, and a note for each script in which some rules are not checked.
 
         >>> AppliedRules("auto", {}, 2, unspaced=1).lines[1]
-        '1 without spaces between words: rules about words are not checked there'
+        '1 in a script without spaces between words: rules about words are not checked'
         """
         other = (
-            (self.unspaced, "without spaces between words: rules about words"),
-            (self.spaced, "in another script than Latin: rules about English words"),
+            (self.unspaced, "in a script without spaces between words: rules about words"),
+            (self.spaced, "in a script other than Latin: rules about English words"),
         )
-        notes = (f"{count:,} {what} are not checked there" for count, what in other if count)
+        notes = (f"{count:,} {what} are not checked" for count, what in other if count)
         return str(self), *notes
 
     def record(self) -> dict[str, Any]:

@@ -287,12 +287,7 @@ def _check_options(response: Response, problem: Problem) -> None:
 def find_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) -> frozenset[str]:
     """Return the ids of the kept problems that enough judges answered correctly.
 
-    Problems with a withheld answer are not included. If `rules.correct` is "off", no problem is.
-
-    Args:
-        kept: problems that `filter_by_votes` kept; some may have too few votes.
-        counted: the votes that count.
-        rules: the rules for votes.
+    Problems with a withheld answer are omitted. The result is empty if `rules.correct` is "off".
     """
     votes = Counter(response.problem_id for response in counted if response.purpose != "local")
     return frozenset(
