@@ -19,7 +19,7 @@ from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
 from winosmith.formats._perturbed import PERTURBED_WSC
 from winosmith.formats._questions import QUESTIONS
-from winosmith.formats._rows import explain_mismatch, find_question_rows
+from winosmith.formats._rows import explain_mismatch, get_question_rows
 from winosmith.formats._substitutions import SUBSTITUTIONS
 from winosmith.formats._superglue_wsc import SUPERGLUE_WSC
 from winosmith.formats._winogender import WINOGENDER, WINOGENDER_TEMPLATES
@@ -122,7 +122,7 @@ def _detect_part(rows: Rows, known: Format | None) -> Detected:
             names = [one.format.name for one in fitting]
             raise _ambiguous_error("several formats fit its content", names, rows)
     if known or QUESTIONS.recognises(rows):
-        return Detected(QUESTIONS, *find_question_rows(rows))
+        return Detected(QUESTIONS, *get_question_rows(rows))
     what = f"no known format fits its content{_advise_on_rows(rows)}"
     raise _ambiguous_error(what, [one.name for one in FORMATS], rows)
 

@@ -51,14 +51,7 @@ from winosmith.formats._columns import (
 )
 from winosmith.formats._letters import SERIES
 from winosmith.formats._names import TAKEN, collect_names, is_answer_name, normalise
-from winosmith.formats._rows import (
-    DRAFTED,
-    EVERY,
-    PARSED,
-    find_question_rows,
-    recognises,
-    shape_rows,
-)
+from winosmith.formats._rows import DRAFTED, EVERY, PARSED, get_question_rows, recognise, shape_rows
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import canonical
 
@@ -498,8 +491,8 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 QUESTIONS = Format(
     name="questions",
     title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
-    sign=recognises,
-    read=lambda rows: read_questions(find_question_rows(rows)[0], None, rows.path)[0],
+    sign=recognise,
+    read=lambda rows: read_questions(get_question_rows(rows)[0], None, rows.path)[0],
     writer=Writer(
         _write,
         suffix=".jsonl",

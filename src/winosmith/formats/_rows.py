@@ -50,7 +50,7 @@ def report_progress(
         yield one
 
 
-def find_question_rows(rows: Rows) -> tuple[Rows, list[str]]:
+def get_question_rows(rows: Rows) -> tuple[Rows, list[str]]:
     """Return the rows of a container that may be questions, and notes on assumptions."""
     if rows.kind == "object":
         way = find_questions(rows)
@@ -148,7 +148,7 @@ def _get_last_turn(value: Any) -> Any:
     return turns[-1] if turns else value
 
 
-def recognises(rows: Rows) -> bool:
+def recognise(rows: Rows) -> bool:
     """Return whether rows have columns of questions."""
     names, record = _read_first_row(rows)
     found = try_plan(dict.fromkeys([*names, *record]), Columns(), [record])
@@ -161,7 +161,7 @@ def recognises(rows: Rows) -> bool:
 
 def _read_first_row(rows: Rows) -> tuple[list[str], Record]:
     """Return the column names and the first readable row; the row is empty if none is readable."""
-    asked, _ = find_question_rows(rows)
+    asked, _ = get_question_rows(rows)
     try:
         first = [*islice((row for row in islice(asked, _LOOK) if row.values is not None), 1)]
         record = next((row.values for row in shape_rows(first, Columns())[0] if row.values), {})
@@ -181,7 +181,7 @@ def explain_mismatch(rows: Rows) -> tuple[str, bool]:
         where = "" if rows.is_typed else " (does the first line name the columns?)"
         known = _names.collect_names([names])
         asks = _names.find_first([*_names.QUESTION, "questions"], known) or known.families
-        notes = "".join(f"{note}; " for note in find_question_rows(rows)[1])
+        notes = "".join(f"{note}; " for note in get_question_rows(rows)[1])
         return f"{notes}{error.reason}{where}", bool(asks)
     return (
         "the choices of its first row are not a list: write a JSON list, or one column per choice",

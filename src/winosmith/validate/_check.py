@@ -14,12 +14,7 @@ from winosmith.report import Signature, signature_of
 from winosmith.response import Response
 from winosmith.results import Result, computed
 from winosmith.validate import _structure, _votes
-from winosmith.validate._structure import (
-    AppliedRules,
-    Examination,
-    StructureRules,
-    examine_structure,
-)
+from winosmith.validate._structure import AppliedRules, Examination, StructureRules
 from winosmith.validate._votes import UncountedResponse, VoteRules
 
 
@@ -76,7 +71,7 @@ def check(
     Raises:
         DataError: a response does not fit its problem.
     """
-    first = examine_structure(dataset, structure)
+    first = _structure.examine_structure(dataset, structure)
     filtered = first.filtered()
     if responses is None:
         return ValidationResult(
