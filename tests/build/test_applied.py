@@ -38,7 +38,7 @@ def test_a_build_keeps_an_evolved_set_that_judges_find_valid(
     assert str(built.applied) == told
     record = json.loads((tmp_path / "out/report.json").read_text("utf-8"))
     assert record["rules_used"]["words"] == [told]
-    assert "not on 7 perturbed or their roots" in built.report.read_text("utf-8")
+    assert "not to 7 (perturbed or their roots)" in built.report.read_text("utf-8")
 
 
 def test_a_recipe_can_ask_for_the_rules_everywhere(pool: dict[str, str], tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_russian_words_are_counted_and_its_function_words_unknown() -> None:
     assert (found.checked["overlap"], found.checked["edit distance"]) == (2, 2)
     assert (found.checked["anchor"], found.checked["function word"]) == (0, 0)
     assert found.applied is not None
-    assert found.applied.lines[1].startswith("2 in another script than Latin")
+    assert found.applied.lines[1].startswith("2 in a script other than Latin")
 
 
 @pytest.mark.data

@@ -47,7 +47,7 @@ class Row:
 
 
 class Items:
-    """An index of items by their words; ids are used only if several items match."""
+    """An index of items by their words; an id only decides between items whose words match."""
 
     def __init__(self, dataset: Dataset):
         self.dataset = dataset

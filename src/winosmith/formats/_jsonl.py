@@ -133,7 +133,7 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
     """  # noqa: E501
     if marked is None:
         items = list(items)
-        marked = _is_marked([item for item in items if isinstance(item, Problem)])
+        marked = _needs_marks([item for item in items if isinstance(item, Problem)])
     for item in items:
         record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
         if marked and isinstance(item, Problem) and not (item.twin_id or item.lineage):
@@ -141,7 +141,7 @@ def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]
         yield canonical(record) + "\n"
 
 
-def _is_marked(problems: Sequence[Problem]) -> bool:
+def _needs_marks(problems: Sequence[Problem]) -> bool:
     """Return whether to mark problems because none has a twin but some look like twins."""
     silent = not any(problem.twin_id or problem.lineage for problem in problems)
     return silent and would_be_paired(problems)
@@ -162,7 +162,7 @@ def to_frame(problems: Iterable[Problem]) -> Any:
     pandas = require("pandas", "pandas")
     problems = list(problems)
     records = [{"answer": None, **problem_record(p), "blank": p.blank} for p in problems]
-    if _is_marked(problems):
+    if _needs_marks(problems):
         records = [{"twin_id": None, **record} for record in records]
     named = dict.fromkeys(name for record in records for name in record)
     first = [name for name in ("id", "sentence", "blank", "options", "answer") if name in named]
