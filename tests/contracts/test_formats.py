@@ -176,7 +176,7 @@ BROKEN = {
         "the cup,the jug\nthe cup\n",
         "the cup,the jug\nthe mug\n",
         6,
-        "the answer 'the mug' is not one of the options ['the cup', 'the jug']",
+        "the answer 'the mug' is none of the options ['the cup', 'the jug']",
     ),
     "dpr-tsv": ("bounced.\t1", "bounced.\t0", 4, "the labels are ['0', '0']; one must be 1"),
     "knowref": ("[she] ran", "[she] saw [her]", 3, "2 pronouns in brackets; 1 is needed"),

@@ -232,7 +232,7 @@ def find_option(options: Iterable[str], answer: str) -> int:
     """
     tidied = [tidy(option) for option in options]
     if tidy(answer) not in tidied:
-        raise ProblemError(f"the answer {answer!r} is not one of the options {tidied}")
+        raise ProblemError(f"the answer {answer!r} is none of the options {tidied}")
     return tidied.index(tidy(answer))
 
 
