@@ -62,7 +62,7 @@ from pathlib import Path
 import numpy as np
 
 from winosmith import Dataset, Problem, audit, embed, formats, metrics
-from winosmith.answers import Answers, of_choices, read as read_answers
+from winosmith.answers import Answers, from_choices, read as read_answers
 from winosmith.audit._repair import RepairPlan, Thinning
 from winosmith.parallel import ordered_map
 
@@ -390,7 +390,7 @@ def miskeyed(share: float, seed: int) -> tuple[Dataset, dict[str, Answers], set[
     answers = {
         f"m{at}": dict(zip(data.ids, map(int, own), strict=True)) for at, own in enumerate(chosen)
     }
-    return data, of_choices(answers), {data.ids[at] for at in np.flatnonzero(wrong)}
+    return data, from_choices(answers), {data.ids[at] for at in np.flatnonzero(wrong)}
 
 
 def rate(data: Dataset, wrong: set[str]) -> float:

@@ -213,7 +213,7 @@ def _formats() -> str:
 
 def _kept(writer: Writer) -> str:
     known = {field.name for kind in (Problem, Claim) for field in fields(kind)}
-    return "everything" if writer.keeps == known else _listed(writer.keeps)
+    return "everything" if writer.kept_fields == known else _listed(writer.kept_fields)
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -110,7 +110,7 @@ class Repaired(audit.Repair):
 _BUILD = Printed(
     **_FILTER,
     signature=str,
-    rules_used=NotRequired[validate.Applied],
+    rules_used=NotRequired[validate.AppliedRules],
     reading=NotRequired[list[str]],
     funnel=validate.Funnel,
     counts=dict[str, int],
@@ -186,7 +186,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
     "check": Printed(
         metrics.Copies,
         data=str,
-        rules_used=validate.Applied,
+        rules_used=validate.AppliedRules,
         funnel=validate.Funnel,
         rules=list[Record],
         set_aside=Record,

@@ -36,6 +36,6 @@ with warnings.catch_warnings(record=True) as notes:
     again = formats.read("winogrande.jsonl")
 for note in notes:  # the form has no twins: they are found by their texts
     print(f"NOTE: {note.message}")
-lost = formats.losses(written, again.problems)
+lost = formats.find_losses(written, again.problems)
 for line in lost.lines("problems"):
     print(f"as WinoGrande's JSON Lines and back: {line}")

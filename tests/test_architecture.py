@@ -280,7 +280,7 @@ def test_an_import_that_breaks_the_rules_is_found(module: str, source: str) -> N
     ("module", "source"),
     [
         ("validate/_x.py", "from winosmith.report import signature_of"),
-        ("validate/_x.py", "from winosmith.validate._votes import votes"),
+        ("validate/_x.py", "from winosmith.validate._votes import filter_by_votes"),
         (
             "embed/_x.py",
             "def f():\n    import torch\n    from winosmith.models import load_encoder",

@@ -87,7 +87,7 @@ class BuildFiles:
             OSError: the build has no such split.
             FormatError: its file can't be read.
         """
-        path = self.folder / f"{name}{formats.writer_named(self._format).suffix}"
+        path = self.folder / f"{name}{formats.get_writer(self._format).suffix}"
         if not path.stat().st_size:
             return Dataset([], name)
         return formats.read(path, self._format, as_written=True)

@@ -45,7 +45,9 @@ def test_what_is_written_is_read(
     found = answers.read(file, DATA)
     assert [*found] == ["org/a", "org/b"]
     for of in found.values():
-        assert [p.chosen for p in of.of(DATA).predictions] == [p.chosen for p in own.predictions]
+        assert [p.chosen for p in of.align_with(DATA).predictions] == [
+            p.chosen for p in own.predictions
+        ]
         assert (of.log.keys_differ, of.log.scores_differ) == ((), ())
 
 

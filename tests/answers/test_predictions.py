@@ -180,7 +180,7 @@ def test_a_file_cut_short_is_told_so(tmp_path: Path) -> None:
     """A file of ours with fewer lines than its header announces was cut short."""
     file = written(tmp_path)
     file.write_text("\n".join(file.read_text("utf-8").splitlines()[:-3]) + "\n", "utf-8")
-    with pytest.raises(FormatError, match="announces 10 predictions, and 7 follow"):
+    with pytest.raises(FormatError, match="announces 10 predictions, but 7 follow"):
         answers.read_predictions(file, PROBLEMS)
 
 

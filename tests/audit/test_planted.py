@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Problem, answers, audit
-from winosmith.answers import of_choices
+from winosmith.answers import from_choices
 from winosmith.audit._planted import Choices, features, fit_ridge, learn, most_wrong
 from winosmith.metrics import wilson_interval
 
@@ -42,7 +42,7 @@ def _quiz(n: int, models: int = 6, *, wrong: int = 4, seed: int = 0) -> tuple[Da
 
 
 def _found(data: Dataset, said: Chosen) -> audit.Triage:
-    return audit.triage(audit.Items.of(data), of_choices(said))
+    return audit.triage(audit.Items.of(data), from_choices(said))
 
 
 def test_planted_keys_rank_wrong_keys_first_and_bound_their_number() -> None:
@@ -65,7 +65,7 @@ def test_planted_keys_rank_wrong_keys_first_and_bound_their_number() -> None:
 def test_a_bound_is_always_printed_with_its_condition() -> None:
     """The table's title and the JSON state it, and that other errors are not counted."""
     data, said = _quiz(200)
-    found = audit.audit(data, draws=19, probe_draws=0, answers=of_choices(said))
+    found = audit.audit(data, draws=19, probe_draws=0, answers=from_choices(said))
     page = " ".join(audit.page(found).split())
     assert "if a wrong key is seen v times as often as a planted one" in page
     assert "They only concern keys for which another listed option is correct" in page
@@ -241,7 +241,7 @@ def test_answers_that_planted_keys_cannot_be_learnt_from_say_why(
     assert found.not_planted.startswith(why)
     by_agreement = sorted(found.suspects, key=lambda one: (-one.agreement, one.id))
     assert [*found.suspects] == by_agreement
-    page = audit.page(audit.audit(made[0], draws=19, probe_draws=0, answers=of_choices(made[1])))
+    page = audit.page(audit.audit(made[0], draws=19, probe_draws=0, answers=from_choices(made[1])))
     words = " ".join(page.split())
     assert "ranked only by agreement, because" in words
     assert "The number of wrong keys in data has no bound, because" in words

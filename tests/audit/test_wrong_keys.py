@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Problem, audit, formats
-from winosmith.answers import of_choices
+from winosmith.answers import from_choices
 from winosmith.audit._wrong_keys import AT_MOST, doubts
 from winosmith.errors import DataError
 
@@ -82,7 +82,7 @@ def test_with_answers_thinning_leaves_no_greater_rate_of_wrong_keys(seed: int) -
     data, said, planted = _quiz(
         n, rng.uniform(0.01, 0.03), share=rng.uniform(0.2, 0.65), mark=mark, seed=seed
     )
-    found = _repaired(data, answers=of_choices(said))
+    found = _repaired(data, answers=from_choices(said))
     assert _rate(found.dataset, planted) <= _rate(data, planted)
     assert len(found.set_aside) <= AT_MOST * n
     assert found.filtered.input() == data
@@ -91,10 +91,10 @@ def test_with_answers_thinning_leaves_no_greater_rate_of_wrong_keys(seed: int) -
 def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
     """The number asked for is taken, the greatest agreement first; zero sets nothing aside."""
     data, said, _ = _quiz(400, 0.02)
-    ranked = audit.triage(audit.Items.of(data), of_choices(said)).suspects
+    ranked = audit.triage(audit.Items.of(data), from_choices(said)).suspects
     suspects = sorted(ranked, key=lambda one: -one.agreement)
     assert len(suspects) > 15
-    found = _repaired(data, answers=of_choices(said), set_aside=15)
+    found = _repaired(data, answers=from_choices(said), set_aside=15)
     assert found.doubts
     least = suspects[14].agreement
     assert [one.agreement for one in found.doubts.set_aside] == pytest.approx(
@@ -109,9 +109,9 @@ def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
         f"{first.models} models choose “{problem.options[first.other]}”, but its key is “"
     )
     assert "three models must" not in audit.repair_page(found)
-    every = _repaired(data, answers=of_choices(said), set_aside=1000)
+    every = _repaired(data, answers=from_choices(said), set_aside=1000)
     assert f"Models doubt no more than {len(suspects)}." in audit.repair_page(every)
-    none = _repaired(data, answers=of_choices(said), set_aside=0)
+    none = _repaired(data, answers=from_choices(said), set_aside=0)
     assert len(none.set_aside) == 0
     assert none.dataset == _repaired(data).dataset
 
@@ -119,7 +119,7 @@ def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
 def test_an_item_set_aside_can_be_put_back(tmp_path: Path) -> None:
     """Its line has the order of options in which it would be kept, and that order is written."""
     data, said, _ = _quiz(300, 0.02)
-    found = audit.repair_to_folder(data, tmp_path / "out", answers=of_choices(said), **HOW)
+    found = audit.repair_to_folder(data, tmp_path / "out", answers=from_choices(said), **HOW)
     aside = formats.read(tmp_path / "out" / "set_aside.jsonl")
     assert aside.problems == found.set_aside.problems
     for problem in aside:
@@ -142,7 +142,7 @@ def test_the_other_half_of_a_twin_goes_along() -> None:
     data, said, _ = _quiz(200, 0.0)
     told = {name: {**own, "h0": 1, "h1": 1} for name, own in said.items()}
     both = Dataset([*data, *halves])
-    found = _repaired(both, answers=of_choices(told), set_aside=1)
+    found = _repaired(both, answers=from_choices(told), set_aside=1)
     reasons = {e.problem.id: e.reason for e in found.filtered.dropped if e.stage == "set aside"}
     assert reasons["h1"] == "the other half of h0, whose key models doubt"
     assert reasons.keys() == {"h0", "h1"}
@@ -157,26 +157,26 @@ def test_ids_and_the_order_of_rows_do_not_decide_what_is_set_aside(order: list[i
     rows = Dataset(replace(data[at], id=names[data[at].id]) for at in order)
     renamed = {m: {names[name]: choice for name, choice in own.items()}
                for m, own in said.items()}  # fmt: skip
-    one = doubts(audit.Items.of(data), of_choices(said), 5, 0)
-    two = doubts(audit.Items.of(rows), of_choices(renamed), 5, 0)
+    one = doubts(audit.Items.of(data), from_choices(said), 5, 0)
+    two = doubts(audit.Items.of(rows), from_choices(renamed), 5, 0)
     assert [names[found.id] for found in one.set_aside] == [found.id for found in two.set_aside]
 
 
 def test_two_models_set_nothing_aside_by_default() -> None:
     """Every item that one of two models misses is one that all others disagree on."""
     data, said, _ = _quiz(300, 0.02, models=2)
-    found = _repaired(data, answers=of_choices(said))
+    found = _repaired(data, answers=from_choices(said))
     assert found.doubts
     assert (found.doubts.set_aside, found.doubts.threshold) == ((), None)
     assert "at least three models must have answered" in audit.repair_page(found)
-    some = _repaired(data, answers=of_choices(said), set_aside=3)
+    some = _repaired(data, answers=from_choices(said), set_aside=3)
     assert len(some.set_aside) == 3
 
 
 def test_the_page_states_the_number_the_bias_and_accuracies() -> None:
     """JSON has the same; accuracy without those set aside is higher, as they are items missed."""
     data, said, _ = _quiz(500, 0.05)
-    found = _repaired(data, answers=of_choices(said))
+    found = _repaired(data, answers=from_choices(said))
     page, record = audit.repair_page(found), found.record()
     assert found.doubts
     assert len(found.doubts.set_aside) == 10
@@ -270,15 +270,15 @@ def test_splits_share_answers_and_only_answered_ones_set_items_aside(tmp_path: P
     data, said, _ = _quiz(300, 0.02)
     other = Dataset([replace(p, id=f"x{p.id}") for p in _quiz(300, 0.02, seed=5)[0]], "other")
     found = audit.repair_splits(
-        {"other": other, "quiz": data}, tmp_path / "out", answers=of_choices(said), **HOW
+        {"other": other, "quiz": data}, tmp_path / "out", answers=from_choices(said), **HOW
     )  # fmt: skip
     assert found["other"].doubts is None
     assert not (tmp_path / "out" / "other" / "set_aside.jsonl").exists()
     assert len(found["quiz"].set_aside) > 0
     foreign: dict[str, dict[str, int | None]] = {"m": {"none": 0}}
     with pytest.raises(DataError, match="another data set"):
-        audit.repair_splits({"other": other}, tmp_path / "b", answers=of_choices(foreign), **HOW)
+        audit.repair_splits({"other": other}, tmp_path / "b", answers=from_choices(foreign), **HOW)
     with pytest.raises(DataError, match="another data set"):
-        _repaired(data, answers=of_choices(foreign))
+        _repaired(data, answers=from_choices(foreign))
     with pytest.raises(DataError, match="3 items can't be set aside without models' answers"):
         _repaired(data, set_aside=3)

@@ -31,11 +31,14 @@ def test_a_build_keeps_an_evolved_set_that_judges_find_valid(
     recipe = recipe_of({"name": "mine", **pool, "filter": {"method": "none"}})
     built = build(recipe, tmp_path / "out")
     assert built.funnel.kept.problems == 67
-    told = "Rules: WinoGrande's for authors, on 60 of 67; not on 7 perturbed or their roots"
+    told = (
+        "Rules: WinoGrande's for authors, applied to 60 of 67 problems; not to 7 (perturbed or "
+        "their roots)"
+    )
     assert str(built.applied) == told
     record = json.loads((tmp_path / "out/report.json").read_text("utf-8"))
     assert record["rules_used"]["words"] == [told]
-    assert "not on 7 perturbed or their roots" in built.report.read_text("utf-8")
+    assert "not to 7 (perturbed or their roots)" in built.report.read_text("utf-8")
 
 
 def test_a_recipe_can_ask_for_the_rules_everywhere(pool: dict[str, str], tmp_path: Path) -> None:
@@ -58,4 +61,4 @@ def test_the_command_says_after_its_verdict_which_rules_were_used(
     assert main(["build", str(tmp_path / "mine.toml"), "--out", str(tmp_path / "out")]) == 0
     verdict, rules = capsys.readouterr().out.split("Rules: ", 1)
     assert "accuracy of a linear model" in verdict.partition("\n")[0]
-    assert rules.startswith("WinoGrande's for authors, on 60 of 67;")
+    assert rules.startswith("WinoGrande's for authors, applied to 60 of 67")

@@ -63,10 +63,10 @@ def test_the_first_line_says_which_rules_were_used(
     told = first_line(twins, "--votes", votes)
     assert told == "Rules: WinoGrande's for authors; no problem is perturbed or known as published"
     assert first_line(evolved) == (
-        "Rules: none of WinoGrande's for authors: 5 perturbed or their roots"
+        "Rules: WinoGrande's for authors, not applied to 5 (perturbed or their roots)"
     )
-    assert first_line(evolved, "--rules", "winogrande").endswith("on all 5, as set")
-    assert first_line(twins, "--rules", "none").endswith("none of WinoGrande's for authors, as set")
+    assert first_line(evolved, "--rules", "winogrande").endswith("all 5 problems, as set")
+    assert first_line(twins, "--rules", "none").endswith("for authors, not applied, as set")
     assert cli.told("check", evolved)["rules_used"]["not_applied"] == {
         "perturbed or their roots": 5
     }

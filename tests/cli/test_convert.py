@@ -217,7 +217,6 @@ def test_a_file_that_fits_two_formats_names_both(tmp_path: Path, cli: Cli) -> No
     record |= {"option1": "x", "option2": "y"}
     (tmp_path / "in.jsonl").write_text(json.dumps(record) + "\n")
     command = ["convert", str(tmp_path / "in.jsonl"), str(tmp_path / "out.csv")]
-    assert (
-        "more than one format fits its content; name one with --from (winosmith, csv)"
-        in cli.refused(*command)
+    assert "several formats fit its content; name one with --from (winosmith, csv)" in cli.refused(
+        *command
     )

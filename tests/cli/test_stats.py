@@ -106,7 +106,7 @@ def test_several_files_are_counted_as_one(tmp_path: Path, cli: Cli) -> None:
 def test_bad_records_are_omitted_when_asked(tmp_path: Path, cli: Cli) -> None:
     """A record that is no problem ends the command with its line, or is omitted."""
     path = tmp_path / "made.jsonl"
-    path.write_text("".join(formats.lines(made_twins(1))) + '{"id": "x"}\n')
+    path.write_text("".join(formats.to_lines(made_twins(1))) + '{"id": "x"}\n')
     assert "made.jsonl:3: " in (error := cli.refused("stats", path))
     assert "--skip-bad bad.jsonl" in error
     assert cli.told("stats", path, "--skip-bad", tmp_path / "bad")["problems"] == 2
@@ -219,7 +219,7 @@ def test_a_command_says_what_the_reader_did(
             (("broke", 1), ("bounced", 2))]  # fmt: skip
     Path("t.csv").write_text("\n".join(["sentence,option1,option2,answer", *rows]))
     said = cli.aside(command.format("t.csv"))
-    assert "t.csv: 2 sentences have their blanks against a word ('and _broke')" in said
+    assert "t.csv: 2 sentences have a blank that touches a word ('and _broke')" in said
     assert "t.csv: 2 of 2 problems are read as 1 twin, found by their texts" in said
 
 
@@ -227,10 +227,10 @@ def test_convert_tells_what_was_mended(tmp_path: Path, cli: Cli) -> None:
     """What a reader did beyond what the file says is a note of convert, in text and in JSON."""
     (tmp_path / "t.csv").write_text("sentence,option1,option2,answer\nAs _had it.,Ann,Bea,1\n")
     aside = cli.aside("convert", tmp_path / "t.csv", tmp_path / "o.jsonl")
-    told = "note: 1 sentence has its blank against a word ('As _had')"
+    told = "note: 1 sentence has a blank that touches a word ('As _had')"
     assert told in aside
     again = ["convert", str(tmp_path / "t.csv"), str(tmp_path / "o.jsonl"), "--force", "--json"]
-    assert "1 sentence has its blank" in json.loads(cli(*again))["notes"][0]
+    assert "1 sentence has a blank" in json.loads(cli(*again))["notes"][0]
 
 
 def test_questions_are_read_by_the_columns_that_are_named(tmp_path: Path, cli: Cli) -> None:

@@ -344,7 +344,7 @@ def test_a_table_with_the_data_in_it_has_only_the_models(data: Path, tmp_path: P
     assert [*answers.read(path, DATA)] == ["m"]
     folds = [[p.id, at % 3, "A"] for at, p in enumerate(DATA)]
     pd.DataFrame(folds, columns=["id", "fold", "m"]).to_csv(path, index=False)
-    with pytest.raises(FormatError, match="the column 'fold': 'q0': 0 is no label"):
+    with pytest.raises(FormatError, match="the column 'fold': 'q0': 0 is not a label"):
         answers.read(path, DATA)
 
 
@@ -459,7 +459,7 @@ def test_models_are_not_compared_under_different_filters(data: Path, tmp_path: P
              for at, p in enumerate(DATA) for name in names),
         )  # fmt: skip
     for paths in ([tmp_path / "logs"], [tmp_path / "logs" / "a", tmp_path / "logs" / "b"]):
-        assert "choose the same one with --filter" in _run("score", data, *paths)
+        assert "choose one filter with --filter" in _run("score", data, *paths)
         found = _run("score", data, *paths, "--filter", "strict")
         used = [own["log"]["filter"] for own in found["solvers"].values()]
         assert used == ["strict", "strict"]
@@ -662,9 +662,9 @@ def test_another_data_set_is_suspected_if_fewer_than_half_match(
     formats.write([*DATA[:known], *_others(12 - known)], data)
     shown = _run("score", data, path)
     if known == 5:
-        assert "compared by their" in shown
+        assert "of an item" in shown
         assert "5 of 12" in shown
-        assert "is it another data set?" in shown.lower()
+        assert "is this another data set?" in shown.lower()
         assert "--partial" not in shown
     else:
         assert "another data set" not in str(shown)
@@ -679,25 +679,25 @@ def _others(n: int) -> list[Problem]:
     [
         ("m.csv", "id,m,m\nq0,A,B\n", "csv:1: the column 'm' occurs twice"),
         ("m.csv", "id,m\nq0,A\nq0,B\n", "csv:3: the id 'q0' occurs twice"),
-        ("m.csv", "id,m\nq0,0\nq2,1\n", "csv:2: 'q0': 0 is no label: options are counted from 1"),
+        ("m.csv", "id,m\nq0,0\nq2,1\n", "csv:2: 'q0': 0 is not a label: options are counted"),
         ("m.csv", "id,m\nq0,A,B\n", "m.csv:2: the row has 3 cells; the header has 2"),
         ("m.csv", "x,choice\nq0,A\n", "m.csv:1: the table has no column 'id'"),
-        ("m.csv", "id,m\nq0,I see\nq1,Why?\n", "none is the letter of an option"),
-        ("m.json", '{"q0": "A", "x": "B", "y": "B"}', "1 of 3 keys of this object are of items; "
-         "'x', 'y' are not. Is it another data set? answers are read from a table"),
-        ("m.json", '{"q0": 0, "q2": 1}', "'q0': 0 is no label: options are counted from 1"),
-        ("m.json", '{"q0": "I see", "q1": null}', "none is the letter of an option"),
+        ("m.csv", "id,m\nq0,I see\nq1,Why?\n", "no answer is the letter of an option"),
+        ("m.json", '{"q0": "A", "x": "B", "y": "B"}', "1 of 3 keys of this object have the id of "
+         "an item; 'x', 'y' do not. Is this another data set? answers are read from a table"),
+        ("m.json", '{"q0": 0, "q2": 1}', "'q0': 0 is not a label: options are counted from 1"),
+        ("m.json", '{"q0": "I see", "q1": null}', "no answer is the letter of an option"),
         ("m.json", '{"q0": "A", "q0": "B"}', "the key 'q0' occurs twice"),
         ("m.json", '{"question": "Who?"}\n{"question": "Why?"}\n', ":1: these are not answers"),
-        ("m.json", '["A", 2.5]', r'a list has labels, such as 1 or "A", not 2.5'),
+        ("m.json", '["A", 2.5]', r'2.5 is not a label, such as 1 or "A"'),
         ("m.json", '["A", "B"', "the list is not JSON"),
         ("m.csv", "id,score1,score2,score3,score4\nq0,1,2,,4\n",
-         "m.csv:2: a score is empty, and a later one is not"),
+         "m.csv:2: a score is empty, but a later score is not"),
         ("m.csv", "id,score0,score1,score2,score3\nq0,1,2,3,4\n",
-         "scores are in 'score0', 'score1', 'score2', …; number them from score1 on"),
+         "scores are in 'score0', 'score1', 'score2', …; number these columns from score1"),
         ("m.lst", "1\n?\nx y\nNo\n", ":2: '?' is not a label, such as 1 or A"),
         ("m.lst", "1;[ 0.5 abc ]\n", ":1: the scores ' 0.5 abc ' are not numbers"),
-        ("m.lst", "1,2,1,1,2\n" * 12, ":1: the line has several labels, as a leaderboard"),
+        ("m.lst", "1,2,1,1,2\n" * 12, ":1: the line has several labels, as in a leaderboard"),
         ("m.lst", "1;[1 2 3]\n" + "1\n" * 11, ":1: the 3 scores of 'q0' can't be for 4"),
     ],
 )  # fmt: skip

@@ -319,13 +319,13 @@ class TestEveryFormat:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("sentence,option1,answer\nA _ b.,x,1\n", "'csv', for which it lacks the column 'option2'"),
-        ("Sentence,Option1,option2\n", "the columns 'option1' (it has 'Option1'), 'sentence' (it"),
-        ('{"sentence": "A b.", "options": ["x", "y"]}', "'winosmith', for which it lacks the key"),
-        ('{"sentence": "A _ b.", "option1": "x"}', "'winogrande', for which it lacks the key 'op"),
-        ('{"premise": "A.", "choice1": "B."}', "'superglue-copa', for which it lacks the key 'ch"),
-        ('[{"question_id": 1}]', "'substitutions', for which it lacks the key 'substitution'"),
-        ("sentid\tsentences\n1\tb\n", "'winogender', for which it lacks the column 'sentence'"),
+        ("sentence,option1,answer\nA _ b.,x,1\n", "'csv', but the file lacks the column 'option2'"),
+        ("Sentence,Option1,option2\n", "the columns 'option1' (there is 'Option1'), 'sentence' ("),
+        ('{"sentence": "A b.", "options": ["x", "y"]}', "'winosmith', but the file lacks the key"),
+        ('{"sentence": "A _ b.", "option1": "x"}', "'winogrande', but the file lacks the key 'op"),
+        ('{"premise": "A.", "choice1": "B."}', "'superglue-copa', but the file lacks the key 'ch"),
+        ('[{"question_id": 1}]', "'substitutions', but the file lacks the key 'substitution'"),
+        ("sentid\tsentences\n1\tb\n", "'winogender', but the file lacks the column 'sentence'"),
     ],
 )
 def test_the_nearest_format_is_named(tmp_path: Path, text: str, told: str) -> None:
@@ -339,7 +339,7 @@ def test_the_nearest_format_is_named(tmp_path: Path, text: str, told: str) -> No
 
 def test_what_is_near_to_nothing_is_told_so(tmp_path: Path) -> None:
     """Where a file shares nothing with any format, none is the nearest: it lacks a question."""
-    with pytest.raises(FormatError, match="fits its content; as questions, no column is known"):
+    with pytest.raises(FormatError, match="fits its content; as questions, no column of questions"):
         formats.read(a_file(tmp_path, "a,b\n1,2\n"))
 
 

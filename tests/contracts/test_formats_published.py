@@ -154,7 +154,7 @@ def test_a_published_file_survives_its_own_format(
     name = contents.format.name
     formats.write(contents.items, tmp_path / "again", name)
     again = formats.scan(tmp_path / "again")
-    lost = formats.losses(contents.items, again.items)
+    lost = formats.find_losses(contents.items, again.items)
     assert (again.format.name, again.bad) == (name, [])
     assert lost.missing == 0
     # A pair's two texts are written as one question: as columns they would make it a pair again.
@@ -191,7 +191,7 @@ def test_what_a_format_keeps_it_keeps_of_every_file(
     writer = WRITERS[name]
     for path in ONE_OF_EACH.values():
         found = _items(data_dir / path)[:300]
-        items = [item for item in found if isinstance(item, writer.holds)]
+        items = [item for item in found if isinstance(item, writer.item_types)]
         reasons = formats.find_unwritable(items, name)
         fitting = [tidied(item) for row, item in enumerate(items) if row not in reasons]
         if not fitting:
@@ -200,10 +200,12 @@ def test_what_a_format_keeps_it_keeps_of_every_file(
         again = tmp_path / path.replace("/", "-")
         formats.write(fitting, again, name)
         read = formats.scan(again, name)
-        lost = formats.losses(fitting, read.items)
+        lost = formats.find_losses(fitting, read.items)
         assert not read.bad, path
         assert not lost.missing, path
-        assert not writer.keeps & (lost.lost.keys() | lost.changed.keys() | lost.added.keys()), path
+        assert not writer.kept_fields & (
+            lost.lost.keys() | lost.changed.keys() | lost.added.keys()
+        ), path
 
 
 def tidied(item: formats.Item) -> formats.Item:

@@ -18,7 +18,7 @@ from winosmith.recast import to_claims
 from winosmith.testing import made_twins
 
 DATA = made_twins(30)
-LINES = "".join(formats.lines(DATA))
+LINES = "".join(formats.to_lines(DATA))
 BAD = '{"id": "x", "sentence": "A _ b.", "options": ["c", "c"]}\n'
 
 
@@ -172,7 +172,7 @@ def test_an_audit_lists_the_bad_records_of_all_its_files(cli: Cli) -> None:
 def test_python_functions_take_what_is_read(cli: Cli) -> None:
     """A DataFrame and a path are audited and filtered like the data set that they contain."""
     formats.write(DATA.problems, "in.jsonl")
-    frame = pd.DataFrame(map(json.loads, formats.lines(DATA)))
+    frame = pd.DataFrame(map(json.loads, formats.to_lines(DATA)))
     for given in (frame, "in.jsonl", {"dev": frame}):
         found = audit.audit(given, draws=19, probe_draws=0)
         assert found.parts[0].dataset.problems == DATA.problems

@@ -99,7 +99,7 @@ licence = "Apache-2.0"
         for gender, he in (("male", "he"), ("female", "she"), ("neutral", "they"))
     ),
     "gender.lst": "1\n2\n1\n2\n2\n1\n1\n1\n2\n2\n1\n1\n",
-    "used.jsonl": "".join(formats.lines([DATA[0], DATA[4]])),
+    "used.jsonl": "".join(formats.to_lines([DATA[0], DATA[4]])),
 }
 
 VALUES = {

@@ -64,7 +64,7 @@ def _published(folder: Path) -> list[Path]:
 
 def _evolved(folder: Path) -> list[Path]:
     path = folder / "small.jsonl"
-    path.write_text("".join(formats.lines(SINGLES)), "utf-8")
+    path.write_text("".join(formats.to_lines(SINGLES)), "utf-8")
     return [path]
 
 

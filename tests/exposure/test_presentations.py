@@ -14,7 +14,7 @@ from winosmith import Dataset, Lineage, Origin, Problem, formats, practice
 from winosmith.exposure import Presented, present, variants
 from winosmith.exposure._presentations import exchange_names, reverse_options
 from winosmith.lineage import perturbed
-from winosmith.validate import StructureRules, structure
+from winosmith.validate import StructureRules, filter_by_structure
 
 ANN = "Ann lent Maria a coat because _ was cold."
 
@@ -164,7 +164,7 @@ def test_both_presentations_of_practice_twins_keep_the_rules_for_twins() -> None
     assert set(kinds) == {("names", "social"), ("options", "physical")}
     rules = StructureRules(rules="winogrande", complete=True)
     for forms in ([one.a for one in found], [one.b for one in found]):
-        assert not structure(Dataset(p for form in forms for p in form), rules).dropped
+        assert not filter_by_structure(Dataset(p for form in forms for p in form), rules).dropped
 
 
 def test_a_twin_that_differs_only_in_the_order_of_names_has_its_options_reversed() -> None:

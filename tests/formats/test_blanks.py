@@ -66,7 +66,7 @@ def files(tmp_path: Path) -> dict[str, Path]:
 @pytest.mark.parametrize("name", ["csv", "evograd", "winogrande", "winosmith"])
 def test_glued_blanks_are_parted_when_read(tmp_path: Path, name: str) -> None:
     """Whatever the format, no option runs into a word, and how many blanks were mended is said."""
-    with pytest.warns(ReadingNote, match=r"1 sentence has its blank against .*'because _had"):
+    with pytest.warns(ReadingNote, match=r"1 sentence has a blank that touches .*'because _had"):
         problem = formats.read(files(tmp_path)[name])[-1]
     assert "because Monica had time." in problem.fill(0)
 
@@ -96,7 +96,7 @@ def test_edits_that_counted_glued_words_are_counted_anew(tmp_path: Path) -> None
         lineage=Lineage("r", "r", (Edit("substitute", at, "time", "money"),)),
     )
     formats.write([root, child], tmp_path / "family.jsonl")
-    with pytest.warns(ReadingNote, match="2 sentences have their blanks"):
+    with pytest.warns(ReadingNote, match="2 sentences have a blank"):
         data = formats.read(tmp_path / "family.jsonl")
     assert data[1].lineage == Lineage("r", "r", (Edit("substitute", at + 1, "time", "money"),))
     assert depths(data)[1] == (None, 1, 1)

@@ -165,9 +165,9 @@ def test_labels_of_one_class_are_spelt_in_one_way(tmp_path: Path) -> None:
         "the label 'yes.' (line 41) is read as 'yes'",
     )
     assert [(bad.line, str(bad.reason).partition(":")[0]) for bad in found.bad] == [
-        (31, "the label 'yse' (line 31) may be meant as 'yes'"),
-        (34, "the label 'noo' (line 34) may be meant as 'no'"),
-        (51, "the label 't' (line 51) may be meant as 'yes'"),
+        (31, "the label 'yse' (line 31) may mean 'yes'"),
+        (34, "the label 'noo' (line 34) may mean 'no'"),
+        (51, "the label 't' (line 51) may mean 'yes'"),
     ]
     named = formats.scan(put(tmp_path, rows), columns=Columns(choices=("label",)))
     assert not named.bad
@@ -200,7 +200,7 @@ def test_an_answer_is_the_option_that_looks_the_same(tmp_path: Path, said: str) 
 
 
 def test_a_typo_in_two_of_a_few_rows_is_reported(tmp_path: Path) -> None:
-    """A word in 2 rows that differs in one letter from one in 10 rows may be meant as it."""
+    """A word in 2 rows that differs in one letter from one in 10 rows may be a typo."""
     labels = ["entailment", "neutral", "contradiction"] * 12
     rows = [{"premise": "A.", "hypothesis": f"{n}?", "label": one} for n, one in enumerate(labels)]
     rows[2]["label"] = rows[5]["label"] = "contradition"
@@ -243,7 +243,7 @@ def test_options_in_a_text_may_have_signs_inside(
     assert isinstance(item, Problem)
     assert item.options == (options[0], f"{options[1]} 0")
     [bad] = found.bad
-    assert bad.reason == "no choices are found in its 'question', after signs such as 'A.' and 'B.'"
+    assert bad.reason == "its 'question' contains no choices after letters such as 'A.' and 'B.'"
 
 
 def test_a_null_is_no_option_and_a_key_of_two_options_is_reported(tmp_path: Path) -> None:

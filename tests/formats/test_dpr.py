@@ -73,7 +73,7 @@ def test_a_block_of_another_length_is_named(tmp_path: Path) -> None:
     block = "Tom saw Bob and he ran.\nhe\nTom,Bob\nTom\n\n"
     path = tmp_path / "dpr.txt"
     path.write_text(block + "Tom saw Bob and he hid.\nhe\nTom,Bob\n")
-    with pytest.raises(FormatError, match=r"dpr\.txt:6: the block has 3 lines; 4 are needed"):
+    with pytest.raises(FormatError, match=r"dpr\.txt:6: the block has 3 lines; 4 are required"):
         formats.read(path)
 
 

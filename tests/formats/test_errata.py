@@ -88,5 +88,5 @@ def test_written_errata_are_read_again(options: list[str], data: st.DataObject) 
     formats.write_errata(errata, {"=q": problem.options}, file)
     read = formats.read_errata(formats.Source("errata.csv", file.getvalue().encode()), [problem])
     assert [*read] == errata
-    assert formats.correct([problem, QUIZ[0]], read)[0].answer == new
-    assert formats.correct([problem, QUIZ[0]], read)[1] is QUIZ[0]
+    assert formats.apply_errata([problem, QUIZ[0]], read)[0].answer == new
+    assert formats.apply_errata([problem, QUIZ[0]], read)[1] is QUIZ[0]

@@ -30,7 +30,7 @@ def test_the_counts_are_those_known(pdp: Dataset) -> None:
 def test_both_files_hold_the_same(data_dir: Path, pdp: Dataset) -> None:
     """The copy with other white space gives equal problems, but for the spelling of a source."""
     copy = formats.read(data_dir / "pdp/PDPChallenge.xml")
-    lost = formats.losses(pdp.problems, copy.problems)
+    lost = formats.find_losses(pdp.problems, copy.problems)
     assert lost.lines("problems") == ["changed: extra wsc.source in 2 problems"]
 
 

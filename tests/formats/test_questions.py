@@ -106,10 +106,10 @@ def test_what_the_answers_do_not_tell_is_asked_for(
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        ({"answer": 4}, "the answer is 4; answers are numbers from 0 on here"),
-        ({"answer": "B"}, "the answer is 'B'; answers are numbers from 0 on here"),
-        ({"answer": 10**400}, "answers are numbers from 0 on here, and it is none of its 4"),
-        ({"answer": "*" * 10_000}, "answers are numbers from 0 on here, and it is none of its 4"),
+        ({"answer": 4}, "4 names none of the 4 choices; the file's answers are numbers from 0"),
+        ({"answer": "B"}, "the answer 'B' names none of the 4 choices; the file's answers are"),
+        ({"answer": 10**400}, "names none of the 4 choices; the file's answers are numbers from 0"),
+        ({"answer": "*" * 10_000}, "names none of the 4 choices; the file's answers are numbers"),
         ({"answer": [0, 2]}, r"it has 2 correct answers ([0, 2])"),
         ({"choices": ["w"]}, "there are 1 options; 2 to 26 are needed"),
         ({"choices": ["w", " w"]}, "two options are equal: 'w', ' w'"),
@@ -228,7 +228,7 @@ def test_a_frame_gives_problems_back(drawn: list[tuple[str, tuple[str, ...], boo
         Problem(str(n), f"{text}_", options, n % 2, blank=len(text) if blank else None)
         for n, (text, options, blank) in enumerate(drawn)
     )
-    assert formats.read(formats.frame(problems), as_written=True).problems == problems
+    assert formats.read(formats.to_frame(problems), as_written=True).problems == problems
 
 
 def test_a_table_that_lost_the_places_of_blanks_says_so() -> None:
@@ -237,7 +237,7 @@ def test_a_table_that_lost_the_places_of_blanks_says_so() -> None:
         Problem("a", "The _ fell.", ("cup", "jug"), 0),
         Problem("b", "What is __init__?", ("it", "one"), 1, blank=None),
     ]
-    table = formats.frame(problems)
+    table = formats.to_frame(problems)
     assert formats.scan(table).notes == ()
     table["blank"] = None
     found = formats.scan(table)
@@ -248,7 +248,7 @@ def test_a_table_that_lost_the_places_of_blanks_says_so() -> None:
     table["blank"] = [None, 8.0]
     found = formats.scan(table)
     assert [item.blank for item in found.items] == [None, 8]
-    assert "omit the column 'blank' from their table" in found.notes[0]
+    assert "remove the column 'blank' from the table" in found.notes[0]
     assert formats.scan(table.drop(columns="blank").head(1)).items == problems[:1]
     table.loc[0, "sentence"] = "What is a_b?"
     assert formats.scan(table).notes == ()

@@ -307,7 +307,7 @@ def test_a_right_answer_beside_wrong_ones_gets_a_place_by_lot(
     assert {item.options[item.answer or 0] for item in items} == {"red"}
     assert {frozenset(item.options) for item in items} == {frozenset(TEXTS[0])}
     assert len({item.answer for item in items}) == 4
-    assert "their order is random" in found.notes[0]
+    assert "put in random order" in found.notes[0]
     again = formats.read(put(tmp_path, jsonl(rows[::-1]), "again.jsonl"))
     assert {p.sentence: p.answer for p in again} == {p.sentence: p.answer for p in items}
 
@@ -340,7 +340,7 @@ def test_a_reward_set_without_a_prompt_has_it_in_both_answers(tmp_path: Path) ->
         assert item.options[item.answer or 0] == "As it is so."
         assert {*item.options} == {"As it is so.", "As it rains."}
     path = put(tmp_path, jsonl([{"chosen": "As it is so.", "rejected": "As it rains."}]))
-    with pytest.raises(FormatError, match="no column is known for questions"):
+    with pytest.raises(FormatError, match="no column of questions was detected"):
         formats.read(path)
 
 
@@ -377,7 +377,7 @@ def test_a_choice_that_is_missing_between_others_is_told_by_its_column(tmp_path:
     rows = [{"question": "Why?", "A": "w", "B": "x" * n, "C": "y", "answer": "C"} for n in (0, 1)]
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert [(bad.line, bad.reason.split(":")[0]) for bad in found.bad] == [
-        (1, "the choice 'B' is empty, and a later one is not")
+        (1, "the choice 'B' is empty, but a later choice is not")
     ]
     assert len(found.items) == 1
 
@@ -404,7 +404,7 @@ def test_labels_in_numbers_are_choices_where_their_column_is_named_as_that_of_ch
     """Without choices, a number may be anything; `--choices label` says that it is a class."""
     rows = [{"question": f"is it {n}", "passage": "A text.", "label": n % 2} for n in range(4)]
     path = put(tmp_path, jsonl(rows))
-    with pytest.raises(FormatError, match="or name there the column of the answers if its"):
+    with pytest.raises(FormatError, match="or name the answer column there if its"):
         formats.read(path)
     read = formats.read(path, columns=Columns(choices=("label",)))
     assert (read[1].sentence, read[1].options, read[1].answer) == (
@@ -522,18 +522,18 @@ REFUSED = {
         "'questions' contains several questions without matching lists"),
     "no header": (b"Why?,w,x,y,z,A\nWhen?,w,x,y,z,B\n", "does the first line name the columns"),
     "marks between": (jsonl([{"question": "Why?", "options": "w | x", "answer": "A"}]),
-                      "the choices of its first row are no list of several: write a JSON list"),
+                      "the choices of its first row are not a list: write a JSON list"),
     "lists as records": (json.dumps([["Why?", "w", "x", "A"]]).encode(),
-                         "its records are lists, not objects: give each of their values a name"),
+                         "its records are lists, not objects: give each value a name"),
     "signs that stand twice": (
         jsonl([{"question": "Why?", "options": "A) vitamin A) B) iron", "answer": "A"}]),
-        "the choices of its first row are no list of several"),
+        "the choices of its first row are not a list"),
     "free answers": (jsonl([{"question": "Why?", "answer": "It is 42."}]), "name them with"),
     "letters and numbers": (jsonl([{**row, "answer": n} if n % 2 else row
                                    for n, row in enumerate(ROWS)]), ":1: the answers may be"),
     "an answer in a sentence": (
         jsonl([{"question": "Why?", "choices": TEXTS[0], "answer": "The answer is A."}]),
-        ":1: the answer 'The answer is A.' is not a choice.* or write only the letter there"),
+        ":1: the answer 'The answer is A.' is not a choice.* or write only the letters in it"),
     "several chosen": (jsonl([{"prompt": "Why?", "chosen": ["w", "x"], "rejected": ["y"]}]),
                        ":1: it has 2 correct answers"),
     "several right texts": (jsonl([{"question": "Why?", "Correct Answers": "w; x",
@@ -592,7 +592,7 @@ def test_a_row_whose_lists_do_not_fit_hides_no_other(tmp_path: Path) -> None:
     [bad] = found.bad
     assert (bad.line, bad.reason) == (
         23,
-        "'answers' doesn't have one for each of the 2 in 'questions'",
+        "'answers' doesn't have a value for each of the 2 in 'questions'",
     )
     assert [item.id for item in found.items[:3]] == ["t0/1", "t0/2", "t1/1"]
     assert len(found.items) == 48
@@ -627,7 +627,7 @@ def test_a_second_column_of_answers_is_compared_with_the_first(
         ]  # fmt: skip
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert not any(item.extra for item in found.items)
-    assert found.notes[0] == "'answer_index' says the same as the answer, and is omitted"
+    assert found.notes[0] == "'answer_index' repeats the key, and is omitted"
     rows[6]["answer_index"] = 1
     found = formats.scan(put(tmp_path, jsonl(rows)))
     assert not any(item.extra for item in found.items)
@@ -643,7 +643,7 @@ def test_a_second_column_of_other_answers_is_asked_about(tmp_path: Path) -> None
     ]
     path = put(tmp_path, jsonl(rows))
     told = "'answer' and 'gold' may both be the answers, and differ in 28 of 40 rows, the first at "
-    with pytest.raises(FormatError, match=told + "line 4; say which with `answer='answer'` or"):
+    with pytest.raises(FormatError, match=told + "line 4; choose one with `answer='answer'` or"):
         formats.read(path)
     assert formats.read(path, columns=Columns(answer="gold")).answers == (0, 1, 2, 3) * 10
     rows = [{**row, "gold": row["gold"] if n in (3, 7) else None} for n, row in enumerate(rows)]
@@ -660,7 +660,8 @@ def test_numbers_from_one_on_do_not_claim_to_fit_all(tmp_path: Path) -> None:
     found = formats.scan(put(tmp_path, jsonl([*rows, {**ROWS[0], "answer": 0}])))
     assert len(found.bad) == 1
     assert found.notes == (
-        "the answers are read as numbers from 1 on, which fits 40 of 41 of them; from 0 on fits 31",
+        "the answers are read as numbers from 1, which fits 40 of 41 of them; numbers from 0 fit "
+        "31",
     )
 
 
@@ -669,8 +670,8 @@ def test_a_file_without_answers_says_so(tmp_path: Path) -> None:
     rows = [{"question": "Why?", "choices": row["choices"], "schluessel": "A"} for row in ROWS]
     [note] = formats.scan(put(tmp_path, jsonl(rows))).notes
     assert note == (
-        "no question has an answer, because no column is known; name theirs with `answer=`: in "
-        "'schluessel' each row has one"
+        "no question has an answer, because no column was found; name the answer column with "
+        "`answer=`; each row has one in 'schluessel'"
     )
     [note] = formats.scan(put(tmp_path, jsonl([{**row, "answer": ""} for row in ROWS]))).notes
     assert note.startswith("no question has an answer, because the column 'answer' has none")

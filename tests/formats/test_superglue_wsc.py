@@ -100,7 +100,7 @@ def test_a_file_is_written_record_by_record(data_dir: Path, tmp_path: Path, name
     [
         (Claim("p", "A _ b.", "x", True, "it"), "the text does not contain the candidate 'x'"),
         (Claim("p", "x _ b.", "x", True), "the format needs the pronoun"),
-        (Claim("p", "x a_ b.", "x", True, "it"), "the pronoun 'it' is no word of its own"),
+        (Claim("p", "x a_ b.", "x", True, "it"), "the pronoun 'it' is not a separate word"),
     ],
 )
 def test_a_claim_without_its_spans_is_refused(tmp_path: Path, claim: Claim, reason: str) -> None:
@@ -146,7 +146,7 @@ def test_an_index_that_points_elsewhere_is_refused(tmp_path: Path, line: str, re
 def test_an_index_that_fits_two_places_is_refused(tmp_path: Path) -> None:
     """If words and characters fit all spans alike, a place in which they differ is not guessed."""
     (tmp_path / "in.jsonl").write_text(row("- I I", "I", 2, True))
-    with pytest.raises(FormatError, match=r":1: .* 'I' is there both by words and by characters"):
+    with pytest.raises(FormatError, match=r":1: .* 'I' fits both as a word index and as a char"):
         formats.read_claims(tmp_path / "in.jsonl")
 
 

@@ -51,7 +51,7 @@ def as_own(problems: Sequence[Problem], *more: str) -> str:
 def as_winogrande(problems: Sequence[Problem]) -> str:
     """Return WinoGrande's format, with ids that are not of crowd tasks."""
     file = StringIO()
-    formats.writer_named("winogrande").write(problems, file)
+    formats.get_writer("winogrande").write(problems, file)
     return file.getvalue()
 
 

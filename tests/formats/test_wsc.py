@@ -83,7 +83,7 @@ def test_twins_are_those_that_people_annotated(data_dir: Path, wsc: Dataset) -> 
 def test_the_table_holds_the_same_problems(data_dir: Path, wsc: Dataset) -> None:
     """WSCollection.csv gives the same problems; four sources lack a space there."""
     table = formats.read(data_dir / "wsc/WSCollection.csv")
-    lost = formats.losses(wsc.problems, table.problems)
+    lost = formats.find_losses(wsc.problems, table.problems)
     assert (dict(lost.lost), dict(lost.changed), dict(lost.added)) == (
         {},
         {"extra wsc.source": 4},

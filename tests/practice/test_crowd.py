@@ -20,7 +20,7 @@ def made() -> PracticeCorpus:
 @pytest.fixture(scope="module")
 def judged(made: PracticeCorpus) -> Filtered:
     """Return what the default rules for votes make of it."""
-    return validate.votes(made.dataset, made.votes)
+    return validate.filter_by_votes(made.dataset, made.votes)
 
 
 def judges_of(votes: tuple[Response, ...], purpose: str) -> dict[str, list[str]]:
@@ -105,7 +105,7 @@ def test_rates_of_one_mark_everything():
     """When every problem is ambiguous and associative, hardly any is valid."""
     twins = read_handwritten()
     votes = simulate_votes(twins, ambiguous_rate=1, associative_rate=1)
-    assert len(validate.votes(twins, votes).kept) < 0.1 * len(twins)
+    assert len(validate.filter_by_votes(twins, votes).kept) < 0.1 * len(twins)
 
 
 def test_a_pool_just_large_enough_serves():

@@ -42,11 +42,11 @@ def checked_on(problems: Sequence[Problem], **rules: object) -> dict[str, int]:
 def test_an_evolved_set_that_judges_find_valid_keeps_everything() -> None:
     """Short roots and what was perturbed from them are dropped for no rule of authors."""
     data = made_families([1, 3, 5], [2, 2])
-    assert len(validate.structure(data, StructureRules("winogrande")).kept) < len(data)
+    assert len(validate.filter_by_structure(data, StructureRules("winogrande")).kept) < len(data)
     checked = validate.check(data, agreed(data))
     assert checked.kept.ids == data.ids
     assert str(checked.applied) == (
-        "Rules: none of WinoGrande's for authors: 7 perturbed or their roots"
+        "Rules: WinoGrande's for authors, not applied to 7 (perturbed or their roots)"
     )
 
 
@@ -60,9 +60,10 @@ def test_what_was_perturbed_is_apart_from_the_twins_beside_it() -> None:
     assert found.applied is not None
     assert sorted(found.applied.exempt) == [0, 1, 6]
     assert str(found.applied) == (
-        "Rules: WinoGrande's for authors, on 4 of 7; not on 3 perturbed or their roots"
+        "Rules: WinoGrande's for authors, applied to 4 of 7 problems; not to 3 (perturbed or "
+        "their roots)"
     )
-    assert validate.structure(data).input() == data
+    assert validate.filter_by_structure(data).input() == data
 
 
 @pytest.mark.parametrize("rules", ["winogrande", "none"])
@@ -81,7 +82,7 @@ def test_without_rules_complete_twins_can_be_asked_for() -> None:
     """That the other half is there is no rule of WinoGrande's, and is checked when asked for."""
     single = made_twins(1).select([0])
     rules = StructureRules("none", complete=True)
-    assert validate.structure(single, rules).dropped[0].reason.startswith("other half")
+    assert validate.filter_by_structure(single, rules).dropped[0].reason.startswith("other half")
 
 
 def test_japanese_is_not_checked_for_its_words() -> None:
@@ -95,7 +96,7 @@ def test_japanese_is_not_checked_for_its_words() -> None:
     }
     checked = validate.check(Dataset(anchored), agreed(Dataset(anchored)))
     assert len(checked.kept) == 2
-    assert checked.applied.lines[1].startswith("2 without spaces between words: rules about words")
+    assert checked.applied.lines[1].startswith("2 in a script without spaces between words")
 
 
 def test_the_same_japanese_sentence_twice_is_no_twin() -> None:
@@ -113,7 +114,7 @@ def test_russian_words_are_counted_and_its_function_words_unknown() -> None:
     assert (found.checked["overlap"], found.checked["edit distance"]) == (2, 2)
     assert (found.checked["anchor"], found.checked["function word"]) == (0, 0)
     assert found.applied is not None
-    assert found.applied.lines[1].startswith("2 in another script than Latin")
+    assert found.applied.lines[1].startswith("2 in a script other than Latin")
 
 
 @pytest.mark.data
@@ -141,7 +142,7 @@ def test_published_sets_are_recognised_and_kept(
     assert len(checked.kept) == len(data) == number
     assert set(checked.applied.exempt.values()) == {f"of {name}, published"}
     plain = Dataset(Problem(f"{n}", p.sentence, p.options) for n, p in enumerate(data))
-    assert len(validate.structure(plain).kept) == number
+    assert len(validate.filter_by_structure(plain).kept) == number
 
 
 @pytest.mark.data

@@ -91,7 +91,7 @@ def test_the_result_is_the_input_again(
         assert sum(step.dropped.values()) == count - step.kept.problems
         assert 2 * step.kept.twins + step.kept.singles == step.kept.problems
         count = step.kept.problems
-    assert Count.of(checked.result.kept) == checked.funnel.kept
+    assert Count.from_dataset(checked.result.kept) == checked.funnel.kept
 
 
 def test_the_signature_tells_data_votes_and_rules_apart() -> None:

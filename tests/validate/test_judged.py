@@ -32,7 +32,7 @@ def _votes(problem: Problem, choices: tuple[int, ...], purpose: str = "validate"
     ]
 
 
-def _check(votes: list[Response] | None, **rules: object) -> validate.Checked:
+def _check(votes: list[Response] | None, **rules: object) -> validate.ValidationResult:
     return validate.check(GENERATED, votes, StructureRules(), VoteRules(**rules))
 
 
@@ -74,9 +74,9 @@ def test_structure_alone_leaves_the_mark() -> None:
 @given(st.sets(st.sampled_from(GENERATED.ids)))
 def test_what_is_marked_is_counted(valid: set[str]) -> None:
     """Marks taken off and marks left are all there were, and taking them off twice is once."""
-    cleared = validate.remove_marks(GENERATED, valid)
+    cleared = validate.remove_unvalidated(GENERATED, valid)
     assert validate.count_unvalidated(cleared) == len(GENERATED) - len(valid)
-    assert validate.remove_marks(cleared, valid) == cleared
+    assert validate.remove_unvalidated(cleared, valid) == cleared
     assert cleared.ids == GENERATED.ids
     assert [p.sentence for p in cleared] == [p.sentence for p in GENERATED]
 

@@ -28,7 +28,7 @@ def said(choices: Sequence[int | None], purpose: str = "validate", **fields: Any
 
 def reason(responses: Sequence[Response], problem: Problem = PROBLEM, **rules: Any) -> str | None:
     """Return why the problem is dropped, or None when it is kept."""
-    dropped = validate.votes(Dataset([problem]), responses, VoteRules(**rules)).dropped
+    dropped = validate.filter_by_votes(Dataset([problem]), responses, VoteRules(**rules)).dropped
     return dropped[0].reason if dropped else None
 
 
@@ -188,7 +188,7 @@ def test_votes_on_other_problems_are_set_aside() -> None:
 def test_a_choice_that_the_problem_does_not_have_is_bad_input(fields: dict[str, Any]) -> None:
     """A choice, or an order, of options that are not there ends in an error that names both."""
     with pytest.raises(DataError, match=r"'ann' .* of the problem 'p', which has 2"):
-        validate.votes(Dataset([PROBLEM]), [Response("p", "ann", "validate", **fields)])
+        validate.filter_by_votes(Dataset([PROBLEM]), [Response("p", "ann", "validate", **fields)])
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_kept_and_dropped_are_the_input(
     """Nothing gets lost: kept and dropped are together what went in, for any votes."""
     data, responses = case
     rules = VoteRules(judges=needed, undecided=undecided, both_halves=both_halves)
-    assert validate.votes(data, responses, rules).input() == data
+    assert validate.filter_by_votes(data, responses, rules).input() == data
 
 
 @given(cases(), st.sampled_from([1, 2]))
@@ -260,5 +260,5 @@ def test_what_was_found_valid_stays_so(case: tuple[Dataset, list[Response]], nee
     data, responses = case
     counted, _ = validate.select_eligible(data, responses)
     rules = VoteRules(judges=needed)
-    kept = validate.votes(data, counted, rules).kept
-    assert validate.votes(kept, counted, rules).kept == kept
+    kept = validate.filter_by_votes(data, counted, rules).kept
+    assert validate.filter_by_votes(kept, counted, rules).kept == kept

@@ -112,7 +112,7 @@ JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
         (HEAD + "p,ann,1,,,,soon\n", "votes:2: seconds is 'soon'; it must be a number or empty"),
         (HEAD + "p,ann,1,,,,inf\n", "votes:2: the time taken is inf s; it must be 0 or more"),
         (HEAD + ",ann,1,,,,\n", "votes:2: a response needs the ids of its problem"),
-        (HEAD + '"p,ann,1,,,,\n', "votes:2: the row is not CSV"),
+        (HEAD + '"p,ann,1,,,,\n', "votes:2: the row is not valid CSV"),
         ("{}", "votes:1: 'problem_id' is missing"),
         (JSON, "votes:1: the line is not JSON"),
         (JSON + "}\n[1]", "votes:2: the line is not a JSON object"),

@@ -1,4 +1,4 @@
-"""Models' answers, read from any source into one type, by one set of rules.
+"""Read models' answers from any source into one type, by the same rules.
 
 >>> import tempfile, pathlib
 >>> from winosmith import Problem, Dataset, answers
@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from winosmith.answers._answers import Answers, Log, of_choices
+from winosmith.answers._answers import Answers, Log, from_choices
 from winosmith.answers._eee import write_instance_records
 from winosmith.answers._labels import read_labels, read_submission, write_labels
 from winosmith.answers._predictions import (
@@ -26,7 +26,7 @@ __all__ = [
     "Answers",
     "Log",
     "check_same_filters",
-    "of_choices",
+    "from_choices",
     "prediction_header",
     "prediction_record",
     "read",

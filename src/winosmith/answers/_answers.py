@@ -1,4 +1,4 @@
-"""`Answers`: a model's answers, whatever their source."""
+"""`Answers`, the answers of a model from any source."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from winosmith.results import IF_ANY, Result
 
 @dataclass(frozen=True)
 class Log(Result):
-    """Facts about the answers that a harness's log states.
+    """Facts about a model's answers from the log of an evaluation harness.
 
     Attributes:
         status: why the log is incomplete, such as "the run was cancelled after 9 of 20"; None if
             it is complete.
-        filter: the filter, scorer or epoch whose answers were read; None if there is only one.
+        filter: the filter, scorer or epoch whose answers were read; None if the log has only one.
         filters: the names of all filters, scorers or epochs.
         keys_differ: ids of the items whose keys in the log and in the data differ.
         keys_compared: number of items whose keys were compared.
-        scores_differ: ids of the items whose score in the log contradicts the answer: scored as
-            correct although the answer is not the log's key, or the reverse, without ties.
+        scores_differ: ids of the items whose score in the log contradicts the answer: an answer
+            other than the log's key is scored as correct, or the reverse. Ties are not compared.
         reported: the harness's own accuracies by name, 0–1, such as `acc` and `acc_norm`.
     """
 
@@ -38,7 +38,7 @@ class Log(Result):
     reported: Mapping[str, float] = field(default_factory=dict)
 
     def record(self) -> dict[str, Any]:
-        """Return the facts that are known, as JSON."""
+        """Return the known facts for JSON."""
         return {name: value for name, value in super().record().items() if value}
 
     def notes(self) -> list[str]:
@@ -46,22 +46,22 @@ class Log(Result):
         notes = [self.status] if self.status else []
         if self.filter is not None:
             others = ", ".join(repr(name) for name in self.filters if name != self.filter)
-            notes.append(f"read is {self.filter!r}; `filters=` chooses another ({others})")
+            notes.append(f"{self.filter!r} is used; choose another with `filters=` ({others})")
         if self.keys_differ:
             differ = len(self.keys_differ)
             count = f"all {differ:,}" if differ == self.keys_compared else f"{differ:,}"
             notes.append(
                 f"in {count} item{'s' * (differ > 1)} the log's own key differs "
-                f"({first_ids(self.keys_differ, 10)}); the data's key is measured"
+                f"({first_ids(self.keys_differ, 10)}); the data's key is used"
             )
         if self.scores_differ:
             notes.append(
                 f"in {len(self.scores_differ):,} items the log's own score contradicts its answer "
-                f"({first_ids(self.scores_differ, 10)}); the answer counts"
+                f"({first_ids(self.scores_differ, 10)}); the answer is used"
             )
         if self.reported:
             own = ", ".join(f"{name} {percent(value)}" for name, value in self.reported.items())
-            notes.append(f"the harness's own numbers: {own}")
+            notes.append(f"the harness reports: {own}")
         return notes
 
 
@@ -69,15 +69,15 @@ class Log(Result):
 class Answers(Result):
     """The answers of one model.
 
-    An item that the model was not asked has no prediction. An answer that matches no option is a
-    prediction without a choice; see `winosmith.Prediction`.
+    An item that the model was not asked has no prediction. An answer that matches no option becomes
+    a prediction without a choice; see `winosmith.Prediction`.
 
     Attributes:
         predictions: one prediction per item, in the order of the source.
         solver: the name of the model or solver, or of the file if the source names none.
         parameters: the run's parameters; empty if the source does not state them.
-        data: the digest of the problems without their answers; None if it is unknown.
-        log: facts that a harness's log states.
+        data: the digest of the problems without their answers; None if unknown.
+        log: facts from the harness's log.
     """
 
     predictions: tuple[Prediction, ...] = field(metadata={"rows": True})
@@ -91,41 +91,43 @@ class Answers(Result):
         """The predictions by item id."""
         return {prediction.problem_id: prediction for prediction in self.predictions}
 
-    def of(self, dataset: Dataset) -> Answers:
-        """Return the answers with one prediction per problem of `dataset`, in its order.
+    def align_with(self, dataset: Dataset) -> Answers:
+        """Return the answers with one prediction per problem, in the order of the data set.
 
         Raises:
-            OtherDataError: problems without a prediction, or predictions without a problem (how
-                many, and the first three ids).
-            DataError: a prediction that does not fit the problem's options.
+            OtherDataError: a problem has no prediction, or a prediction has no problem. The message
+                has their number and the first three ids.
+            DataError: a prediction does not fit the problem's options.
         """
         status = f"{self.log.status}; " if self.log.status else ""
         return replace(
             self, predictions=align(self.predictions, dataset, f"{self.solver}: {status}")
         )
 
-    def shared(self, dataset: Dataset) -> tuple[Dataset, Answers]:
+    def select_answered(self, dataset: Dataset) -> tuple[Dataset, Answers]:
         """Return the problems that have a prediction, and their predictions in the same order.
 
         Raises:
-            DataError: no problem has one, or a prediction does not fit the problem's options.
+            DataError: no problem has a prediction, or a prediction does not fit the problem's
+                options.
         """
         asked = dataset.select(
             row for row, problem in enumerate(dataset) if problem.id in self.by_id
         )
         if not asked:
-            self.of(dataset)
+            self.align_with(dataset)
         known = [self.by_id[name] for name in asked.ids]
         return asked, replace(self, predictions=align(known, asked, f"{self.solver}: "))
 
 
-def of_choices(chosen: Mapping[str, Mapping[str, int | None]]) -> dict[str, Answers]:
-    """Return answers from the chosen options, by model name and item id.
+def from_choices(chosen: Mapping[str, Mapping[str, int | None]]) -> dict[str, Answers]:
+    """Make `Answers` for each model from the options that it chose.
 
     Args:
-        chosen: the 0-based index of each chosen option; None for an invalid answer.
+        chosen: the 0-based index of each chosen option, by model name and item id; None for an
+            invalid answer.
 
-    >>> of_choices({"gpt": {"q1": 2, "q2": None}})["gpt"].by_id["q1"].choice
+    >>> from_choices({"gpt": {"q1": 2, "q2": None}})["gpt"].by_id["q1"].choice
     2
     """
     return {

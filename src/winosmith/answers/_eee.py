@@ -1,7 +1,7 @@
-"""Instance records of Every Eval Ever, schema 0.3: JSON Lines, a record for each item and model.
+"""Instance records of Every Eval Ever, schema 0.3: JSON Lines, a record per item and model.
 
 The format is that of the EvalEval Coalition (evaleval/every_eval_ever on GitHub). The options that
-a solver could not decide between are in `metadata.tied`, and count as scores of 1 when read.
+a solver could not decide between are in `metadata.tied`, and are read as scores of 1.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def recognise(file: AnswerFile) -> bool:
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of each model.
 
-    If a model has several records for an item, those of one result are read: of the first one, or
-    of the wanted `evaluation_result_id` or `evaluation_name`.
+    If a model has several records for an item, only the records of one result are read: of the
+    first result, or of the wanted `evaluation_result_id` or `evaluation_name`.
 
     Raises:
-        FormatError: see `read_rows`.
+        FormatError: as `read_rows`.
     """
     models: dict[str, list[tuple[Place, Record]]] = {}
     for place, record in file.records():
@@ -47,18 +47,19 @@ def read(file: AnswerFile) -> list[Answers]:
     for model, records in models.items():
         log = Log()
         if len({record.get("sample_id") for _, record in records}) < len(records):
-            (used,), log = choose_entries(file, [*dict.fromkeys(_result(r) for _, r in records)])
-            records = [(place, record) for place, record in records if _result(record) == used]
-        rows = [_row(place, record, items) for place, record in records]
+            results = [*dict.fromkeys(_get_result(record) for _, record in records)]
+            (used,), log = choose_entries(file, results)
+            records = [(place, record) for place, record in records if _get_result(record) == used]
+        rows = [_parse_row(place, record, items) for place, record in records]
         found.append(read_rows(rows, file, model, log))
     return found
 
 
-def _result(record: Record) -> str:
+def _get_result(record: Record) -> str:
     return str(record.get("evaluation_result_id") or record.get("evaluation_name"))
 
 
-def _row(place: Place, record: Record, items: Items) -> Row:
+def _parse_row(place: Place, record: Record, items: Items) -> Row:
     asked = str(look_up(record, "input", "raw") or "")
     choices, reference = (look_up(record, "input", key) for key in ("choices", "reference"))
     options = tuple(map(str, choices)) if isinstance(choices, list) else ()
@@ -89,13 +90,13 @@ def write_instance_records(
 ) -> None:
     """Write the graded answers of models as instance records of Every Eval Ever.
 
-    The score of a tie is 1 / (number of options tied), and it is not correct. Items without an
+    The score of a tie is 1 / (number of tied options), and a tie is not correct. Items without an
     answer are omitted.
 
     Args:
-        path: the file, `.jsonl` by custom; it appears when it is complete.
+        path: the file, usually `.jsonl`; it appears only when it is complete.
         dataset: the items.
-        answers: by the model's name.
+        answers: the answers by model name.
 
     Raises:
         OutputError: the file can't be written.
@@ -104,17 +105,17 @@ def write_instance_records(
     >>> from winosmith import Dataset, Problem, answers
     >>> data = Dataset([Problem("1", "The _ fell.", ("cup", "jug"), 0)])
     >>> file = Path(tempfile.mkdtemp()) / "records.jsonl"
-    >>> answers.write_instance_records(file, data, answers.of_choices({"gpt": {"1": 1}}))
+    >>> answers.write_instance_records(file, data, answers.from_choices({"gpt": {"1": 1}}))
     >>> answers.read(file, data)["gpt"].predictions
     (Prediction(problem_id='1', choice=1, scores=(), tied=()),)
     """
     with atomic_write(path) as file:
         for model, own in answers.items():
-            for record in _records(dataset, model, own):
+            for record in _iterate_records(dataset, model, own):
                 file.write(canonical(record) + "\n")
 
 
-def _records(dataset: Dataset, model: str, answers: Answers) -> Iterator[dict[str, Any]]:
+def _iterate_records(dataset: Dataset, model: str, answers: Answers) -> Iterator[dict[str, Any]]:
     for problem in dataset:
         prediction = answers.by_id.get(problem.id)
         if prediction is not None:
@@ -123,11 +124,11 @@ def _records(dataset: Dataset, model: str, answers: Answers) -> Iterator[dict[st
                 "evaluation_id": f"{dataset.name}/{model}/{dataset.digest}",
                 "model_id": model,
                 "evaluation_name": dataset.name,
-                **_record(problem, prediction),
+                **_make_record(problem, prediction),
             }
 
 
-def _record(problem: Problem, prediction: Prediction) -> dict[str, Any]:
+def _make_record(problem: Problem, prediction: Prediction) -> dict[str, Any]:
     several = prediction.chosen
     chosen = problem.options[several[0]] if several else ""
     reference = [] if problem.answer is None else [problem.options[problem.answer]]

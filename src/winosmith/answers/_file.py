@@ -1,4 +1,4 @@
-"""`AnswerFile`: a file of answers, and the items that it is read for."""
+"""`AnswerFile`, a file of answers with the items that it answers."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class AnswerFile:
     Attributes:
         rows: the file's records.
         dataset: the items.
-        columns: the columns of question and choices in a log's records, if the user names them.
+        columns: the columns of question and choices in a log's records, if the user named them.
         filters: names of the filters, scorers or epochs to read.
-        omitted: the 0-based positions of the data's records that are not items.
+        omitted: the 0-based positions of records in the data that are not items.
     """
 
     rows: Rows
@@ -39,7 +39,7 @@ class AnswerFile:
 
     @cached_property
     def document(self) -> Mapping[str, Any]:
-        """The file as one JSON object (NaN is allowed); empty if it is not an object."""
+        """The file as one JSON object, which may contain NaN; empty for other files."""
         source = self.rows.source
         if source is None or not source.start.startswith("{"):
             return {}
@@ -49,7 +49,7 @@ class AnswerFile:
             return {}
 
     def records(self) -> list[tuple[Place, Record]]:
-        """Return the records and their places.
+        """Return the records with their locations.
 
         Raises:
             FormatError: a record can't be read.

@@ -1,8 +1,9 @@
 """Scenario states of HELM: `scenario_state.json`, which `helm-run` writes for each run.
 
-HELM's key is the reference with the tag "correct". In a joint request the reply is a letter of the
-request's `output_mapping`. In separate requests each reference has a log-probability, from which
-that of its calibration request is subtracted (`multiple_choice_separate_calibrated`) if it has one.
+HELM's key is the reference with the tag "correct". For joint requests, the reply is a letter in the
+request's `output_mapping`. For separate requests, each reference has a log-probability, from which
+the log-probability of the calibration request, if any, is subtracted
+(`multiple_choice_separate_calibrated`).
 """
 
 from __future__ import annotations
@@ -27,14 +28,13 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers of a scenario state, of one perturbation and one training trial.
+    """Return the answers in a scenario state for one perturbation and one training trial.
 
-    By default the unperturbed items and the first trial are read. Failed requests are missing
+    By default, the unperturbed items and the first trial are read. Failed requests are missing
     answers.
 
     Raises:
-        FormatError: the state has no requests, or a request that HELM would not write; see also
-            `read_rows`.
+        FormatError: the state has no requests, or not in the format of HELM; see also `read_rows`.
     """
     trials: dict[str, _Trial] = defaultdict(lambda: defaultdict(list))
     try:
@@ -44,7 +44,7 @@ def read(file: AnswerFile) -> list[Answers]:
             trials[str(name)][str(state["instance"].get("id", len(trials[name])))].append(state)
         names = sorted(trials, key=lambda name: (not name.startswith("trial "), len(name), name))
         (used,), log = choose_entries(file, names)
-        rows = [_row(name, states, file) for name, states in trials[used].items()]
+        rows = [_make_row(name, states, file) for name, states in trials[used].items()]
         folder = Path(file.path).absolute().parent.name
         model = str(file.document.get("adapter_spec", {}).get("model", folder))
     except FormatError:
@@ -55,8 +55,7 @@ def read(file: AnswerFile) -> list[Answers]:
     return [read_rows(rows, file, model, log)]
 
 
-def _row(name: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
-    """Return an item's row, made from its requests."""
+def _make_row(name: str, states: list[Mapping[str, Any]], file: AnswerFile) -> Row:
     asked = Counter((one.get("reference_index"), one.get("request_mode")) for one in states)
     if (most := max(asked.values())) > 1:
         raise repeated_rows_error(file, most, name)

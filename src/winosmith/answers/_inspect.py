@@ -1,4 +1,4 @@
-"""Logs of inspect_ai: `.json` documents, and `.eval` archives of the same records in parts."""
+"""Logs of inspect_ai: `.json` documents, and `.eval` archives of the same records."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from winosmith.answers._rules import choose_entries, read_rows
 from winosmith.errors import FormatError
 
 _HEADS = ("header.json", "_journal/start.json")
-"""The parts of an archive that describe the run; the first one is written when the run ends."""
+"""The files of an archive that describe the run; the first is written when the run ends."""
 
 _VERDICTS = {"C": True, "I": False, "1": True, "0": False, "1.0": True, "0.0": False,
              "True": True, "False": False}  # fmt: skip
-"""The values of a scorer that are verdicts."""
+"""A scorer's values that are verdicts."""
 
-_STATUS = {"cancelled": "was cancelled", "error": "failed", "started": "did not end"}
+_STATUS = {"cancelled": "was cancelled", "error": "failed", "started": "did not finish"}
 
 
 def recognise(file: AnswerFile) -> bool:
@@ -30,7 +30,7 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers of a log, for one scorer and one epoch.
+    """Return the answers in a log for one scorer and one epoch.
 
     Samples that failed or were not scored are missing answers.
 
@@ -41,8 +41,8 @@ def read(file: AnswerFile) -> list[Answers]:
     samples, head = log.get("samples"), log.get("eval")
     if "configs" in log and samples is None:
         raise file.error(
-            "these are results, not answers: run lm_eval with --log_samples, and pass the files "
-            "samples_*.jsonl that it writes"
+            "these are results, not answers: run lm_eval with --log_samples, and pass the "
+            "samples_*.jsonl files that it writes"
         )
     if not (
         isinstance(head, dict)
@@ -51,21 +51,23 @@ def read(file: AnswerFile) -> list[Answers]:
     ):
         raise file.error("this is not a log of inspect_ai with records as samples")
     if not samples:
-        why = _status(log, head, [])
+        why = _describe_status(log, head, [])
         raise file.error("the log has no samples" + (f": {why}" if why else ""))
     samples = sorted(samples, key=lambda one: (str(one.get("epoch")), str(one.get("id")).zfill(9)))
-    epochs = [*dict.fromkeys(_epoch(sample) for sample in samples)]
-    scorers = [*dict.fromkeys(name for sample in samples for name in _scores(sample))]
+    epochs = [*dict.fromkeys(_get_epoch(sample) for sample in samples)]
+    scorers = [*dict.fromkeys(name for sample in samples for name in _get_scores(sample))]
     (epoch, scorer), facts = choose_entries(file, epochs, scorers)
-    own = [sample for sample in samples if _epoch(sample) == epoch]
-    facts = replace(facts, status=_status(log, head, own), reported=_reported(log, scorer))
+    own = [sample for sample in samples if _get_epoch(sample) == epoch]
+    facts = replace(
+        facts, status=_describe_status(log, head, own), reported=_get_reported(log, scorer)
+    )
     items = Items(file.dataset)
-    rows = [_row(sample, scorer, items) for sample in own]
+    rows = [_parse_row(sample, scorer, items) for sample in own]
     return [read_rows(rows, file, str(head.get("model")), facts)]
 
 
 def _unpack_log(file: AnswerFile) -> dict[str, Any]:
-    """Return the log in an archive; the last part of each name counts."""
+    """Return the log in an archive; of several files with the same name, the last is used."""
     parts: dict[str, Any] = {}
     for part in file.rows.parts:
         name = part.path.removeprefix(f"{file.path}/")
@@ -81,24 +83,23 @@ def _unpack_log(file: AnswerFile) -> dict[str, Any]:
     return {"status": "started", **head, "samples": samples}
 
 
-def _epoch(sample: Mapping[str, Any]) -> str:
+def _get_epoch(sample: Mapping[str, Any]) -> str:
     return f"epoch {sample.get('epoch', 1)}"
 
 
-def _scores(sample: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _get_scores(sample: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     scores = sample.get("scores")
     given = scores.items() if isinstance(scores, dict) else ()
     return {str(name): score for name, score in given if isinstance(score, dict)}
 
 
-def _status(
+def _describe_status(
     log: Mapping[str, Any], head: Mapping[str, Any], samples: Sequence[Mapping[str, Any]]
 ) -> str | None:
-    """Return why a log is incomplete, or None."""
     of, limit = look_up(head, "dataset", "samples"), look_up(head, "config", "limit")
     if isinstance(of, int) and isinstance(limit, int):
         of = min(of, limit)
-    scored = sum(bool(_scores(sample)) and not sample.get("error") for sample in samples)
+    scored = sum(bool(_get_scores(sample)) and not sample.get("error") for sample in samples)
     share = f"{scored:,} of {of:,}" if isinstance(of, int) and of >= scored else f"{scored:,} items"
     if how := _STATUS.get(str(log.get("status"))):
         return f"the run {how} after {share}"
@@ -107,7 +108,7 @@ def _status(
     return None
 
 
-def _reported(log: Mapping[str, Any], scorer: str) -> dict[str, float]:
+def _get_reported(log: Mapping[str, Any], scorer: str) -> dict[str, float]:
     scores = look_up(log, "results", "scores")
     for score in scores if isinstance(scores, list) else ():
         value = look_up(score, "metrics", "accuracy", "value")
@@ -116,11 +117,11 @@ def _reported(log: Mapping[str, Any], scorer: str) -> dict[str, float]:
     return {}
 
 
-def _row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
+def _parse_row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
     choices, attachments = sample.get("choices"), sample.get("attachments")
     options = tuple(map(str, choices)) if isinstance(choices, list) else ()
-    asked = _input(sample.get("input"), attachments if isinstance(attachments, dict) else {})
-    score = _scores(sample).get(scorer)
+    asked = _get_question(sample.get("input"), attachments if isinstance(attachments, dict) else {})
+    score = _get_scores(sample).get(scorer)
     target = sample.get("target")
     target = target[0] if isinstance(target, list) and len(target) == 1 else target
     problem = None if options else items.find_in_text(asked)
@@ -136,11 +137,10 @@ def _row(sample: Mapping[str, Any], scorer: str, items: Items) -> Row:
     )
 
 
-def _input(given: Any, attachments: Mapping[str, str]) -> str:
-    """Return a sample's question: its text, or the user's messages."""
+def _get_question(given: Any, attachments: Mapping[str, str]) -> str:
     if isinstance(given, list):
         return " ".join(
-            _input(message.get("content" if "role" in message else "text", ""), attachments)
+            _get_question(message.get("content" if "role" in message else "text", ""), attachments)
             for message in given
             if isinstance(message, dict) and message.get("role", "user") == "user"
         )

@@ -1,4 +1,4 @@
-"""Rows of a log, and the search for their items by words."""
+"""Rows of a log, and an index that finds their items by words."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 
 _FEW = 50
-"""Largest number of items with the same options whose questions are all compared with a row."""
+"""Maximum number of items with the same options whose questions are compared with a row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a log: the item that the model was asked, and its answer.
+    """A row of a log: the item that the model was asked, and the model's answer.
 
     Attributes:
-        place: where the item is in the log; None if the log is one document.
+        place: the item's location in the log; None if the log is one document.
         id: the item's id in the log.
-        question: the question; empty if it is only known as a part of `text`.
-        options: the options in the log's order; empty if they are only known as a part of `text`.
+        question: the question; empty if it is known only as part of `text`.
+        options: the options in the log's order; empty if they are known only as part of `text`.
         text: the whole prompt.
         reply: the text of the answer, or the index of an option in the log's order; None if the
             model was not asked, or if its scores can't be assigned to the options.
-        scores: the options' scores in the log's order; empty without scores.
-        target: the log's key, as written or as an index in the log's order; None without one.
-        key: the index of the key in the item's own record in the log, if there is one.
-        correct: the harness's verdict, if there is one.
+        scores: the options' scores in the log's order; empty if there are none.
+        target: the log's key, as written or as an index in the log's order; None if missing.
+        key: the index of the key in the log's copy of the item; None if missing.
+        correct: the harness's verdict; None if missing.
     """
 
     place: Place | None
@@ -47,7 +47,7 @@ class Row:
 
 
 class Items:
-    """An index of items by their words; an id decides only between items whose words match."""
+    """An index of items by their words; an id only decides between items whose words match."""
 
     def __init__(self, dataset: Dataset):
         self.dataset = dataset
@@ -60,7 +60,7 @@ class Items:
             self.by_text[normalise(problem.sentence), options].append(problem)
 
     def find(self, row: Row) -> list[Problem]:
-        """Return the item of a row, or its copies; nothing if no item matches."""
+        """Return the item of a row, or all copies of the item; empty if no item matches."""
         own = self.by_id.get(row.id)
         if not row.options:
             known = own is not None and row.target is not None and row.target == own.answer
@@ -79,18 +79,21 @@ class Items:
     def find_in_text(self, text: str) -> Problem | None:
         """Return the last item whose question and options a text contains, or None.
 
-        A prompt may show other items as examples before the one that it asks.
+        A prompt may show other items as examples before the item that it asks.
         """
         text = normalise(text)
-        near = {id(one): one for word in {*_words(text)} for one in self._by_rarest.get(word, ())}
+        near = {
+            id(one): one for word in {*_split_words(text)} for one in self._by_rarest.get(word, ())
+        }
         found = [one for one in near.values() if _has_item(text, one)]
-        return max(found, key=lambda one: _end_of_question(text, one), default=None)
+        return max(found, key=lambda one: _locate_question_end(text, one), default=None)
 
     @cached_property
     def _by_rarest(self) -> dict[str, list[Problem]]:
-        """The items by the rarest word of their question and options."""
+        """Each item by the rarest word of its question and options."""
         words = [
-            {*_words(normalise(" ".join((one.sentence, *one.options))))} for one in self.dataset
+            {*_split_words(normalise(" ".join((one.sentence, *one.options))))}
+            for one in self.dataset
         ]
         counts = Counter(word for own in words for word in own)
         found: dict[str, list[Problem]] = defaultdict(list)
@@ -120,7 +123,7 @@ def normalise(text: str) -> str:
 
 
 def options_in_order(text: str, problem: Problem) -> tuple[str, ...]:
-    """Return the options in the order in which a prompt lists them, if it lists them.
+    """Return the options in the order of the prompt, if the prompt lists them with letters.
 
     >>> options_in_order("Who? A) ann B) bob", Problem("q", "Who?", ("bob", "ann"), blank=None))
     ('ann', 'bob')
@@ -145,8 +148,8 @@ def _has_question(text: str, problem: Problem) -> bool:
     return all(normalise(part) in text for part in parts)
 
 
-def _end_of_question(text: str, problem: Problem) -> tuple[int, int]:
-    """Return the end and length of the last copy of the question in a text, for sorting."""
+def _locate_question_end(text: str, problem: Problem) -> tuple[int, int]:
+    """Return the end of the question's last copy in a text, and the question's length."""
     last = normalise(problem.sentence if problem.blank is None else problem.after or problem.before)
     return text.rfind(last) + len(last), len(problem.sentence)
 
@@ -155,6 +158,6 @@ def _has_item(text: str, problem: Problem) -> bool:
     return _has_question(text, problem) and all(normalise(one) in text for one in problem.options)
 
 
-def _words(text: str) -> Iterator[str]:
+def _split_words(text: str) -> Iterator[str]:
     for word in text.split():
         yield word.strip(".,:;!?()[]\"'“”’")

@@ -1,8 +1,8 @@
-"""Lists without ids, in the order of a data set: labels, label files and leaderboard submissions.
+"""Lists of labels without ids, in the order of a data set, and leaderboard submissions.
 
-A list has one label per line: a number from 1 or a letter from A, with or without its options'
+A list has one label per line: a number from 1 or a letter from A, optionally with the options'
 scores ("2;[ -5.1 9.3 ]"), or "[invalid]". A JSON array of labels is a list, too. WinoGrande's label
-files (answers, 1 or 2) and the submissions to its leaderboard (five labels per line) have none.
+files (1 or 2) and submissions to its leaderboard (five labels per line) have no scores.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SIZES = ("xs", "s", "m", "l", "xl")
 """The columns of a leaderboard submission, one for each training size (WinoGrande, table 4)."""
 
 _LABEL = re.compile(r"(\d\d?(?:\.0)?|[^\W\d_])(?:\s*;\s*\[([^\]]*)\])?")
-"""A line of a list."""
+"""A line of a list of labels."""
 
 _SUBMITTED = re.compile(r"[12](\s*,\s*[12])+")
 """A line of a leaderboard submission."""
@@ -34,7 +34,7 @@ _Label = tuple[Place, str, tuple[float, ...]]
 
 
 def recognise(file: AnswerFile) -> bool:
-    """Return whether a file is an array of labels, or its first line is a label."""
+    """Return whether a file is an array of labels, or starts with a label."""
     first = file.rows.start.split("\n", 1)[0].strip()
     if file.rows.kind == "array" and first != INVALID:
         return not file.rows.first
@@ -42,11 +42,11 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers of a list.
+    """Return the answers in a list of labels.
 
     Raises:
-        FormatError: it has more or fewer labels than there are problems, a label counts from 0, or
-            most lines are not labels.
+        FormatError: the numbers of labels and problems differ, labels count from 0, or most lines
+            are not labels.
     """
     source, dataset = file.rows.source or Source(file.path), file.dataset
     is_array = file.rows.kind == "array" and not source.start.startswith(INVALID)
@@ -55,8 +55,8 @@ def read(file: AnswerFile) -> list[Answers]:
         given = [label for at, label in enumerate(given) if at not in file.omitted]
     if len(given) != len(dataset):
         raise file.error(
-            f"the list has {len(given):,} labels, but there are {len(dataset):,} problems, and "
-            "each needs its own in the same order"
+            f"the list has {len(given):,} labels, but there are {len(dataset):,} problems; "
+            "write one label per problem, in the same order"
         )
     by_id = dict(zip(dataset.ids, given, strict=True))
     labels = {name: label for name, (_, label, _) in by_id.items()}
@@ -82,7 +82,7 @@ def _read_array(source: Source) -> Iterator[_Label]:
         place = Place(str(source.path), number, "row")
         whole = isinstance(label, float) and label.is_integer()
         if not whole and type(label) not in (str, int):
-            what = f'a list has labels, such as 1 or "A", not {json.dumps(label)[:40]}'
+            what = f'{json.dumps(label)[:40]} is not a label, such as 1 or "A"'
             raise FormatError(what, *place[:3])
         yield place, str(label), ()
 
@@ -93,7 +93,7 @@ def _read_lines(source: Source) -> list[_Label]:
         place, line = Place(str(source.path), number), text.strip()
         if _SUBMITTED.fullmatch(line):
             raise FormatError(
-                "the line has several labels, as a leaderboard submission has; score it with: "
+                "the line has several labels, as in a leaderboard submission; score it with: "
                 "winosmith leaderboard",
                 *place[:3],
             )
@@ -109,20 +109,20 @@ def _read_lines(source: Source) -> list[_Label]:
     if 2 * len(others) > len(found):
         place, text = others[0]
         raise FormatError(
-            f"{text[:40]!r} is not a label, such as 1 or A for the first option; a list has one a "
-            "line",
+            f"{text[:40]!r} is not a label, such as 1 or A for the first option; write one "
+            "label per line",
             *place[:3],
         )
     return found
 
 
 def read_labels(path: str | Path) -> tuple[int, ...]:
-    """Return the 0-based labels of a file with one "1" or "2" per line, in the problems' order.
+    """Return the 0-based labels in a file with "1" or "2" on each line, in the problems' order.
 
     Raises:
-        FormatError: a line that is neither, with its number.
+        FormatError: a line is neither "1" nor "2"; the message has its number.
     """
-    return tuple(row[0] for row in _rows(path, columns=1))
+    return tuple(row[0] for row in _read_label_rows(path, columns=1))
 
 
 def write_labels(answers: Sequence[int], file: IO[str]) -> None:
@@ -131,16 +131,18 @@ def write_labels(answers: Sequence[int], file: IO[str]) -> None:
 
 
 def read_submission(path: str | Path) -> dict[str, tuple[int, ...]]:
-    """Return the 0-based labels of a leaderboard submission: five per line, for xs to xl.
+    """Return the 0-based labels in a leaderboard submission, by training size.
+
+    Each line has five labels, for the sizes xs to xl.
 
     Raises:
-        FormatError: a line without exactly five labels of 1 or 2, with its number.
+        FormatError: a line does not have exactly five labels of 1 or 2.
     """
-    rows = _rows(path, columns=len(SIZES))
+    rows = _read_label_rows(path, columns=len(SIZES))
     return dict(zip(SIZES, map(tuple, zip(*rows, strict=True)), strict=True))
 
 
-def _rows(path: str | Path, columns: int) -> list[tuple[int, ...]]:
+def _read_label_rows(path: str | Path, columns: int) -> list[tuple[int, ...]]:
     rows = []
     for number, line in Source(path).lines():
         labels = [label.strip() for label in line.split(",")]

@@ -1,4 +1,4 @@
-"""Samples of lm-evaluation-harness: `samples_TASK_DATE.jsonl`, which `--log_samples` writes."""
+"""Samples of lm-evaluation-harness: the files `samples_TASK_DATE.jsonl` of `--log_samples`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from winosmith.errors import FormatError, InputError
 from winosmith.problem import Problem
 
 _METRICS = ("acc", "acc_norm", "acc_mutual_info", "exact_match")
-"""The harness's accuracies of single samples."""
+"""The harness's accuracy metrics for single samples."""
 
 _IDS = ("id", "qID", "qid", "question_id", "uid", "ind", "idx")
 """The fields that may contain a record's id."""
@@ -32,10 +32,10 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers of a file of samples, for one filter. The model is named by the folder.
+    """Return the answers in a file of samples for one filter; the folder names the model.
 
-    With scores, the choice is the option with the highest log-likelihood, as in `acc`; otherwise
-    it is the option whose letter or text the filter returned.
+    If there are scores, the choice is the option with the highest log-likelihood, as in `acc`;
+    otherwise it is the option whose letter or text the filter returned.
 
     Raises:
         FormatError: a line is not a sample; see also `read_rows`.
@@ -44,28 +44,27 @@ def read(file: AnswerFile) -> list[Answers]:
     for place, sample in file.records():
         if not isinstance(sample.get("doc"), dict):
             raise FormatError("this is not a sample: it has no 'doc'", *place[:3])
-        if not isinstance(_replies(sample), list):
+        if not isinstance(_get_replies(sample), list):
             raise FormatError("this is not a sample: it has no 'filtered_resps'", *place[:3])
         by_filter[str(sample.get("filter", ""))].append((place, sample))
     (used,), log = choose_entries(file, [*by_filter])
     places, samples = zip(*by_filter[used], strict=True)
-    items, because = _items([sample["doc"] for sample in samples], file.columns)
+    items, because = _read_docs([sample["doc"] for sample in samples], file.columns)
     by_letter = _scores_letters(samples, items)
     rows = [
-        _row(place, sample, item, by_letter=by_letter)
+        _parse_row(place, sample, item, by_letter=by_letter)
         for place, sample, item in zip(places, samples, items, strict=True)
     ]
-    log = replace(log, reported=_means(samples))
+    log = replace(log, reported=_compute_means(samples))
     model = Path(file.path).absolute().parent.name
     return [read_rows(rows, file, model, log, problem_with_rows=because)]
 
 
-def _replies(sample: Record) -> Any:
+def _get_replies(sample: Record) -> Any:
     return sample.get("filtered_resps", sample.get("resps"))
 
 
-def _means(samples: Sequence[Record]) -> dict[str, float]:
-    """Return the mean of each accuracy that every sample has."""
+def _compute_means(samples: Sequence[Record]) -> dict[str, float]:
     return {
         name: sum(float(one[name]) for one in samples) / len(samples)
         for name in _METRICS
@@ -73,53 +72,51 @@ def _means(samples: Sequence[Record]) -> dict[str, float]:
     }
 
 
-def _items(
+def _read_docs(
     docs: Sequence[Record], columns: formats.Columns | None
 ) -> tuple[list[Problem | None], str]:
-    """Return the item of each record of a task, and why some records can't be read as items."""
+    """Read a task's records as items; also return why some records can't be read."""
     named = columns if columns and {*columns.question} <= docs[0].keys() else None
     found: list[Problem | None] = [None] * len(docs)
     try:
         contents = formats.scan([*docs], columns=named, as_written=True)
     except InputError as error:
         why = error.reason if isinstance(error, FormatError) else str(error)
-        return found, f" Their 'doc' can't be read as items: {why}"
+        return found, f" The 'doc' fields can't be read as items: {why}"
     for number, item in zip(contents.lines, contents.items, strict=True):
         found[number - 1] = item if isinstance(item, Problem) else None
     bad = f" A 'doc' can't be read as an item: {contents.bad[0].reason}" if contents.bad else ""
     return found, bad
 
 
-def _continuations(sample: Record) -> list[str]:
-    """Return the continuations that a sample scores, in order."""
-    requests = _requests(sample.get("arguments") or {})
+def _get_continuations(sample: Record) -> list[str]:
+    requests = _get_requests(sample.get("arguments") or {})
     return [end for one in requests if isinstance(end := one.get("arg_1"), str)]
 
 
 def _scores_letters(samples: Sequence[Record], items: Sequence[Problem | None]) -> bool:
-    """Return whether a log scores letters instead of the options' texts."""
     letters = texts = 0
     for sample, item in zip(samples, items, strict=True):
         if item is not None:
-            ends = [normalise(end) for end in _continuations(sample)[: len(item.options)]]
+            ends = [normalise(end) for end in _get_continuations(sample)[: len(item.options)]]
             letters += {end.strip("(). :") for end in ends} == {*ascii_lowercase[: len(ends)]}
             texts += {*ends} == {*map(normalise, item.options)}
     return letters > texts
 
 
-def _row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool) -> Row:
-    given = _replies(sample)
-    requests = _requests(sample.get("arguments") or {})
+def _parse_row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool) -> Row:
+    given = _get_replies(sample)
+    requests = _get_requests(sample.get("arguments") or {})
     doc, target = sample["doc"], str(sample.get("target", ""))
-    scores = [_score(one, place) for one in given]
+    scores = [_parse_score(one, place) for one in given]
     reply: str | None = ""
     placed: tuple[float, ...] = ()
     if any(score is not None for score in scores):
         reply = None
         known = [math.nan if score is None else score for score in scores]
-        placed = _order_scores(known, _continuations(sample), item, target, by_letter=by_letter)
-    elif len(replies := [*_texts(given)]) > 1:
-        what = f"{len(replies)} replies per item: add a filter that takes one, such as take_first"
+        placed = _order_scores(known, _get_continuations(sample), item, target, by_letter=by_letter)
+    elif len(replies := [*_iterate_texts(given)]) > 1:
+        what = f"{len(replies)} replies per item: add a filter that selects one, such as take_first"
         raise FormatError(what, *place[:3])
     elif replies:
         reply = replies[0]
@@ -132,21 +129,19 @@ def _row(place: Place, sample: Record, item: Problem | None, *, by_letter: bool)
         " ".join([*map(str, doc.values()), *(str(one.get("arg_0", "")) for one in requests[:1])]),
         reply,
         placed,
-        target if item else _index(target),
+        target if item else _parse_index(target),
         item.answer if item else None,
         bool(verdict) if verdict in (0, 1) else None,
     )
 
 
-def _index(target: str) -> int | None:
-    """Return a target that is a number or letter as a 0-based index; otherwise None."""
+def _parse_index(target: str) -> int | None:
     if target.isdecimal() and len(target) < 4:
         return int(target)
-    return formats.readings(target, [""] * len(ascii_lowercase)).get("letter")
+    return formats.interpret_answer(target, [""] * len(ascii_lowercase)).get("letter")
 
 
-def _requests(arguments: Any) -> list[Mapping[str, Any]]:
-    """Return the requests to the model for one sample, in order."""
+def _get_requests(arguments: Any) -> list[Mapping[str, Any]]:
     if isinstance(arguments, Mapping):
         return [one for one in arguments.values() if isinstance(one, Mapping)]
     given = arguments if isinstance(arguments, list) else []
@@ -154,8 +149,8 @@ def _requests(arguments: Any) -> list[Mapping[str, Any]]:
     return [{f"arg_{at}": part for at, part in enumerate(one)} for one in parts]
 
 
-def _score(given: Any, place: Place) -> float | None:
-    """Return the log-likelihood of a pair (log-likelihood, whether it is greedy)."""
+def _parse_score(given: Any, place: Place) -> float | None:
+    """Return the log-likelihood in a pair (log-likelihood, is_greedy); None for other values."""
     while isinstance(given, list) and len(given) == 1:
         given = given[0]
     if not (isinstance(given, list) and len(given) == 2 and str(given[1]) in ("True", "False")):
@@ -166,10 +161,11 @@ def _score(given: Any, place: Place) -> float | None:
         raise FormatError(f"{given[0]!r} is not a log-likelihood", *place[:3]) from None
 
 
-def _texts(given: Any) -> Iterator[str]:
-    """Yield the replies inside nested lists."""
+def _iterate_texts(given: Any) -> Iterator[str]:
     for one in given if isinstance(given, list) else ():
-        yield from _texts(one) if isinstance(one, list) else ("" if one is None else str(one),)
+        yield from (
+            _iterate_texts(one) if isinstance(one, list) else ("" if one is None else str(one),)
+        )
 
 
 def _order_scores(
@@ -182,24 +178,24 @@ def _order_scores(
 ) -> tuple[float, ...]:
     """Return the scores in the order of the item's options, matched by their texts or letters.
 
-    If neither was scored, as in a cloze, the options' own order is used if the target agrees.
-    Without a known order, no scores are returned.
+    If neither texts nor letters were scored, as in a cloze, the order is assumed to be that of the
+    options if the target agrees. If the order is unknown, no scores are returned.
     """
     if item is None:
         return tuple(scores)
     count = len(item.options)
-    if len(scores) == 2 * count:  # the options without the question, after those with it
+    if len(scores) == 2 * count:  # scores with the question, then without it
         scores = scores[:count]
     if len(scores) != count:
         return ()
     scored = ends[:count]
     places: list[int | None] = [*range(count)]
-    letters = [formats.readings(end, [""] * count).get("letter") for end in scored]
+    letters = [formats.interpret_answer(end, [""] * count).get("letter") for end in scored]
     if not by_letter and {*map(normalise, scored)} == {*map(normalise, item.options)}:
-        places = [formats.option_of_text(end, item.options) for end in scored]
+        places = [formats.match_option(end, item.options) for end in scored]
     elif sorted(at for at in letters if at is not None) == list(range(count)):
         places = [*letters]
-    elif target.isdecimal() and item.answer is not None and _index(target) != item.answer:
+    elif target.isdecimal() and item.answer is not None and _parse_index(target) != item.answer:
         return ()
     placed = dict(zip(places, scores, strict=True))
     return tuple(placed[at] for at in range(count)) if {*placed} == {*range(count)} else ()

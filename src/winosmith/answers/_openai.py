@@ -20,8 +20,8 @@ def recognise(file: AnswerFile) -> bool:
 def read(file: AnswerFile) -> list[Answers]:
     """Return the answers of a run, from its `match` events.
 
-    Items are found by the question and options in the prompt. The model is the first
-    of the run's `completion_fns`.
+    Items are found by the question and options in the prompt. The model is the first of the run's
+    `completion_fns`.
 
     Raises:
         FormatError: the log has no `match` events; see also `read_rows`.
@@ -38,9 +38,9 @@ def read(file: AnswerFile) -> list[Answers]:
                 raise repeated_rows_error(file, 2, name, [own["place"], place])
             own |= {kind: data, "place": place}
     items = Items(file.dataset)
-    rows = [_row(name, own, items) for name, own in events.items()]
+    rows = [_make_row(name, own, items) for name, own in events.items()]
     if not any("match" in own for own in events.values()):
-        raise file.error("the log has no events of the type 'match', which state answers")
+        raise file.error("the log has no events of type 'match', which contain the answers")
     accuracy = look_up(run, "final_report", "accuracy")
     ended = "final_report" in run
     log = Log(
@@ -51,7 +51,7 @@ def read(file: AnswerFile) -> list[Answers]:
     return [read_rows(rows, file, model, log)]
 
 
-def _row(name: str, events: Mapping[str, Any], items: Items) -> Row:
+def _make_row(name: str, events: Mapping[str, Any], items: Items) -> Row:
     match, sampling = events.get("match", {}), events.get("sampling", {})
     prompt = match.get("prompt", sampling.get("prompt", ""))
     if isinstance(prompt, list):

@@ -1,4 +1,4 @@
-"""Our own files of predictions: JSON Lines, with or without a header.
+"""Winosmith's own files of predictions: JSON Lines, with or without a header.
 
 The header describes the run and its data; one line per problem follows:
 
@@ -8,9 +8,9 @@ The header describes the run and its data; one line per problem follows:
     {"id":"3FCO4VKO…-3","choice":null}
 
 `tied` lists the options that the solver could not decide between. If `choice` is missing, the
-choice is the option with the best score; if it is null, the answer was invalid.
-`data` is the digest of the problems as the solver saw them, without their answers: it can be
-published with a test set, and it fits whether the reader has the answers or not.
+option with the best score is chosen; if `choice` is null, the answer was invalid. `data` is the
+digest of the problems as the solver saw them, without their answers. It can therefore be published
+with a test set, and can be checked with or without the answers.
 """
 
 from __future__ import annotations
@@ -63,20 +63,22 @@ def write_predictions(
     solver: str,
     parameters: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write predictions for all problems of `dataset`, in its order, and never an incomplete file.
+    """Write one prediction per problem to a file, in the order of the data set.
+
+    The file appears only when it is complete.
 
     Args:
         predictions: one prediction per problem.
         path: path of the file, usually with the extension `.jsonl`.
-        dataset: the problems; the header contains their digest without answers.
+        dataset: the problems; the header contains their digest without the answers.
         solver: the solver's name.
-        parameters: the run's parameters; values must be valid in JSON.
+        parameters: the run's parameters; values must be serialisable as JSON.
 
     Raises:
-        DataError: the predictions don't fit the data set; see `Answers.of`.
+        DataError: the predictions don't fit the data set; see `Answers.align_with`.
         OutputError: the file can't be written.
     """
-    aligned = Answers(tuple(predictions), solver).of(dataset).predictions
+    aligned = Answers(tuple(predictions), solver).align_with(dataset).predictions
     header = prediction_header(dataset, solver, parameters or {})
     with atomic_write(path) as file:
         file.writelines(f"{line}\n" for line in (header, *map(prediction_record, aligned)))
@@ -95,7 +97,7 @@ def read(file: AnswerFile) -> list[Answers]:
     """Return the predictions of a file.
 
     Raises:
-        FormatError: a record is not a prediction, an id occurs twice, or the file was cut short.
+        FormatError: a record is not a prediction, an id occurs twice, or the file is truncated.
     """
     records = file.records()
     has_header = bool(records) and "predictions" in records[0][1]
@@ -114,8 +116,8 @@ def read(file: AnswerFile) -> list[Answers]:
             raise file.error(str(error), place) from None
     if len(found) < head.n:
         raise file.error(
-            f"the header announces {head.n:,} predictions, and {len(found):,} follow: the file was "
-            "cut short; write it again with winosmith solve"
+            f"the header announces {head.n:,} predictions, but {len(found):,} follow: the file is "
+            "truncated; write it again with winosmith solve"
         )
     name = head.predictions or file.rows.name
     return [Answers(tuple(found.values()), name, head.parameters, head.data)]
@@ -127,14 +129,15 @@ def read_predictions(path: str | Path, dataset: Dataset | None = None) -> Answer
     Args:
         path: path of the file.
         dataset: the problems that were asked. If given, the file must have one prediction per
-            problem, and they are returned in its order; otherwise in the order of the file.
+            problem, and predictions are returned in the order of the problems; otherwise in the
+            order of the file.
 
     Raises:
-        FormatError: a line is not a prediction (with its number), or an id occurs twice.
-        DataError: the predictions don't fit the data set; see `Answers.of`.
+        FormatError: a line is not a prediction, or an id occurs twice.
+        DataError: the predictions don't fit the data set; see `Answers.align_with`.
     """
     (found,) = read(AnswerFile(data.read(path), dataset or Dataset([])))
-    return found if dataset is None else found.of(dataset)
+    return found if dataset is None else found.align_with(dataset)
 
 
 class _Header(BaseModel, strict=True):
@@ -155,7 +158,6 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 def _validate(model: type[_Model], what: str, place: Place, record: Record) -> _Model:
-    """Return a record as an instance of a model; raise FormatError if it is invalid."""
     try:
         return model.model_validate(record)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Answers from any source: a file or the files of a folder."""
+"""Read answers from any source: a file, a folder, or a table in memory."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from winosmith.dataset import Dataset
 from winosmith.errors import FormatError
 
 _LOGS = ("samples_*.jsonl", "*.eval", "scenario_state.json")
-"""The files of answers in a folder."""
+"""Patterns of the files that are read from a folder."""
 
 _SOURCES = (_labels, _helm, _lm_eval, _openai, _eee, _predictions, _tables)
-"""The sources, in order: each comes before others that would also recognise its files."""
+"""The sources, ordered so that each precedes others that would recognise its files, too."""
 
 
 def read(
@@ -47,53 +47,53 @@ def read(
     of inspect_ai (`.eval` or `.json`), HELM (`scenario_state.json`) and OpenAI evals; instance
     records of Every Eval Ever.
 
-    A row of a log belongs to the item with the same question and options, in any order; its id only
-    decides between copies. Rows without an item, and files about another data set, are omitted
-    with a `formats.ReadingNote`.
+    A row of a log belongs to the item with the same question and options, in any order; the row's
+    id is used only to choose between copies. Rows without an item, and files about another data
+    set, are omitted with a `formats.ReadingNote`.
 
     Args:
-        path: a file; a folder, of which all `samples_*.jsonl`, `*.eval` and `scenario_state.json`
-            are read; or several of these. A model's answers may be spread over several files
-            with different items. A table of answers may also be in memory, such as a DataFrame.
+        path: a file; a folder, in which all `samples_*.jsonl`, `*.eval` and `scenario_state.json`
+            are read; or a list of these. A model's answers may be spread over several files with
+            different items. A table in memory, such as a DataFrame, is accepted, too.
         dataset: the items, as a data set or any input of `formats.read`.
         columns: the columns of question and choices in a log's records, if their names are
             unusual.
         filters: names of the filters, scorers or epochs to read; by default the first one of each
             log.
-        encoding: encoding of files that are not UTF-8; None to find it.
+        encoding: encoding of files that are not UTF-8; None to detect it.
         omitted: the 0-based positions of records that were omitted from the data
-            (`formats.Contents.omitted`). So many answers to unknown ids are omitted, too; a list
-            may have labels for these records.
+            (`formats.Contents.omitted`). Up to this many answers to unknown ids are omitted, too,
+            and a list may have labels for these records.
 
     Returns:
-        the answers by model name. An answer that matches no option is a prediction without a
+        The answers by model name. An answer that matches no option is a prediction without a
         choice; an item that the model was not asked has no prediction.
 
     Raises:
-        FormatError: the source is of no known kind or about another data set, a model answers an
-            item in two files, or logs with the same filters would be read by different ones.
-        MissingExtraError: an `.eval` log is read, and zipfile-zstd is not installed.
+        FormatError: the source is of an unknown kind or about another data set, a model answers an
+            item in two files, or different filters are used for logs with the same filters.
+        MissingExtraError: an `.eval` log is read, but zipfile-zstd is not installed.
     """
-    dataset = formats.dataset_of(dataset)
+    dataset = formats.as_dataset(dataset)
     are_several = isinstance(path, list | tuple) and (not path or not data.is_table(path))
     found: dict[str, Answers] = {}
 
-    def opened(path: data.Readable) -> AnswerFile:
+    def open_file(path: data.Readable) -> AnswerFile:
         rows = data.read(path, encoding=encoding)
         return AnswerFile(rows, dataset, columns, filters, {*omitted})
 
     for one in path if are_several else [path]:
-        for file, answers in _files(one, opened):
+        for file, answers in _read_files(one, open_file):
             known = found.get(answers.solver)
             found[answers.solver] = _join_answers(known, answers, file) if known else answers
     check_same_filters(found.values())
     if not omitted:
         return found
-    return {name: _without_omitted(own, dataset, len(omitted)) for name, own in found.items()}
+    return {name: _drop_omitted(own, dataset, len(omitted)) for name, own in found.items()}
 
 
-def _without_omitted(own: Answers, dataset: Dataset, omitted: int) -> Answers:
-    """Return a model's answers without those to omitted records, if there are no more of them."""
+def _drop_omitted(own: Answers, dataset: Dataset, omitted: int) -> Answers:
+    """Drop answers to unknown ids if there are no more of them than omitted records."""
     known = {*dataset.ids}
     kept = tuple(one for one in own.predictions if one.problem_id in known)
     if not kept or not 0 < len(own.predictions) - len(kept) <= omitted:
@@ -102,23 +102,24 @@ def _without_omitted(own: Answers, dataset: Dataset, omitted: int) -> Answers:
 
 
 def check_same_filters(found: Iterable[Answers]) -> None:
-    """Raise FormatError if logs with the same filters were read by different ones."""
+    """Raise FormatError if different filters were used for logs with the same filters."""
     first: dict[frozenset[str], Answers] = {}
     for one in found:
         known = first.setdefault(frozenset(one.log.filters), one)
         if known.log.filter != one.log.filter:
-            what = f"{known.solver!r} is read by {known.log.filter!r}, and {one.solver!r} by "
-            raise FormatError(f"{what}{one.log.filter!r}; choose the same one with `filters=`")
+            what = (
+                f"{known.solver!r} uses the filter {known.log.filter!r}, but {one.solver!r} uses "
+            )
+            raise FormatError(f"{what}{one.log.filter!r}; choose one filter with `filters=`")
 
 
 def _join_answers(known: Answers, more: Answers, file: str) -> Answers:
-    """Return one model's answers from two files."""
     twice = next((name for name in more.by_id if name in known.by_id), None)
     if twice is not None:
         raise FormatError(
-            f"the model {more.solver!r} has answered {twice!r} in another file already: give one "
-            "run of each model; a list has the name of its file, samples of "
-            "lm-evaluation-harness that of their folder",
+            f"the model {more.solver!r} has already answered {twice!r} in another file: pass one "
+            "run of each model; the model is named by the file for a list, and by the folder for "
+            "samples of lm-evaluation-harness",
             file,
         )
     one, other = known.log, more.log
@@ -130,28 +131,32 @@ def _join_answers(known: Answers, more: Answers, file: str) -> Answers:
         keys_differ=one.keys_differ + other.keys_differ,
         keys_compared=one.keys_compared + other.keys_compared,
         scores_differ=one.scores_differ + other.scores_differ,
-        reported={},  # the harness has a number for each file
+        reported={},  # the harness reports accuracies per file
     )
     return replace(known, predictions=known.predictions + more.predictions, log=log)
 
 
-def _files(
-    path: Any, opened: Callable[[data.Readable], AnswerFile]
+def _read_files(
+    path: Any, open_file: Callable[[data.Readable], AnswerFile]
 ) -> Iterator[tuple[str, Answers]]:
-    """Yield the answers of each model in each file; report files about other data sets."""
+    """Yield the answers of each model in each file; warn about files for other data sets."""
     if not isinstance(path, str | Path) or not Path(path).is_dir():
         name = str(path) if isinstance(path, str | Path) else data.table_name(path)
-        yield from ((name, one) for one in _read_file(opened(path)))
+        yield from ((name, one) for one in _read_file(open_file(path)))
         return
     files = sorted(file for pattern in _LOGS for file in Path(path).rglob(pattern))
     unread: list[FormatError] = []
     for file in files:
         try:
-            yield from [(str(file), one) for one in _read_file(opened(file))]
+            yield from [(str(file), one) for one in _read_file(open_file(file))]
         except FormatError as error:
             unread.append(error)
     if len(unread) == len(files):
-        raise unread[0] if unread else FormatError(f"no logs here ({', '.join(_LOGS)})", path)
+        raise (
+            unread[0]
+            if unread
+            else FormatError(f"the folder contains no logs ({', '.join(_LOGS)})", path)
+        )
     for left in unread:
         warnings.warn(f"{left}; the file is omitted", formats.ReadingNote, stacklevel=3)
 
@@ -170,7 +175,6 @@ def _read_file(whole: AnswerFile) -> list[Answers]:
 
 
 def _unknown_source_error(file: AnswerFile) -> FormatError:
-    """Return the error for a file that is not a source of answers."""
     if file.rows.first:
         return FormatError(f"these are not answers; {SOURCES}", file.path, 1)
     reason = next((row.reason for row in file.rows), None)

@@ -1,8 +1,8 @@
-"""Rules for reading answers, the same for every source.
+"""Rules for interpreting answers, which are the same for every source.
 
-- Answers are read as the kind that the source uses: letters, texts or numbers.
-- A row of a log belongs to the item with its question and options.
-- One row per item is used: of a named filter, scorer or epoch, or else of the first one.
+- Answers are interpreted as the kind that the source uses: letters, texts or numbers.
+- A row of a log belongs to the item with the same question and options.
+- One row per item is used: that of the named filter, scorer or epoch, or else of the first.
 - Answers that match no option are invalid. Items without a row are missing.
 """
 
@@ -25,30 +25,30 @@ from winosmith.errors import FormatError
 from winosmith.prediction import Prediction, best_options, first_ids
 from winosmith.problem import Problem
 
-NO_LETTER = "none is the letter of an option; write A for the first one, B for the second"
+NO_LETTER = "no answer is the letter of an option; write A for the first, B for the second"
 
 SOURCES = (
     'answers are read from a table of ids and letters, a list of labels, an object such as {"q1": '
     '"A"}, predictions of winosmith solve, samples of lm-evaluation-harness, or a log of '
-    "inspect_ai, HELM, OpenAI evals or Every Eval Ever: of another log make a table, a row for "
-    "each item with its id, and a column for each model with the letters it chose"
+    "inspect_ai, HELM, OpenAI evals or Every Eval Ever; convert another log to a table with a row "
+    "per item, its id, and a column for each model with the letters that it chose"
 )
 
 INVALID = "[invalid]"
-"""Texts that filters of lm-evaluation-harness return if they find no answer in a reply."""
+"""The text that filters of lm-evaluation-harness return if a reply contains no answer."""
 
 _LABELS = ("letter", "1", "text")
 """Kinds of labels that users write; numbers start at 1."""
 
 _REPLIES = ("letter", "0", "text", "1")
-"""Kinds of answers in logs; if several match equally many targets and keys, the first wins."""
+"""Kinds of answers in logs; if several fit equally many targets and keys, the first is used."""
 
 
-class Kind(NamedTuple):
+class AnswerKind(NamedTuple):
     """The kind of answers in a source.
 
     Attributes:
-        name: a kind of `formats.readings`; None if no answer is an option.
+        name: a kind in the result of `formats.interpret_answer`; None if no answer names an option.
         scripts: the scripts of the letters, if answers are letters.
     """
 
@@ -56,22 +56,22 @@ class Kind(NamedTuple):
     scripts: frozenset[str] = frozenset()
 
 
-def option_kind(
+def detect_kind(
     values: Sequence[Any],
     readings: Sequence[Mapping[str, int]],
     kinds: Sequence[str],
     keys: Sequence[int | None] = (),
-) -> Kind:
-    """Return the kind that can read the most answers; if tied, the one that agrees with most keys.
+) -> AnswerKind:
+    """Return the kind that fits the most answers; if tied, the kind that agrees with most keys.
 
     Args:
-        values: the answers, or targets.
-        readings: the option of each answer by kind.
-        kinds: the kinds to choose from; the first wins if both numbers are equal.
+        values: the answers or targets.
+        readings: the option that each answer names, by kind.
+        kinds: the kinds to choose from; if still tied, the first is used.
         keys: the key of each item in the same log, if known.
 
-    >>> option_kind(["A", "b"], [{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
-    Kind(name='letter', scripts=frozenset({'Latin'}))
+    >>> detect_kind(["A", "b"], [{"letter": 0, "text": 1}, {"letter": 1}], ("text", "letter"))
+    AnswerKind(name='letter', scripts=frozenset({'Latin'}))
     """
     fits, agree = Counter[str](), Counter[str]()
     for at, found in enumerate(readings):
@@ -79,57 +79,57 @@ def option_kind(
         agree.update(kind for kind, option in found.items() if keys and option == keys[at])
     name = max(kinds, key=lambda kind: (fits[kind], agree[kind], -kinds.index(kind)))
     if not fits[name]:
-        return Kind(None)
-    letters = [formats.letter_of(value) for value in values] if name == "letter" else []
-    return Kind(name, frozenset(letter[0] for letter in letters if letter))
+        return AnswerKind(None)
+    letters = [formats.parse_letter(value) for value in values] if name == "letter" else []
+    return AnswerKind(name, frozenset(letter[0] for letter in letters if letter))
 
 
 def read_option(
-    value: Any, readings: Mapping[str, int], kind: Kind, kinds: Sequence[str]
+    value: Any, readings: Mapping[str, int], kind: AnswerKind, kinds: Sequence[str]
 ) -> int | None:
-    """Return the option that an answer names; None if it is invalid.
+    """Return the option that an answer names; None if the answer is invalid.
 
-    An answer of a different kind than the source's is read if it matches one of `kinds`. In a
-    source that uses letters of a script, such a letter is always read as a letter.
+    An answer of another kind than the source's is accepted if it fits one of `kinds`. In a source
+    that uses letters of a script, a letter of that script is always read as a letter.
     """
-    if (letter := formats.letter_of(value)) and letter[0] in kind.scripts:
+    if (letter := formats.parse_letter(value)) and letter[0] in kind.scripts:
         return readings.get("letter")
     return next((readings[one] for one in (kind.name, *kinds) if one and one in readings), None)
 
 
 def is_missing(label: Any) -> bool:
-    """Return whether a label is empty, null or NaN: the model was not asked."""
+    """Return whether a label is empty, null or NaN, so that the model was not asked."""
     return label is None or str(label).strip().casefold() in ("", "nan", "<na>")
 
 
 def read_choices(
     labels: Mapping[str, Any], file: AnswerFile, places: Mapping[str, Place]
 ) -> dict[str, int | None]:
-    """Return the options that users' labels name, by item id; None for an invalid label.
+    """Return the options that labels name, by item id, with None for invalid labels.
 
-    Missing labels are omitted. Labels of unknown ids, and values that are not texts or numbers, are
+    Missing labels are omitted. Labels of unknown ids, and values other than text or numbers, are
     invalid.
 
     Args:
         labels: letters, numbers from 1 or texts of options, by item id.
-        file: the file.
-        places: the place of each label, if known.
+        file: the file of answers.
+        places: the location of each label, if known.
 
     Raises:
-        FormatError: a label counts from 0, or is both a number and the text of another option.
+        FormatError: a label counts from 0, or is both an option's number and another's text.
     """
     dataset = file.dataset
     known = {*dataset.ids}
     given = {name: label for name, label in labels.items() if not is_missing(label)}
     readings = {
-        name: formats.readings(
+        name: formats.interpret_answer(
             str(label) if isinstance(label, bool) else label, dataset[dataset.row(name)].options
         )
         if name in known and not isinstance(label, dict | list)
         else {}
         for name, label in given.items()
     }
-    kind = option_kind([*given.values()], [*readings.values()], _LABELS)
+    kind = detect_kind([*given.values()], [*readings.values()], _LABELS)
     for name, fits in readings.items():
         if kind.name == "text" or "letter" in fits:
             continue
@@ -139,9 +139,9 @@ def read_choices(
         elif "1" in fits and "text" in fits and fits["1"] != fits["text"]:
             why = f"options are counted from 1, and {given[name]!r} is the text of another"
         if why:
-            what = f"{name!r}: {given[name]} is no label: {why}; write A for the first"
+            what = f"{name!r}: {given[name]} is not a label: {why}; write A for the first"
             if {str(label).strip() for label in given.values()} <= {"0", "1"}:
-                what += ", or write incorrect and correct if 0 and 1 mean this"
+                what += ", or write incorrect and correct if 0 and 1 mean that"
             raise file.error(what, places.get(name))
     return {name: read_option(given[name], fits, kind, _LABELS) for name, fits in readings.items()}
 
@@ -153,32 +153,28 @@ def check_known(names: Collection[str], file: AnswerFile, what: str, hint: str =
     if not names or 2 * (len(lost) - len(file.omitted)) > len(names):
         found = len(names) - len(lost)
         raise file.error(
-            f"compared by their ids, {found:,} of {len(names):,} {what} are of items"
-            + (f"; {first_ids(lost)} are not. Is it another data set?" if lost else "")
+            f"only {found:,} of {len(names):,} {what} have the id of an item"
+            + (f"; {first_ids(lost)} do not. Is this another data set?" if lost else "")
             + (f" {hint}" if hint else "")
         )
 
 
 def choose_entries(file: AnswerFile, *kinds: Sequence[str]) -> tuple[list[str], Log]:
-    """Return the filter, scorer or epoch to read, one per kind, and the log's facts about it.
+    """Return the filter, scorer or epoch to use, one per kind, and a `Log` that states it.
 
-    The user's choice is used, or the first name; "" for a kind without names. A number means an
-    epoch or trial: "2" for "epoch 2".
-
-    Args:
-        file: the log, with the user's choices.
-        kinds: the names of filters; or those of epochs, and of scorers.
+    This is the user's choice, or else the first name; "" for a kind without names. A number means
+    an epoch or trial: "2" for "epoch 2".
 
     Raises:
-        FormatError: the user chose names, but none or two of one kind are in the log.
+        FormatError: the user chose names, but the log has none or two of one kind.
     """
     wanted = [[name for name in kind if _is_wanted(name, file.filters)] for kind in kinds]
     every = [name for kind in kinds for name in kind]
     twice = next((own for own in wanted if len(own) > 1), None)
     if twice or (file.filters and {*every} - {"", "none"} and not any(wanted)):
-        what = f"both {' and '.join(map(repr, twice))}" if twice else "none of the filters wanted"
+        what = f"both {' and '.join(map(repr, twice))}" if twice else "none of the chosen filters"
         raise file.error(
-            f"it has {what}; name one of {', '.join(map(repr, every))} with `filters=`"
+            f"the log has {what}; name one of {', '.join(map(repr, every))} with `filters=`"
         )
     chosen = [next(iter([*own, *kind]), "") for own, kind in zip(wanted, kinds, strict=True)]
     several = [at for at, kind in enumerate(kinds) if len(kind) > 1]
@@ -195,11 +191,11 @@ def _is_wanted(name: str, wanted: Collection[str]) -> bool:
 def repeated_rows_error(
     file: AnswerFile, count: int, name: str, places: Sequence[Place | None] = ()
 ) -> FormatError:
-    """Return the error for several rows of one item."""
-    at = ", ".join(place.inside for place in places[:3] if place) or "repeats"
+    """Return the error for an item with several rows."""
+    at = ", ".join(place.inside for place in places[:3] if place) or "repeated"
     return file.error(
-        f"{count} rows per item, without the name of a filter or epoch that differs, such as "
-        f"{name!r} ({at}): write a log of one filter"
+        f"{count} rows per item that don't differ in their filter or epoch, such as {name!r} "
+        f"({at}): write a log of one filter"
     )
 
 
@@ -211,33 +207,33 @@ def read_rows(
     *,
     problem_with_rows: str = "",
 ) -> Answers:
-    """Return the answers in a log's rows for one filter and epoch.
+    """Return the answers in a log's rows, which are of one filter and epoch.
 
     Args:
         rows: the rows, in the log's order.
         file: the log.
         solver: the model's name.
-        log: the facts that are known before the items are compared.
-        problem_with_rows: why rows may not be found, for the message.
+        log: the facts that are known before the rows are matched with items.
+        problem_with_rows: why rows may lack an item, for the message.
 
     Raises:
         FormatError: fewer than half of the rows belong to an item, an item has several rows, or no
             answer can be read.
     """
     dataset = file.dataset
-    of_items = _index_of_rows(rows, file, problem_with_rows)
-    kind = _kind([rows[at] for at in of_items.values()], dataset)
+    of_items = _assign_rows(rows, file, problem_with_rows)
+    kind = _detect_log_kind([rows[at] for at in of_items.values()], dataset)
     found: list[Prediction] = []
     compared, differ, contradicted = 0, [], []
     for name, at in of_items.items():
         row, problem = rows[at], dataset[dataset.row(name)]
         options = row.options or problem.options
-        target = _target(row, options, kind)
-        own = None if target is None else formats.option_of_text(options[target], problem.options)
+        target = _find_target(row, options, kind)
+        own = None if target is None else formats.match_option(options[target], problem.options)
         if own is not None and problem.answer is not None:
             compared += 1
             differ += [name] * (own != problem.answer)
-        prediction = _prediction(row, options, kind, problem)
+        prediction = _make_prediction(row, options, kind, problem)
         if prediction is None:
             continue
         found.append(prediction)
@@ -246,8 +242,8 @@ def read_rows(
     are_marked = all(rows[at].reply == INVALID for at in of_items.values())
     if not are_marked and not any(prediction.chosen for prediction in found):
         raise file.error(
-            "no answer can be read: needed are log-likelihoods of all options, or an answer that "
-            "is a letter or an option",
+            "no answer can be read; the log-likelihoods of all options are required, or an answer "
+            "that is a letter or an option",
             rows[0].place,
         )
     return Answers(
@@ -262,35 +258,35 @@ def read_rows(
     )
 
 
-def _kind(rows: Sequence[Row], dataset: Dataset) -> Kind:
-    """Return the kind of a log's keys, or of its replies if the keys have none."""
+def _detect_log_kind(rows: Sequence[Row], dataset: Dataset) -> AnswerKind:
+    """Return the kind of a log's keys, or of its replies if the keys show no kind."""
     usual = dataset[0].options
     keyed = [row for row in rows if isinstance(row.target, str)]
-    keys = [formats.readings(row.target, row.options or usual) for row in keyed]
-    kind = option_kind([row.target for row in keyed], keys, _REPLIES, [row.key for row in keyed])
+    keys = [formats.interpret_answer(row.target, row.options or usual) for row in keyed]
+    kind = detect_kind([row.target for row in keyed], keys, _REPLIES, [row.key for row in keyed])
     if kind.name:
         return kind
     replied = [row for row in rows if isinstance(row.reply, str)]
-    said = [formats.readings(row.reply, row.options or usual) for row in replied]
-    return option_kind([row.reply for row in replied], said, ("letter", "text"))
+    said = [formats.interpret_answer(row.reply, row.options or usual) for row in replied]
+    return detect_kind([row.reply for row in replied], said, ("letter", "text"))
 
 
-def _target(row: Row, options: Sequence[str], kind: Kind) -> int | None:
-    """Return the index of the log's key among the row's options, or else its record's key."""
+def _find_target(row: Row, options: Sequence[str], kind: AnswerKind) -> int | None:
+    """Return the index of the row's target among its options, or else the row's key."""
     target = row.target
     if isinstance(target, str):
-        target = formats.readings(target, options).get(kind.name or "")
+        target = formats.interpret_answer(target, options).get(kind.name or "")
     target = row.key if target is None else target
     return target if target is not None and target < len(options) else None
 
 
-def _prediction(
-    row: Row, options: Sequence[str], kind: Kind, problem: Problem
+def _make_prediction(
+    row: Row, options: Sequence[str], kind: AnswerKind, problem: Problem
 ) -> Prediction | None:
-    """Return the prediction of a row, in the order of the problem's options; None if missing."""
+    """Return the prediction in a row, in the order of the problem's options; None if missing."""
     if (row.reply is None and not row.scores) or len(row.scores) not in (0, len(options)):
         return None
-    places = [formats.option_of_text(option, problem.options) for option in options]
+    places = [formats.match_option(option, problem.options) for option in options]
     if row.scores:
         if {*places} == {*range(len(problem.options))} and all(map(isfinite, row.scores)):
             scores = tuple(row.scores[places.index(at)] for at in range(len(places)))
@@ -305,15 +301,17 @@ def _prediction(
         )
     reply = row.reply
     if isinstance(reply, str):
-        reply = read_option(reply, formats.readings(reply, options), kind, ("text", "letter"))
+        reply = read_option(
+            reply, formats.interpret_answer(reply, options), kind, ("text", "letter")
+        )
     return Prediction(problem.id, None if reply is None else places[reply])
 
 
-def _index_of_rows(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[str, int]:
-    """Return the index of each item's row.
+def _assign_rows(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[str, int]:
+    """Assign rows to items, and return the row's index for each item id.
 
-    If an item has as many rows as copies, each row belongs to one copy; a single row belongs to
-    all copies.
+    If an item has as many rows as copies, each row belongs to one copy; a single row belongs to all
+    copies.
     """
     items = Items(file.dataset)
     of_copies: dict[tuple[str, ...], list[int]] = defaultdict(list)
@@ -325,8 +323,8 @@ def _index_of_rows(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[
             lost.append(row)
     if 2 * len(lost) > len(rows) or not rows:
         raise file.error(
-            f"compared by their texts, {len(rows) - len(lost):,} of {len(rows):,} rows have the "
-            f"question and the options of an item: is it another data set?{because}",
+            f"only {len(rows) - len(lost):,} of {len(rows):,} rows have the question and the "
+            f"options of an item: is this another data set?{because}",
             lost[0].place if lost else None,
         )
     found: dict[str, int] = {}
@@ -340,8 +338,8 @@ def _index_of_rows(rows: Sequence[Row], file: AnswerFile, because: str) -> dict[
     if lost:
         first = lost[0].place.inside if lost[0].place else repr(lost[0].id)
         warnings.warn(
-            f"{file.path}: {len(lost):,} of {len(rows):,} rows are of no item ({first}, …); they "
-            "are omitted",
+            f"{file.path}: {len(lost):,} of {len(rows):,} rows belong to no item ({first}, …); "
+            "they are omitted",
             formats.ReadingNote,
             stacklevel=3,
         )

@@ -1,11 +1,11 @@
-"""Tables of answers: one row per item, with its id, and one column per model.
+"""Tables of answers, with a row for each item's id and a column for each model.
 
 A table with a column named `choice` or `prediction` has the answers of one model, with the options'
-scores in `score1`, `score2`, … Without such a column, the choice is the option with the best score.
-A cell is a letter, a number from 1 or an option's text. An empty cell means that the model was not
+scores in `score1`, `score2`, … Without such a column, the option with the best score is chosen. A
+cell is a letter, a number from 1 or an option's text. An empty cell means that the model was not
 asked; any other cell is an invalid answer. If all cells of a column are `correct` or `incorrect`,
-an incorrect answer is a tie of all options but the key. A column without a name, such as an index
-of pandas, is omitted. Records with an id, in any container, are a table, too, and so is a JSON
+an incorrect answer is a tie of all options except the key. A column without a name, such as an
+index of pandas, is omitted. Records with an id, in any container, are a table, and so is a JSON
 object of one model's answers by id: `{"q1": "A", "q2": 2}`.
 """
 
@@ -37,17 +37,17 @@ def recognise(file: AnswerFile) -> bool:
 
 
 def read(file: AnswerFile) -> list[Answers]:
-    """Return the answers of each model of a table.
+    """Return the answers of each model in a table.
 
-    Columns without an answer, and columns named like keys next to models' answers, are omitted with
-    a note. Columns that repeat the text of one option of every item are omitted without a note.
+    Columns without an answer, and columns with a key's name next to models' columns, are omitted
+    with a note. Columns that repeat an option's text for every item are omitted without a note.
 
     Raises:
         FormatError: a column or an id occurs twice, a row and the header differ in length, fewer
             than half of the ids belong to items, or no cell is an answer.
     """
     if file.rows.kind == "object":
-        return [_labels_by_id(file)]
+        return [_read_object(file)]
     records = file.records()
     names = [*dict.fromkeys(name for _, row in records for name in row)] or [*file.rows.names]
     by_lower = {name.lower(): name for name in reversed(names)}
@@ -57,7 +57,7 @@ def read(file: AnswerFile) -> list[Answers]:
         raise FormatError(
             f"the table has no column {', '.join(map(repr, _IDS))}"
             if choice
-            else "needed is a table with ids and a column for each model",
+            else "the table needs a column of ids and a column for each model",
             file.path,
             1,
         )
@@ -68,17 +68,17 @@ def read(file: AnswerFile) -> list[Answers]:
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
     scored = sorted(numbers, key=lambda name: numbers[name])
     if sorted(numbers.values()) != [*range(1, len(numbers) + 1)]:
-        raise file.error(f"the scores are in {first_ids(scored)}; number them from score1 on")
+        raise file.error(f"the scores are in {first_ids(scored)}; number these columns from score1")
     places = {name: place for name, (place, _) in rows.items()}
-    scores = {name: _scores(row, scored, place) for name, (place, row) in rows.items()}
+    scores = {name: _read_scores(row, scored, place) for name, (place, row) in rows.items()}
     if choice is None and scored:
         best = {name: best_options(own)[0] for name, own in scores.items() if own}
-        return [Answers(_predictions(best, scores, places), file.rows.name)]
+        return [Answers(_make_predictions(best, scores, places), file.rows.name)]
     found = {}
     for column in models:
         labels = {name: row.get(column) for name, (_, row) in rows.items()}
         model = file.rows.name if column == choice else column
-        if graded := _graded(labels, file):
+        if graded := _read_grades(labels, file):
             found[model] = graded
             continue
         try:
@@ -90,16 +90,16 @@ def read(file: AnswerFile) -> list[Answers]:
                 f"the column {column!r}: {error.reason}; remove it if it is not a model's answers"
             ) from None
         if column == choice or not _repeats_one_option(labels, choices, file):
-            found[model] = _predictions(choices, scores, places)
+            found[model] = _make_predictions(choices, scores, places)
     if not found:
         raise file.error(NO_LETTER)
-    return [Answers(own, name) for name, own in _model_columns(found, file).items()]
+    return [Answers(own, name) for name, own in _drop_other_columns(found, file).items()]
 
 
 def _repeats_one_option(
     labels: Mapping[str, Any], choices: Mapping[str, int | None], file: AnswerFile
 ) -> bool:
-    """Return whether labels are the texts of one option of every item: a column of the data."""
+    """Return whether labels are the same option's text for every item, as in a data column."""
     (option, *others) = {*choices.values()} or {None}
     if option is None or others or len(choices) < 2:
         return False
@@ -108,8 +108,8 @@ def _repeats_one_option(
     return all(str(labels[name]).strip() == text.strip() for name, text in own.items())
 
 
-def _graded(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Prediction, ...]:
-    """Return predictions if all labels are grades and not texts of options; otherwise none."""
+def _read_grades(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Prediction, ...]:
+    """Return predictions if all labels are grades and not option texts; otherwise empty."""
     given = {
         name: str(label).strip().casefold()
         for name, label in labels.items()
@@ -133,11 +133,10 @@ def _graded(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Prediction, ..
     return tuple(found)
 
 
-def _labels_by_id(file: AnswerFile) -> Answers:
-    """Return the labels of a JSON object by id."""
+def _read_object(file: AnswerFile) -> Answers:
     labels = file.rows.first
     check_known(labels, file, "keys of this object", SOURCES)
-    if graded := _graded(labels, file):
+    if graded := _read_grades(labels, file):
         return Answers(graded, file.rows.name)
     choices = read_choices(labels, file, {})
     if all(choice is None for choice in choices.values()):
@@ -149,7 +148,7 @@ def _labels_by_id(file: AnswerFile) -> Answers:
 def _rows_by_id(
     records: Sequence[tuple[Place, Record]], columns: Sequence[str]
 ) -> dict[str, tuple[Place, Record]]:
-    """Return the rows that have a value in one of the columns, by the id in the first column."""
+    """Return the rows with any value in the given columns, by the id in the first column."""
     found: dict[str, tuple[Place, Record]] = {}
     for place, row in records:
         if all(is_missing(row.get(column)) for column in columns):
@@ -157,28 +156,27 @@ def _rows_by_id(
         name = "" if is_missing(row.get(columns[0])) else cell(row[columns[0]]).strip()
         if name in found:
             raise FormatError(
-                f"the id {name!r} occurs twice; a row has all answers to an item, those of each "
-                "model in a column of its name",
+                f"the id {name!r} occurs twice; write one row per item, with a column for each "
+                "model",
                 *place[:3],
             )
         found[name] = place, row
     return found
 
 
-def _scores(row: Record, columns: Sequence[str], place: Place) -> tuple[float, ...]:
-    """Return the scores in the columns score1, score2, …; the last ones may be empty."""
+def _read_scores(row: Record, columns: Sequence[str], place: Place) -> tuple[float, ...]:
     cells: list[Any] = [row.get(name) for name in columns]
     while cells and is_missing(cells[-1]):
         cells.pop()
     if any(map(is_missing, cells)):
-        raise FormatError("a score is empty, and a later one is not", *place[:3])
+        raise FormatError("a score is empty, but a later score is not", *place[:3])
     try:
         return tuple(map(float, cells))
     except (ValueError, TypeError) as error:
         raise FormatError(f"a score is not a number: {error}", *place[:3]) from None
 
 
-def _predictions(
+def _make_predictions(
     choices: Mapping[str, int | None],
     scores: Mapping[str, tuple[float, ...]],
     places: Mapping[str, Place],
@@ -192,10 +190,9 @@ def _predictions(
     return tuple(found)
 
 
-def _model_columns(
+def _drop_other_columns(
     found: Mapping[str, tuple[Prediction, ...]], file: AnswerFile
 ) -> dict[str, tuple[Prediction, ...]]:
-    """Return the columns with models' answers; report the omitted columns and why."""
     omitted = {
         name: "has no letter of an option"
         for name, own in found.items()

@@ -570,7 +570,7 @@ def audit(
     ('the second', 0.8)
     """
     how = AuditSettings(**settings)
-    splits = formats.splits_of(data)
+    splits = formats.as_splits(data)
     names = [cue.name for cue in cues]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None or not cues:

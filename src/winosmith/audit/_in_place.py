@@ -558,7 +558,7 @@ def _spans(
 def _is_series(values: Sequence[Value]) -> bool:
     """Return whether values are the signs of options in their order: A, B, C or 0, 1, 2."""
     count = range(len(values))
-    letters = [formats.letter_of(one.value) for one in values]
+    letters = [formats.parse_letter(one.value) for one in values]
     if [one and one[1] for one in letters] == [*count]:
         return True
     return [str(one.value) for one in values] in ([*map(str, count)], [str(n + 1) for n in count])
@@ -610,7 +610,7 @@ def _others(record: Value, own: _Found) -> Iterator[tuple[str, Value]]:
 
 def _readings(value: Value, problem: Problem, own: _Found) -> dict[str, int]:
     signed = [s + option for s, option in zip(own.signs, problem.options, strict=True) if s]
-    return formats.readings(value.value, problem.options, own.labels, signed)
+    return formats.interpret_answer(value.value, problem.options, own.labels, signed)
 
 
 def _rekeyed(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> Iterator[Edit]:
@@ -675,7 +675,7 @@ def _is_parallel(value: Value, problem: Problem, own: _Found) -> bool:
         return False
     names = [str(name) for name in value.inside]
     if isinstance(value.value, dict):
-        signs = [formats.letter_of(name) is not None or name.isdecimal() for name in names]
+        signs = [formats.parse_letter(name) is not None or name.isdecimal() for name in names]
         return bool(names) and (
             all(signs) or {*names} <= {*own.labels} or {*names} <= {*problem.options}
         )
@@ -721,7 +721,7 @@ def _relettered(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> 
             if explains and _LONE.match(value.value, at)
         }
         for lone in _ANY_LONE.finditer(value.value):
-            at, letter = lone.start(), formats.letter_of(lone[0])
+            at, letter = lone.start(), formats.parse_letter(lone[0])
             is_option = letter is not None and letter[1] < len(order) and not lone[0].islower()
             if is_option and at not in changed and not _ARTICLE.match(value.value, at):
                 raise ProblemError(f"its {name!r} may name an option by {lone[0]!r}")

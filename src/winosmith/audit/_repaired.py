@@ -380,14 +380,14 @@ def _write(folder: OutputFolder, found: Repair) -> Repair:
     """Write a repair, and return it with the number of known repairs of its items."""
     found = replace(found, tried=_count_repairs(folder, found.filtered.input()))
     with folder.write("kept.jsonl") as file:
-        file.writelines(formats.lines(found.dataset))
+        file.writelines(formats.to_lines(found.dataset))
     with folder.write("dropped.jsonl") as file:
         for entry in found.filtered.dropped:
             record = {**problem_record(entry.problem), "stage": entry.stage, "reason": entry.reason}
             file.write(canonical(record) + "\n")
     if len(found.set_aside):
         with folder.write("set_aside.jsonl") as file:
-            file.writelines(formats.lines(found.set_aside))
+            file.writelines(formats.to_lines(found.set_aside))
     with folder.write("orders.jsonl") as file:
         for name, order in found.orders.items():
             file.write(canonical({"id": name, "order": list(order)}) + "\n")

@@ -187,7 +187,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     models = {}
     for model in (one for one in order if there[one].any()):
         asked_of, given = there[model], answers[names[model]]
-        problems, own = given.shared(dataset)
+        problems, own = given.select_answered(dataset)
         models[names[model]] = ModelAnswers(
             proportion(
                 right[model, asked_of],

@@ -69,7 +69,7 @@ class Built:
     notes: Mapping[str, Any]
     shown: Sequence[int]
     sides: Mapping[str, Any] | None = None
-    applied: validate.Applied | None = None
+    applied: validate.AppliedRules | None = None
     copies: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, Any] = field(default_factory=dict)
     reading: Sequence[str] = ()
@@ -257,7 +257,7 @@ def _run_steps(job: _Job, step: Step) -> Built:
         planted=planted and {new_of[old]: kind for old, kind in planted.items() if old in new_of},
     )
     with step("writing", None):
-        judged = validate.remove_marks(job.renamed, {new_of[old] for old in stages.valid})
+        judged = validate.remove_unvalidated(job.renamed, {new_of[old] for old in stages.valid})
         counts, unvalidated = _publish_splits(job, judged, parts, stages)
         _publish.write_sides(job.folder, job.collected, parts, job.last)
         _publish.write_scores(job.folder, run, dict(zip(new_ids, old_ids, strict=True)))

@@ -84,7 +84,7 @@ def debias_to_folder(
         InputError: data or parameters can't be used.
         OutputError: the folder can't be used.
     """
-    dataset = formats.dataset_of(dataset)
+    dataset = formats.as_dataset(dataset)
     refuse_symmetric_vectors(embed, chosen)
     refuse_many_options(dataset, embed, chosen)
     parameters = _parameters(embed, chosen, splits, seed)
@@ -150,7 +150,7 @@ def _split_result(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filt
 
 def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> None:
     with folder.write("kept.jsonl") as file:
-        file.writelines(formats.lines(done.filtered.kept))
+        file.writelines(formats.to_lines(done.filtered.kept))
     with folder.write("dropped.jsonl") as file:
         for entry in done.filtered.dropped:
             file.write(canonical(_publish.dropped_record(entry.problem, entry)) + "\n")

@@ -102,9 +102,9 @@ def _read_files(
             )
             if skip_bad and contents.bad:
                 bad += contents.bad
-                formats.set_aside(bad, skip_bad)
+                formats.write_bad_records(bad, skip_bad)
             contents.refuse(skip_bad=skip_bad is not None)
-            problems = formats.problems_of(contents)
+            problems = formats.to_dataset(contents)
         except FormatError as error:
             raise error.because(_with_recipe_keys(error.reason)) from None
         for problem in problems:
@@ -187,7 +187,7 @@ class Stages:
     collected: Dataset
     done: dict[str, Filtered] = field(default_factory=dict)
     valid: frozenset[str] = frozenset()
-    applied: validate.Applied | None = None
+    applied: validate.AppliedRules | None = None
     copies: CopiesToOmit = field(default_factory=lambda: CopiesToOmit({}, {}, (), ()))
 
     @property

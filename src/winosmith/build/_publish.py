@@ -95,7 +95,7 @@ def publish(
         copy_of: the kept row of which a row is a copy, by row.
         format_name: format of the public files of problems.
     """
-    writer = formats.writer_named(format_name)
+    writer = formats.get_writer(format_name)
     training = {f"train_{size}": rows for size, rows in nested_sizes(parts.train).items()}
     public = {**training, "train_debiased": parts.debiased, "dev": parts.dev}
     held_out = {*parts.dev, *parts.test}
@@ -115,7 +115,7 @@ def publish(
     with folder.write(f"{PRIVATE}/test-labels.lst") as file:
         _write_labels(problems(parts.test), file)
     write_problems(f"{PRIVATE}/test{writer.suffix}", [dataset[row] for row in parts.test])
-    if any(dataset[row].extra for row in parts.dev) and "extra" in writer.keeps:
+    if any(dataset[row].extra for row in parts.dev) and "extra" in writer.kept_fields:
         write_problems(f"{PRIVATE}/dev{writer.suffix}", [dataset[row] for row in parts.dev])
     embargoed = {row for row, problem in enumerate(dataset) if problem.embargo}
     hidden = {*parts.withheld, *held_out, *embargoed}
@@ -138,9 +138,9 @@ def publish(
 
 def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
     """Return the input's columns that are missing in public files, and the files that have them."""
-    writer = formats.writer_named(format_name)
+    writer = formats.get_writer(format_name)
     sets = {"dev": parts.dev, "test": parts.test}
-    if "extra" not in writer.keeps:
+    if "extra" not in writer.kept_fields:
         sets |= {"train_xl": parts.train, "train_debiased": parts.debiased}
     keys = {
         name: {key for row in rows for key in dataset[row].extra} for name, rows in sets.items()
@@ -150,7 +150,7 @@ def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str
     return {
         "columns": sorted(set[str]().union(*keys.values())),
         "not_in": without,
-        "but_in": held if "extra" in writer.keeps else [],
+        "but_in": held if "extra" in writer.kept_fields else [],
     }
 
 

@@ -547,7 +547,7 @@ def _kind(reason: str) -> str:
 def _write(found: Selection, report: Mapping[str, Any], out: str, force: bool) -> None:
     recipe = {"command": "humans select", "signature": report["signature"]}
     folder = OutputFolder.open(out, recipe, force=force)
-    folder.write_lines("chosen.jsonl", formats.lines(found.filtered.kept))
+    folder.write_lines("chosen.jsonl", formats.to_lines(found.filtered.kept))
     folder.write_lines("left-out.jsonl", (left.line() for left in found.filtered.dropped))
     folder.write_lines("report.json", [canonical(report) + "\n"])
     say(f"Wrote {folder.path / 'chosen.jsonl'} and {folder.path / 'left-out.jsonl'}.")
@@ -588,8 +588,8 @@ def publish_problems(
     after = humans.publish(dataset, asked.ids)
     recipe = {"command": "humans publish", "data": dataset.digest, "used": asked.digest}
     folder = OutputFolder.open(out, recipe, force=force)
-    folder.write_lines("released.jsonl", formats.lines(after.released))
-    folder.write_lines(f"{PRIVATE}/withheld.jsonl", formats.lines(after.withheld))
+    folder.write_lines("released.jsonl", formats.to_lines(after.released))
+    folder.write_lines(f"{PRIVATE}/withheld.jsonl", formats.to_lines(after.withheld))
     note = _NOTE.format(released=len(after.released), canary=after.canary)
     folder.write_lines("README.md", [note])
     counts = {

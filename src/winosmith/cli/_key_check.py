@@ -82,7 +82,7 @@ def write_check(
     )
     with folder.discard_on_error():
         folder.write_lines(_FILE, [record])
-        folder.write_lines("problems.jsonl", formats.lines(asked.kept))
+        folder.write_lines("problems.jsonl", formats.to_lines(asked.kept))
         for sheet in made.sheets:
             sheet_record = canonical(humans.make_sheet_record(sheet)) + "\n"
             folder.write_lines(f"{sheet.name}.json", [sheet_record])

@@ -191,7 +191,7 @@ def read_data(path: str, format_name: str | None) -> Dataset:
     """
     from winosmith import formats
 
-    return formats.problems_of(read_contents(path, format_name))
+    return formats.to_dataset(read_contents(path, format_name))
 
 
 def read_train(options: Mapping[str, Any]) -> Dataset | None:
@@ -229,7 +229,7 @@ def read_contents(
     if contents.bad and skip_bad:
         bad: list[Entry] = click.get_current_context().meta.setdefault("bad", [])
         bad += contents.bad
-        formats.set_aside(bad, skip_bad)
+        formats.write_bad_records(bad, skip_bad)
         say(f"{contents.path}: {count_noun(len(contents.bad), 'record')} omitted; see {skip_bad}")
     contents.refuse(skip_bad=omit_bad or skip_bad is not None)
     contents.warn()

@@ -74,7 +74,7 @@ def read_answered(
         FormatError: the numbers of labels and problems differ.
     """
     contents = read_contents(path, format_name)
-    dataset, omitted = formats.problems_of(contents), contents.omitted
+    dataset, omitted = formats.to_dataset(contents), contents.omitted
     if labels is None:
         return dataset, omitted
     keys = answers.read_labels(labels)

@@ -441,7 +441,7 @@ def _correct(splits: dict[str, Dataset], errata: str) -> set[str]:
 
     read = formats.read_errata(errata, (one for split in splits.values() for one in split))
     for name, split in splits.items():
-        splits[name] = Dataset(formats.correct(split, read), split.name)
+        splits[name] = Dataset(formats.apply_errata(split, read), split.name)
     wrong = sum(one.old != one.new for one in read)
     say(f"{errata}: {wrong:,} keys corrected, {len(read) - wrong:,} confirmed")
     return {one.id for one in read}
@@ -539,7 +539,7 @@ def _read(
         on_progress=lambda share: tell(int(100 * share)),
     )
     refused = {f"{entry.place}: {entry.reason}": entry.place for entry in contents.bad}
-    dataset = formats.problems_of(contents)
+    dataset = formats.to_dataset(contents)
     known = dict(zip(dataset.ids, contents.places, strict=True))
     return dataset, contents.omitted, [*refused], known | refused
 

@@ -23,10 +23,10 @@ from winosmith.report import fixed, format_value, percent
 from winosmith.response import Response
 from winosmith.text import count_noun
 from winosmith.validate import (
-    Checked,
-    Examined,
+    Examination,
     Finding,
     StructureRules,
+    ValidationResult,
     VoteRules,
     count_unvalidated,
 )
@@ -105,7 +105,7 @@ def command(**options: Any) -> None:
     if out:
         recipe = {"command": "check", "signature": str(checked.signature)}
         folder = OutputFolder.open(out, recipe, force=options["force"])
-        folder.write_lines("kept.jsonl", formats.lines(checked.kept))
+        folder.write_lines("kept.jsonl", formats.to_lines(checked.kept))
         folder.write_lines("dropped.jsonl", map(_dropped, checked.result.dropped))
         folder.write_lines("report.html", [result.page()])
         say(f"Wrote kept.jsonl, dropped.jsonl and report.html in {folder.path}.")
@@ -140,7 +140,7 @@ def _dropped(entry: Dropped) -> str:
 class _Rule:
     """One rule of one stage: the number of problems that it checked, and its findings."""
 
-    stage: Examined
+    stage: Examination
     name: str
     checked: int
 
@@ -152,13 +152,13 @@ class _Rule:
     def counts(self) -> tuple[int, int, int]:
         """The numbers of problems that were checked, were not checked, and break the rule."""
         not_checked = len(self.stage.dataset) - self.checked
-        return self.checked, not_checked, len(self.stage.failed(self.name))
+        return self.checked, not_checked, len(self.stage.failed_rows(self.name))
 
     def ids(self, found: Finding) -> list[str]:
         return [self.stage.dataset[row].id for row in found.rows]
 
 
-def _rules(checked: Checked) -> list[_Rule]:
+def _rules(checked: ValidationResult) -> list[_Rule]:
     return [
         _Rule(stage, name, count)
         for stage in checked.stages
@@ -167,7 +167,7 @@ def _rules(checked: Checked) -> list[_Rule]:
 
 
 def _record(
-    data: str, checked: Checked, responses: Sequence[Response], examples: int
+    data: str, checked: ValidationResult, responses: Sequence[Response], examples: int
 ) -> dict[str, Any]:
     people = _people(checked, responses)
     return {
@@ -198,7 +198,7 @@ def _record(
 
 
 def _sections(
-    data: str, checked: Checked, responses: Sequence[Response] | None, examples: int
+    data: str, checked: ValidationResult, responses: Sequence[Response] | None, examples: int
 ) -> Iterator[report.Section]:
     """Yield the report; it begins with the rules that were used, and why."""
     lines = list(checked.applied.lines)
@@ -226,7 +226,7 @@ def _sections(
         yield report.Section("Notes", [report.Text(notes)])
 
 
-def _funnel(checked: Checked) -> list[report.Block]:
+def _funnel(checked: ValidationResult) -> list[report.Block]:
     """Return the number of problems that each stage kept, and the findings of each rule."""
     collected, kept = checked.funnel.collected, checked.funnel.kept
     steps = [("collected", collected), *((step.stage, step.kept) for step in checked.funnel.steps)]
@@ -252,7 +252,7 @@ def _funnel(checked: Checked) -> list[report.Block]:
     return [table for table in tables if table.rows]
 
 
-def _examples(data: str, checked: Checked, examples: int) -> Iterator[str]:
+def _examples(data: str, checked: ValidationResult, examples: int) -> Iterator[str]:
     for rule in _rules(checked):
         for found in rule.findings[:examples]:
             ids = " and ".join(map(format_value, rule.ids(found)))
@@ -262,7 +262,7 @@ def _examples(data: str, checked: Checked, examples: int) -> Iterator[str]:
             yield f"  … and {more:,} more of {rule.name}"
 
 
-def _responses(checked: Checked, responses: Sequence[Response]) -> Iterator[report.Block]:
+def _responses(checked: ValidationResult, responses: Sequence[Response]) -> Iterator[report.Block]:
     if aside := _set_aside(checked):
         yield report.Table(
             f"Ignored votes: {len(checked.set_aside):,} of {len(responses):,}",
@@ -281,7 +281,7 @@ def _responses(checked: Checked, responses: Sequence[Response]) -> Iterator[repo
     yield report.Text([sentence])
 
 
-def _people(checked: Checked, responses: Sequence[Response]) -> HumanAccuracy | str:
+def _people(checked: ValidationResult, responses: Sequence[Response]) -> HumanAccuracy | str:
     """Return the human accuracy on what was kept, or why it can't be measured."""
     try:
         return measure_human_accuracy(checked.result.kept, responses)
@@ -289,5 +289,5 @@ def _people(checked: Checked, responses: Sequence[Response]) -> HumanAccuracy | 
         return str(error)
 
 
-def _set_aside(checked: Checked) -> dict[str, int]:
+def _set_aside(checked: ValidationResult) -> dict[str, int]:
     return dict(Counter(entry.reason for entry in checked.set_aside).most_common())

@@ -95,7 +95,7 @@ def command(
         contents.refuse()
     contents, corrected = _corrected(contents, errata) if errata else (contents, 0)
     found = _write(_convert(contents, kind, with_embargo), target, into, skip_bad)
-    losses = formats.losses(found.items, formats.scan(target, into).items)
+    losses = formats.find_losses(found.items, formats.scan(target, into).items)
     if as_json:
         print_json(
             {
@@ -155,7 +155,7 @@ class _Converted:
 def _write(found: _Converted, target: str, into: str, skip_bad: str | None) -> _Converted:
     """Write the items, and return them; with --skip-bad, those that don't fit are left over."""
     if found.left and skip_bad is not None:
-        formats.set_aside(found.left, skip_bad)
+        formats.write_bad_records(found.left, skip_bad)
     if not found.items:
         reasons = [f"{count} x {reason}" for reason, count in found.reasons[:_REASONS]]
         if found.embargoed:
@@ -165,7 +165,7 @@ def _write(found: _Converted, target: str, into: str, skip_bad: str | None) -> _
     try:
         formats.write(found.items, target, into)
     except FormatError as error:
-        if not all(isinstance(item, WRITERS[into].holds) for item in found.items):
+        if not all(isinstance(item, WRITERS[into].item_types) for item in found.items):
             raise
         if skip_bad is None:
             raise error.because(f"{error.reason}; {formats.SKIP_BAD}") from error
@@ -238,7 +238,7 @@ def _convert(contents: Contents, kind: str | None, with_embargo: bool) -> _Conve
             replace(problem, twin_id=None, origin=None, lineage=None, embargo=False)
             for problem in problems
         ]
-        lost = formats.losses(problems, bare)
+        lost = formats.find_losses(problems, bare)
         return _Converted(to_claims(problems), repeated, bad, lost, embargoed)
     claims = [item for item in items if isinstance(item, Claim)]
     grouped = to_problems(claims)
@@ -260,7 +260,7 @@ def _corrected(contents: Contents, errata: str) -> tuple[Contents, int]:
         )
     read = formats.read_errata(errata, contents.problems)
     changed = sum(one.old != one.new for one in read)
-    return replace(contents, items=[*formats.correct(contents.problems, read)]), changed
+    return replace(contents, items=[*formats.apply_errata(contents.problems, read)]), changed
 
 
 def _is_embargoed(item: Item) -> bool:

@@ -266,7 +266,7 @@ def _run(options: Options) -> dict[str, Any]:
         "signature": str(signature),
     }
     for name, part in parts.items():
-        folder.write_lines(f"{name}.jsonl", formats.lines(part))
+        folder.write_lines(f"{name}.jsonl", formats.to_lines(part))
     folder.write_lines("left-out.jsonl", (one.line() for one in omitted))
     folder.write_lines("report.json", [canonical(record) + "\n"])
     folder.write_lines("report.html", [_result(record).page()])
@@ -426,7 +426,7 @@ def _models_of(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[
     for at, dataset in enumerate(datasets):
         try:
             read = answers.read(path, dataset, **_options.answer_arguments())
-            fits[at] = [own.of(dataset) for own in read.values()]
+            fits[at] = [own.align_with(dataset) for own in read.values()]
         except InputError as error:
             errors.append(error)
     made_for = [

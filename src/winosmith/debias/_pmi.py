@@ -117,7 +117,7 @@ def pmi(
         InputError: Not exactly one of `size` and `threshold` is given, or more singles are to be
             kept than `size` allows.
     """
-    data = formats.dataset_of(data)
+    data = formats.as_dataset(data)
     if (size is None) == (threshold is None):
         raise InputError("give either size or threshold, not both")
     if size is not None and not 0 <= size <= len(data):

@@ -1,4 +1,4 @@
-"""Read the published formats and write five of them; one module per format.
+"""Read data sets in all published formats and write five of them; one module per format.
 
 >>> import tempfile, pathlib
 >>> from winosmith import Problem, formats
@@ -11,13 +11,13 @@
 from __future__ import annotations
 
 from winosmith.data import Readable, Source, read_content, stem
-from winosmith.formats._answers import letter_of, option_of_text, readings
+from winosmith.formats._answers import interpret_answer, match_option, parse_letter
 from winosmith.formats._base import Entry, Format, Item, Writer, tidy
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import AnswerIs, Columns
-from winosmith.formats._detect import FORMATS, format_named, writer_named
-from winosmith.formats._errata import Erratum, correct, read_errata, write_errata
-from winosmith.formats._jsonl import frame, lines
+from winosmith.formats._detect import FORMATS, get_format, get_writer
+from winosmith.formats._errata import Erratum, apply_errata, read_errata, write_errata
+from winosmith.formats._jsonl import to_frame, to_lines
 from winosmith.formats._letters import SERIES
 from winosmith.formats._names import is_answer_name
 from winosmith.formats._read import (
@@ -25,17 +25,17 @@ from winosmith.formats._read import (
     Contents,
     Losses,
     ReadingNote,
-    dataset_of,
+    as_dataset,
+    as_splits,
+    find_losses,
     find_unwritable,
-    losses,
-    problems_of,
     read,
     read_claims,
     read_items,
     scan,
-    set_aside,
-    splits_of,
+    to_dataset,
     write,
+    write_bad_records,
 )
 from winosmith.formats._twins import find_unmarked_pairs, pair_files
 
@@ -56,31 +56,31 @@ __all__ = [
     "ReadingNote",
     "Source",
     "Writer",
-    "correct",
-    "dataset_of",
+    "apply_errata",
+    "as_dataset",
+    "as_splits",
+    "find_losses",
     "find_unmarked_pairs",
     "find_unwritable",
-    "format_named",
-    "frame",
+    "get_format",
+    "get_writer",
+    "interpret_answer",
     "is_answer_name",
-    "letter_of",
-    "lines",
-    "losses",
-    "option_of_text",
+    "match_option",
     "pair_files",
-    "problems_of",
+    "parse_letter",
     "read",
     "read_claims",
     "read_content",
     "read_errata",
     "read_items",
-    "readings",
     "scan",
-    "set_aside",
-    "splits_of",
     "stem",
     "tidy",
+    "to_dataset",
+    "to_frame",
+    "to_lines",
     "write",
+    "write_bad_records",
     "write_errata",
-    "writer_named",
 ]

@@ -1,4 +1,4 @@
-"""The choice that a person's or a model's answer names, by letter, number, text or label."""
+"""Find the choice that an answer names by its letter, number, text or label."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._base import Entry
 from winosmith.formats._choices import PREFIX
 from winosmith.formats._columns import is_empty
-from winosmith.formats._letters import place as place_in_script
-from winosmith.formats._names import is_answer_name, names_of, normalise
+from winosmith.formats._letters import locate_letter
+from winosmith.formats._names import collect_names, is_answer_name, normalise
 from winosmith.problem import Extra, Problem
 from winosmith.text import edit_distance, normalize, visible
 
 KINDS = {
     "letter": "letters",
-    "0": "numbers from 0 on",
-    "1": "numbers from 1 on",
+    "0": "numbers from 0",
+    "1": "numbers from 1",
     "text": "texts of choices",
     "label": "labels of choices",
 }
 """Names of the kinds of answers, for messages."""
 
-Read = tuple[Place, Mapping[str, int], int | None]
-"""A row of a second column of answers: its place, its readings (see `readings`), and the key."""
+AnswerRow = tuple[Place, Mapping[str, int], int | None]
+"""An answer in a further column: its location, its interpretations and the row's key."""
 
 _LETTER = re.compile(r"\s*[(（\[]?(\w)\u0640?[.)．、:：）\]]?\s*")
-"""A letter of any script; in Arabic, it may have a stroke (tatweel) after it."""
+"""A letter of any script; an Arabic letter may be followed by a tatweel."""
 
-_DECKED = re.compile(r"\$?\\boxed\{\s*(.+?)\s*\}\$?|[*_`]{1,3}(.+?)[*_`]{1,3}")
-"""An answer with the marks of models and Markdown: \\boxed{B}, **B**."""
+_MARKED = re.compile(r"\$?\\boxed\{\s*(.+?)\s*\}\$?|[*_`]{1,3}(.+?)[*_`]{1,3}")
+"""An answer in the markup that models write, such as \\boxed{B} or **B**."""
 
 
-def readings(
+def interpret_answer(
     value: Any,
     options: Sequence[str],
     labels: Sequence[str] = (),
-    signed: Sequence[str] = (),
-    decks: int = 2,
+    original_options: Sequence[str] = (),
+    max_marks: int = 2,
 ) -> dict[str, int]:
-    """Return the choice that an answer names, for each kind of `KINDS` that can read it.
+    """Return the choice that an answer names under each kind of answer that fits it.
 
     Args:
         value: the answer.
         options: the texts of the choices.
         labels: the labels of the choices, if they have any.
-        signed: the texts with the letters or numbers that were removed from `options`.
-        decks: maximum number of marks around the answer, such as `**`, to remove.
+        original_options: the options before their letters or numbers were removed.
+        max_marks: maximum number of layers of markup, such as `**`, to remove.
 
-    >>> readings("B", ["a cup", "a jug"]), readings("**2**", ["1", "2"])
+    >>> interpret_answer("B", ["a cup", "a jug"]), interpret_answer("**2**", ["1", "2"])
     ({'letter': 1}, {'text': 1, '1': 1})
-    >>> readings("2.0", ["2", "1"]), readings(2, ["2.0", "1.0"])
+    >>> interpret_answer("2.0", ["2", "1"]), interpret_answer(2, ["2.0", "1.0"])
     ({'text': 0, '1': 1}, {'text': 0, '1': 1})
     """
     count = len(options)
@@ -70,23 +70,25 @@ def readings(
         alike = [*map(normalise, labels)]
         if alike.count(normalise(said)) == 1:
             found["label"] = alike.index(normalise(said))
-        elif len(both := [*_labelled(said, options, labels)]) == 1:
+        elif len(both := [*_match_labelled(said, options, labels)]) == 1:
             found["label"] = both[0]
-    text = option_of_text(said, options)
-    if text is None and signed:
-        text = option_of_text(said, signed)
+    text = match_option(said, options)
+    if text is None and original_options:
+        text = match_option(said, original_options)
     if text is None and (sign := PREFIX.match(said)):
-        text = option_of_text(said[sign.end() :], options)
+        text = match_option(said[sign.end() :], options)
     if text is None and whole:  # of a column of whole numbers with gaps
-        text = option_of_text(whole[1], options)
-        text = option_of_text(f"{whole[1]}.0", options) if text is None else text
+        text = match_option(whole[1], options)
+        text = match_option(f"{whole[1]}.0", options) if text is None else text
     if text is not None:
         found["text"] = text
     if isinstance(value, bool):
         return found
-    if decks and not found and (bare := _DECKED.fullmatch(said)):
-        return readings(bare[1] or bare[2], options, labels, signed, decks - 1)
-    if (letter := letter_of(value)) and letter[1] < count:
+    if max_marks and not found and (bare := _MARKED.fullmatch(said)):
+        return interpret_answer(
+            bare[1] or bare[2], options, labels, original_options, max_marks - 1
+        )
+    if (letter := parse_letter(value)) and letter[1] < count:
         found["letter"] = letter[1]
     if whole:
         number = int(whole[1])
@@ -95,16 +97,16 @@ def readings(
     return found
 
 
-def letter_of(value: Any) -> tuple[str, int] | None:
-    """Return the script of an answer that is one letter, and the letter's 0-based position in it.
+def parse_letter(value: Any) -> tuple[str, int] | None:
+    """Return the script and the 0-based alphabet position of an answer that is one letter.
 
-    >>> (letter_of("(b)"), letter_of("В."), letter_of("Ｃ"),
-    ...  letter_of("red"))
+    >>> (parse_letter("(b)"), parse_letter("В."), parse_letter("Ｃ"),
+    ...  parse_letter("red"))
     (('Latin', 1), ('Cyrillic', 2), ('Latin', 2), None)
     """
     if not isinstance(value, str) or not (found := _LETTER.fullmatch(value)):
         return None
-    return place_in_script(found[1]) or place_in_script(normalize(found[1], "NFKC"))
+    return locate_letter(found[1]) or locate_letter(normalize(found[1], "NFKC"))
 
 
 def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> list[int]:
@@ -118,18 +120,20 @@ def match_choices(value: Any, options: Sequence[str], labels: Sequence[str]) -> 
     return sorted({at for own in texts for at, text in enumerate(own) if text == said})
 
 
-def _labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
-    """Yield the choices whose label and text are both in the answer, as in "option 2: a cup"."""
+def _match_labelled(said: str, options: Sequence[str], labels: Sequence[str]) -> Iterator[int]:
+    """Yield each choice whose label and text make up the answer, as in "option 2: a cup"."""
     for at, (label, text) in enumerate(zip(labels, options, strict=False)):
         rest = said.removeprefix(label)
         if rest != said and rest.lstrip(" .:)-").casefold() == " ".join(text.split()).casefold():
             yield at
 
 
-def option_of_text(text: str, options: Sequence[str]) -> int | None:
-    """Return the only option that looks like a text; case counts only if it distinguishes options.
+def match_option(text: str, options: Sequence[str]) -> int | None:
+    """Return the index of the only option that matches a text.
 
-    >>> option_of_text("A  cup", ["a cup", "a jug"]), option_of_text("Us", ["US", "us"])
+    Case is ignored, unless options differ only in case.
+
+    >>> match_option("A  cup", ["a cup", "a jug"]), match_option("Us", ["US", "us"])
     (0, None)
     """
     shown = (one if one.isascii() else visible(normalize(one)) for one in (text, *options))
@@ -137,26 +141,26 @@ def option_of_text(text: str, options: Sequence[str]) -> int | None:
     if tidied.count(said) == 1:
         return tidied.index(said)
     folded = said.casefold()
-    if f"\n{folded}\n" not in "\n".join(["", *tidied, ""]).casefold():  # as for most letters
+    if f"\n{folded}\n" not in "\n".join(["", *tidied, ""]).casefold():
         return None
     alike = [*map(str.casefold, tidied)]
     return alike.index(folded) if alike.count(folded) == 1 else None
 
 
 _FEW = 10
-"""A column repeats the key if it differs in fewer than one in this many rows."""
+"""A column repeats the key if it differs from it in fewer than 1 in this many rows."""
 
 
 def find_repeated_keys(
-    columns: Mapping[str, Sequence[Read]], first: str = "", asked: float | None = None
+    columns: Mapping[str, Sequence[AnswerRow]], key_column: str = "", min_rows: float | None = None
 ) -> tuple[list[str], list[str]]:
-    """Return the columns that repeat the key, and a note on each further column of answers.
+    """Return the columns that repeat the key, and a note on each additional answer column.
 
     Args:
-        columns: the rows with an answer in each column, by column name.
-        first: the column of the key.
-        asked: the number of rows from which a column with different answers is an alternative to
-            the first one; None if it never is.
+        columns: the answers in each column, by column name.
+        key_column: the column of the key.
+        min_rows: number of rows from which a column with different answers may itself be the key;
+            None if no other column may be.
 
     Raises:
         FormatError: another column may be the key.
@@ -169,20 +173,17 @@ def find_repeated_keys(
         fits = [kind for kind in KINDS if rows and all(kind in read for _, read, _ in rows)]
         if _FEW * len(places) < count:
             repeats.append(name)
-            note = f"{name!r} says the same as the answer, and is omitted"
+            note = f"{name!r} repeats the key, and is omitted"
             if places:
-                note = (
-                    f"{name!r} repeats the key, and is omitted; it differs in {len(places):,} of "
-                    f"{count:,} rows ({list_places(places)})"
-                )
+                note += f"; it differs in {len(places):,} of {count:,} rows ({list_places(places)})"
             notes.append(note)
         elif fits:
             places = min((differ[kind] for kind in fits), key=len)
-            if asked is not None and count >= asked:
+            if min_rows is not None and count >= min_rows:
                 raise FormatError(
-                    f"{first!r} and {name!r} may both be the answers, and differ in "
-                    f"{len(places):,} of {count:,} rows, the first at {places[0].inside}; say "
-                    f"which with `answer={first!r}` or `answer={name!r}`"
+                    f"{key_column!r} and {name!r} may both be the answers, and differ in "
+                    f"{len(places):,} of {count:,} rows, the first at {places[0].inside}; choose "
+                    f"one with `answer={key_column!r}` or `answer={name!r}`"
                 )
             notes.append(
                 f"{name!r} has another answer in {len(places):,} of {count:,} rows "
@@ -192,16 +193,16 @@ def find_repeated_keys(
 
 
 def drop_repeated_keys(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Remove the fields of `extra` that repeat the key, with a note for each."""
+    """Remove each field of `extra` that repeats the key, and return a note about it."""
     keyed = [
         (one.place, one.item)
         for one in entries
         if isinstance(one.item, Problem) and one.item.answer is not None
     ]
-    keys = {key.partition(".")[2]: key for key in names_of(item.extra for _, item in keyed)}
+    keys = {key.partition(".")[2]: key for key in collect_names(item.extra for _, item in keyed)}
     columns = {
         name: [
-            (place, readings(item.extra[key], item.options), item.answer)
+            (place, interpret_answer(item.extra[key], item.options), item.answer)
             for place, item in keyed
             if not is_empty(item.extra.get(key))
         ]
@@ -218,13 +219,13 @@ def drop_repeated_keys(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 class Classes:
-    """The labels of all rows, used as the choices.
+    """The labels of all rows, used as the choices of each row.
 
-    Labels that differ only in case, width, invisible characters or marks around them ("Yes",
-    "yes.") are one label.
+    Labels that differ only in case, width, invisible characters or surrounding punctuation
+    ("Yes", "yes.") are the same label.
 
     Attributes:
-        options: the labels in order, with one spelling each.
+        options: the sorted labels, in their most frequent spellings.
         notes: a sentence for each label with several spellings.
     """
 
@@ -232,8 +233,8 @@ class Classes:
         """Collect the labels.
 
         Args:
-            labels: the places of each label.
-            named: whether the user named their column as the choices, so that no label is a typo.
+            labels: the locations of each label.
+            named: whether the user declared the column as the choices; then no label is a typo.
         """
         self._places, self._typos, self.notes = labels, dict[str, str](), list[str]()
         self._usual: dict[str, str] = {}
@@ -250,22 +251,22 @@ class Classes:
         numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in usual)
         self.options = tuple(sorted(usual, key=int if numbers else None))
 
-    def of(self, label: str) -> str:
-        """Return the usual spelling of a label.
+    def get_usual(self, label: str) -> str:
+        """Return the most frequent spelling of a label.
 
         Raises:
             ProblemError: the label may be a typo.
         """
         if meant := self._typos.get(_normalise_label(label)):
             raise ProblemError(
-                f"the label {label!r} ({list_places(self._places[label])}) may be meant as "
+                f"the label {label!r} ({list_places(self._places[label])}) may mean "
                 f"{meant!r}: correct it, or name its column with `choices=`"
             )
         return self._usual[_normalise_label(label)]
 
 
 def _normalise_label(label: str) -> str:
-    """Return the form that is the same for all labels of one class.
+    """Normalise a label, so that all its spellings become equal.
 
     >>> (_normalise_label("Yes."), _normalise_label("‘ＹＥＳ’"),
     ...  _normalise_label("是。"), _normalise_label("C++"),
@@ -279,19 +280,19 @@ def _normalise_label(label: str) -> str:
 
 
 _AROUND = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】《》।؟،؛"
-"""Marks around a label that don't make it a different label."""
+"""Punctuation around a label that does not make it a different label."""
 
 _YES, _NO = ("yes", "true", "y", "t"), ("no", "false", "n", "f")
 
 _FEW_LABELS, _TYPO, _SOME = 100, 5, 3
-"""Typos are looked for in at most that many labels; one is this many times rarer than its label,
-and occurs fewer times than this."""
+"""Maximum number of labels for which typos are searched; a typo is this many times rarer than its
+label, and occurs fewer times than the last number."""
 
 
 def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]]) -> bool:
-    """Return whether a rare label may be a misspelling of a frequent one.
+    """Return whether a rare label may be a misspelling of a frequent label.
 
-    That is, one letter is added, missing or different, or it is another word for yes or no.
+    A misspelling has one letter added, missing or different, or is another word for yes or no.
 
     >>> _may_be_typo("yse", "yes", {"yse": [3], "yes": [*range(10)]})
     True
@@ -310,7 +311,7 @@ def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]])
 
 
 def list_places(places: Sequence[Place]) -> str:
-    """Return the numbers of places as a list for messages.
+    """Return the line or row numbers of places as a list for messages.
 
     >>> list_places([Place("a.csv", 7)]), list_places([Place("a.csv", n) for n in (7, 9)])
     ('line 7', 'lines 7 and 9')

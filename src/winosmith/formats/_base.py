@@ -1,10 +1,10 @@
-"""`Format`: how rows are recognised, read and written; functions that formats share.
+"""`Format`, which recognises, reads and writes rows, and functions that formats share.
 
-A format knows nothing about files: `winosmith.data` gives it rows with their places. Its reader
-yields one `Entry` per record, in order, and never stops at a bad record: its entry has a reason
-instead of an item. Only `winosmith.formats.read` decides whether to stop there or to set the record
-aside. A few formats also have a `Writer`, which writes items that the reader can read back, or
-raises; `winosmith.formats.losses` lists the fields that a format can't store.
+A format does not open files: it gets rows with their locations from `winosmith.data`. Its reader
+yields one `Entry` per record, in order. The reader does not stop at a bad record: the record's
+entry has a reason instead of an item. Only `winosmith.formats.read` decides whether to stop or to
+skip the record. A few formats also have a `Writer`, which raises an error if its reader could not
+read an item back. `winosmith.formats.find_losses` lists the fields that a format can't store.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class Entry:
     """A record's problem or claim, or the reason why it can't be read.
 
     Attributes:
-        place: where the record is.
-        raw: the text of the record, which is written to the file of bad records.
-        item: the problem or claim; None if it can't be read.
-        reason: why it can't be read; None if it can be read.
-        note: how a contradictory or ambiguous record was read; otherwise None.
+        place: the location of the record.
+        raw: the record's text, which is written to the file of bad records.
+        item: the problem or claim; None if the record can't be read.
+        reason: why the record can't be read; None if it can be read.
+        note: how a contradictory or ambiguous record was read; None for other records.
     """
 
     place: Place
@@ -56,16 +56,16 @@ class Writer:
     """The writer of a format.
 
     Attributes:
-        write: writes problems or claims to a text file.
-        suffix: the usual extension of its files.
-        keeps: the fields that can be read back unchanged, except for white space.
-        holds: the types of items that it accepts: Problem, Claim, or both.
+        write: a function that writes problems or claims to a text file.
+        suffix: the usual file extension of the format.
+        kept_fields: the fields that can be read back unchanged, except for white space.
+        item_types: the types of items that the format accepts: Problem, Claim, or both.
     """
 
     write: Callable[[Sequence[Item], IO[str]], None]
     suffix: str
-    keeps: frozenset[str]
-    holds: type[Item] | UnionType = Problem
+    kept_fields: frozenset[str]
+    item_types: type[Item] | UnionType = Problem
 
 
 @dataclass(frozen=True)
@@ -74,13 +74,13 @@ class Format:
 
     Attributes:
         name: the value of `--from` and `--to` ("winogrande").
-        title: a description of one line for the help.
-        read: a function that yields the entries of rows, in order.
+        title: a one-line description for the help.
+        read: a function that yields an entry for each record of the rows, in order.
         needs: the field names that rows must have; without a `sign`, they identify the format.
         sign: a function that returns whether rows are in this format.
-        writer: its writer; None if the format is read-only.
-        twin_names: the fields that mark twins; if no row has one, twins are found by their texts.
-            None if the reader finds twins by itself.
+        writer: the writer of the format; None if the format is read-only.
+        twin_names: the fields that mark twins; if no row has such a field, twins are detected by
+            their texts. None if the reader pairs twins itself.
     """
 
     name: str
@@ -96,8 +96,8 @@ class Format:
         return self.sign(rows) if self.sign else self.needs <= {*rows.names}
 
 
-def entry(place: Place, raw: str, build: Callable[[], Item]) -> Entry:
-    """Return the entry of one record: the item from `build`, or the reason why it failed."""
+def build_entry(place: Place, raw: str, build: Callable[[], Item]) -> Entry:
+    """Return a record's entry: the item that `build` returns, or the reason why it failed."""
     try:
         return Entry(place, raw, build())
     except ProblemError as error:
@@ -110,34 +110,34 @@ T = TypeVar("T")
 
 
 def build_entries(rows: Iterable[data.Row[T]], build: Callable[[T, int], Item]) -> Iterator[Entry]:
-    """Yield the entry of each record; `build` takes its values and its 0-based position."""
+    """Yield an entry for each record; `build` takes the record's values and 0-based position."""
     for position, (place, raw, values, reason) in enumerate(rows):
         if values is None:
             yield Entry(place, raw, reason=reason)
         else:
-            yield entry(place, raw, partial(build, values, position))
+            yield build_entry(place, raw, partial(build, values, position))
 
 
 def combine_rows(
     rows: Iterable[data.Row[T]], key: Callable[[T], object], between: str
 ) -> Iterator[data.Row[list[T]]]:
-    """Combine consecutive records with the same key; bad records stay separate."""
+    """Combine consecutive records that have the same key; bad records stay separate."""
     for _, group in groupby(rows, lambda row: object() if row.values is None else key(row.values)):
         found = list(group)
-        held = [row.values for row in found if row.values is not None]
+        values = [row.values for row in found if row.values is not None]
         raw = between.join(row.raw for row in found)
-        yield data.Row(found[0].place, raw, held or None, found[0].reason)
+        yield data.Row(found[0].place, raw, values or None, found[0].reason)
 
 
 def parse_option_number(value: object, options: int, first: int = 1) -> int | None:
     """Return the 0-based answer for an option's number, or None if the answer is withheld.
 
-    Accept 1.0 for 1, and NaN or its text for a missing number, as pandas writes them.
+    As pandas writes them, 1.0 is accepted for 1, and NaN or "nan" for a missing number.
 
     Args:
-        value: a text or number.
+        value: the number, as a string or number.
         options: number of options.
-        first: the number of the first option. If it is 0, -1 withholds the answer.
+        first: the number of the first option; if it is 0, -1 means that the answer is withheld.
 
     Raises:
         ProblemError: the value is neither empty nor the number of an option.
@@ -159,16 +159,16 @@ def parse_option_number(value: object, options: int, first: int = 1) -> int | No
     )
 
 
-def extra_items(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, Scalar]:
-    """Return a format's own fields as items of `Extra`, with keys `format_key.field`.
+def make_extra_items(record: Iterable[tuple[str, object]], format_key: str) -> dict[str, Scalar]:
+    """Return a format's own fields for `Extra`, with keys such as `format_key.field`.
 
     Raises:
-        ProblemError: a value is not a scalar, or two names lead to one key.
+        ProblemError: a value is not a scalar, or two fields get the same key.
     """
     kept: dict[str, Scalar] = {}
     for name, value in record:
         if value is not None and not isinstance(value, str | int | float | bool):
-            raise ProblemError(f"{name!r} must be a text, a number or true or false, not {value!r}")
+            raise ProblemError(f"{name!r} must be text, a number, true or false, not {value!r}")
         key = extra_key(format_key, name)
         if key in kept:
             raise ProblemError(f"two columns would both be {key!r}; rename {name!r}")
@@ -178,15 +178,15 @@ def extra_items(record: Iterable[tuple[str, object]], format_key: str) -> dict[s
 
 def unwritable_error(item: Item, why: str) -> FormatError:
     """Return the error for an item that a format can't store."""
-    return FormatError(f"{id_of(item)!r} can't be written: {why}")
+    return FormatError(f"{get_item_id(item)!r} can't be written: {why}")
 
 
-def id_of(item: Item) -> str:
-    """Return the id of a problem, or of a claim's problem."""
+def get_item_id(item: Item) -> str:
+    """Return the id of a problem, or the problem id of a claim."""
     return item.problem_id if isinstance(item, Claim) else item.id
 
 
-def problems_of(items: Iterable[Item]) -> Iterator[Problem]:
+def require_problems(items: Iterable[Item]) -> Iterator[Problem]:
     """Yield the items as problems.
 
     Raises:
@@ -199,7 +199,7 @@ def problems_of(items: Iterable[Item]) -> Iterator[Problem]:
 
 
 def tidy(text: str) -> str:
-    r"""Return the text with single spaces, and none at its ends.
+    r"""Collapse each run of white space into one space, and strip both ends.
 
     >>> tidy(" the  brown\n suitcase ")
     'the brown suitcase'
@@ -208,9 +208,9 @@ def tidy(text: str) -> str:
 
 
 def replace_pronoun(before: str, pronoun: str, after: str) -> tuple[str, str | None]:
-    """Return the tidy sentence with a blank for the pronoun, and the pronoun.
+    """Replace the pronoun by a blank, and return the tidied sentence and the pronoun.
 
-    The pronoun is None if the text already has the blank. In a text without spaces between words,
+    The pronoun is None if the text already has a blank. In scripts without spaces between words,
     the blank has no spaces around it.
 
     >>> replace_pronoun("The cup hit the jug and ", " it ", " broke.")
@@ -228,7 +228,7 @@ def find_option(options: Iterable[str], answer: str) -> int:
     """Return the index of the option that equals the answer, ignoring white space.
 
     Raises:
-        ProblemError: no option equals it.
+        ProblemError: no option equals the answer.
     """
     tidied = [tidy(option) for option in options]
     if tidy(answer) not in tidied:
@@ -236,25 +236,25 @@ def find_option(options: Iterable[str], answer: str) -> int:
     return tidied.index(tidy(answer))
 
 
-def records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Record]]:
-    """Yield rows without missing values: None, and empty cells of delimited text.
+def read_records(rows: Rows, typed: Iterable[str] = ()) -> Iterator[data.Row[Record]]:
+    """Yield rows without their missing values, which are None or empty cells of delimited text.
 
     Args:
-        rows: rows of any container.
-        typed: the names of values that are not texts; in delimited text they are read as JSON.
+        rows: the rows of any container.
+        typed: the columns that are not text; in delimited text, their cells are parsed as JSON.
     """
     missing = None if rows.is_typed else ""
     for row in rows:
         if row.values is not None and (not rows.is_typed or None in row.values.values()):
             filled = {name: value for name, value in row.values.items() if value != missing}
             if not rows.is_typed:
-                filled |= {name: _value(filled[name]) for name in typed if name in filled}
+                filled |= {name: _parse_json_cell(filled[name]) for name in typed if name in filled}
             row = row._replace(values=filled)
         yield row
 
 
-def _value(cell: str) -> Any:
-    """Return a cell parsed as JSON, ignoring case (TRUE is true), or as text."""
+def _parse_json_cell(cell: str) -> Any:
+    """Parse a cell as JSON, ignoring case (TRUE is true); return other cells as text."""
     for text in (cell, cell.lower()):
         try:
             return parse_json(text)
@@ -264,18 +264,14 @@ def _value(cell: str) -> Any:
 
 
 Row = Mapping[str, str]
-"""The cells of a record by column."""
+"""A record's cells by column name."""
 
 
-def cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:
-    """Yield rows with all values as text; "" if missing.
-
-    Args:
-        rows: rows of any container.
-        needed: the names that rows must have.
+def read_cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:
+    """Yield rows whose values are all text, with "" for missing values.
 
     Raises:
-        FormatError: the rows lack one of the names.
+        FormatError: one of these columns is missing.
     """
     missing = [name for name in needed if name not in rows.names]
     if missing and rows.kind != "xml":
@@ -288,8 +284,8 @@ def cells(rows: Rows, needed: Iterable[str] = ()) -> Iterator[data.Row[Row]]:
         yield row
 
 
-def text_field(record: Record, key: str) -> str:
-    """Return a field that must be a text or number, as text.
+def get_text_field(record: Record, key: str) -> str:
+    """Return the value of a text or number field as text.
 
     Raises:
         ProblemError: the field is missing or has another type.
@@ -304,11 +300,11 @@ def text_field(record: Record, key: str) -> str:
     return value
 
 
-def child_text(element: Element, path: str) -> str:
-    """Return the text of a child element; "" if it is empty.
+def get_child_text(element: Element, path: str) -> str:
+    """Return the text of a child element, or "" if the child is empty.
 
     Raises:
-        ProblemError: there is no such child.
+        ProblemError: the element has no such child.
     """
     child = element.find(path)
     if child is None:

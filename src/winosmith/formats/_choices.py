@@ -1,10 +1,10 @@
-"""The choices in one cell: a list, texts with labels, flags of the correct choice, or one text.
+"""Parse the choices in one cell: a list, labelled texts, or one text that contains them all.
 
 >>> parse_choices(["a cup", "a jug"], "choices").options
 ('a cup', 'a jug')
 >>> parse_choices("A) a cup  B) a jug", "choices")
-Choices(options=('a cup', 'a jug'), labels=('A', 'B'), right=())
->>> parse_choices({"choices": ["a cup", "a jug"], "labels": [0, 1]}, "mc1_targets").right
+Choices(options=('a cup', 'a jug'), labels=('A', 'B'), correct=())
+>>> parse_choices({"choices": ["a cup", "a jug"], "labels": [0, 1]}, "mc1_targets").correct
 (1,)
 """
 
@@ -21,7 +21,7 @@ from typing import Any
 from winosmith.errors import ProblemError
 from winosmith.formats._columns import Plan, is_empty
 from winosmith.formats._letters import FIRST, SERIES
-from winosmith.formats._names import FLAGS, first_existing, normalise
+from winosmith.formats._names import FLAGS, find_first, normalise
 from winosmith.records import parse_json
 
 
@@ -32,12 +32,12 @@ class Choices:
     Attributes:
         options: the texts of the choices.
         labels: the labels of the choices; empty without labels.
-        right: the choices that are flagged as correct; empty without flags.
+        correct: the choices that are flagged as correct; empty without flags.
     """
 
     options: tuple[str, ...]
     labels: tuple[str, ...] = ()
-    right: tuple[int, ...] = ()
+    correct: tuple[int, ...] = ()
 
 
 _TEXTS = ("text", "texts", "choices", "options", "atext", "option", "choice", "answer", "content",
@@ -45,14 +45,14 @@ _TEXTS = ("text", "texts", "choices", "options", "atext", "option", "choice", "a
 _LABELS = ("label", "labels", "aid", "key", "letter", "id")
 
 _OF_SCORES = re.compile("score|target", re.IGNORECASE)
-"""Columns whose numbers are scores even if the options are called a and b, as in BIG-bench."""
+"""Columns whose numbers are scores even if the options are named a and b, as in BIG-bench."""
 
 _PYTHON = re.compile(r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _SIGN = re.compile(
     r"(?P<line>^|\n[ \t]*)?(?:(?<=[\s,;|/])|^)[(（\[]?(?P<sign>\d{1,2}|\w)"
     r"(?:\s?(?:[)．、）\]]|[.:：](?=\s))|(?<=[①-⑳]))(?=\s*\S)"
 )
-"""The letter or number before a choice in a text; `line` if it begins a line."""
+"""The letter or number before a choice in a text; `line` matches if it starts a line."""
 
 PREFIX = re.compile(
     r"\s*[(（\[]?(?:([^\W\d_])\u0640?[.):．、：）\]]\s*|(\d{1,2})(?:[)．、：）\]]\s*|[.:]\s+)|([①-⑳])\s*)"
@@ -62,34 +62,34 @@ PREFIX = re.compile(
 
 
 def parse_choices(value: Any, name: str, *, answered: bool = False) -> Choices:
-    """Return the choices of a cell.
+    """Parse the choices in a cell.
 
     Args:
-        value: the cell; a text is parsed as JSON, as a printed list of Python or numpy, or is cut
+        value: the cell. Text is parsed as JSON or as a list printed by Python or numpy, or is split
             at the letters or numbers of its choices ("A) … B) …").
         name: name of the column.
-        answered: whether the row has its answer elsewhere, so that numbers by letter are texts.
+        answered: whether another column has the row's answer; then numbers by letter are choices,
+            not scores.
 
     Raises:
-        ProblemError: it has no choices.
+        ProblemError: the cell has no choices.
     """
     if isinstance(value, str):
-        if cut := _cut_choices(value):
+        if cut := _split_choices(value):
             return cut
         value = _parse_list(value, name)
     if isinstance(value, list | tuple):
         if {*map(type, value)} == {str}:
             return Choices(tuple(value))
         if value and all(isinstance(one, Mapping) for one in value):
-            return _choices_of_mappings(value, name)
-        return Choices(tuple(map(cell_text, _without_padding(value))))
+            return _parse_mappings(value, name)
+        return Choices(tuple(map(get_cell_text, _strip_padding(value))))
     if isinstance(value, Mapping):
-        return _choices_of_mapping(value, name, answered)
+        return _parse_mapping(value, name, answered)
     raise ProblemError(f"{name!r} must be a list of choices, not {str(value)[:60]!r}")
 
 
-def _without_padding(values: Sequence[Any]) -> Sequence[Any]:
-    """Return the values without the nulls that pad a list in a table."""
+def _strip_padding(values: Sequence[Any]) -> Sequence[Any]:
     last = next((at for at, one in enumerate(reversed(values)) if one is not None), len(values))
     return values[: len(values) - last]
 
@@ -98,12 +98,13 @@ _HEADED = re.compile(r"\s*(?:(?:answer )?(?:options|choices)\s*:)?\s*$", re.IGNO
 
 
 def split_question(text: str) -> tuple[str, Choices] | None:
-    r"""Return the question and the choices of a text that contains both; otherwise None.
+    r"""Split a text into its question and choices; return None if it does not contain both.
 
-    If all other choices take one line each, so does the last one: the rest is an instruction.
+    If all choices but the last take one line each, the lines after the last choice are ignored,
+    because they are an instruction.
 
     >>> split_question("Which is it? (A) a cup (B) a jug")
-    ('Which is it?', Choices(options=('a cup', 'a jug'), labels=('A', 'B'), right=()))
+    ('Which is it?', Choices(options=('a cup', 'a jug'), labels=('A', 'B'), correct=()))
     >>> split_question("Which is it?\nOptions:\nA. a cup\nB. 18) a) a jug\nAnswer:")[1].options
     ('a cup', '18) a) a jug')
     """
@@ -112,7 +113,7 @@ def split_question(text: str) -> tuple[str, Choices] | None:
     # Signs that begin a line come before others, which may be inside a choice.
     for at in sorted(starts[-_STARTS:], key=lambda at: (found[at]["line"] is None, -at)):
         begin = found[at].start()
-        cut = _cut_choices(text, found[at:])
+        cut = _split_choices(text, found[at:])
         if cut is not None and text[:begin].strip():
             *others, last = cut.options
             if not any("\n" in one for one in others):
@@ -122,30 +123,30 @@ def split_question(text: str) -> tuple[str, Choices] | None:
 
 
 _INSIDE = frozenset(sign for sign in FIRST if sign != "1")
-"""Signs of a first choice in a text; "1" begins a list in the question."""
+"""Letters or numbers that mark a first choice in a text; a "1" may start another list."""
 
 _STARTS = 8
-"""Maximum number of signs of a first choice to try in one text, from the last one."""
+"""Maximum number of possible first choices to try in one text, starting from the last."""
 
 
 _TURN = re.compile(r"(?:^|\n)\s*[A-Z][A-Za-z ]{0,20}: ?")
-"""The mark of the speaker at the start of a line in a chat that is one text."""
+"""The speaker's name at the start of a line in a chat that is stored as one text."""
 
 
 def split_chats(right: Any, wrong: Any) -> tuple[str, str, str] | None:
-    r"""Return the common start of two chats, given as lists or texts, and the rest of each.
+    r"""Return the common start of two chats, which are lists or texts, and the rest of each.
 
     >>> split_chats("Human: Why?\n\nAssistant: As so.", "Human: Why?\n\nAssistant: As it is.")
     ('Why?', 'As so.', 'As it is.')
     """
-    one, other = chat_turns(right), chat_turns(wrong)
+    one, other = get_turns(right), get_turns(wrong)
     if one and other:
-        same = _count_common(one, other)
+        same = _common_prefix_length(one, other)
         rests = (one[same:], other[same:])
         return (" ".join(one[:same]), rests[0][-1], rests[1][-1]) if same and all(rests) else None
     if not (isinstance(right, str) and isinstance(wrong, str)):
         return None
-    shared = right[: _count_common(right, wrong)]
+    shared = right[: _common_prefix_length(right, wrong)]
     signs = list(_TURN.finditer(shared))
     if len(signs) < 2 or shared[: signs[0].start()].strip():
         return None
@@ -153,18 +154,17 @@ def split_chats(right: Any, wrong: Any) -> tuple[str, str, str] | None:
     return shared[signs[0].end() : signs[-1].start()].strip(), right[end:], wrong[end:]
 
 
-def _count_common(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the number of equal first parts."""
+def _common_prefix_length(one: Sequence[str], other: Sequence[str]) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def may_list_choices(cell: str) -> bool:
-    """Return whether a text appears to contain several choices."""
-    return cell.lstrip().startswith(("[", "{")) or _cut_choices(cell) is not None
+    """Return whether a text seems to contain several choices."""
+    return cell.lstrip().startswith(("[", "{")) or _split_choices(cell) is not None
 
 
-def cell_text(value: Any) -> str:
-    """Return a cell as text; "" if it is empty.
+def get_cell_text(value: Any) -> str:
+    """Return the text of a cell, or "" if the cell is empty.
 
     Raises:
         ProblemError: the cell is a list or a mapping.
@@ -178,21 +178,21 @@ def cell_text(value: Any) -> str:
     raise ProblemError(f"a text is needed, not {str(value)[:60]!r}")
 
 
-def chat_turns(value: Any) -> list[str]:
-    """Return the text of each turn of a chat; nothing if the value is not a chat.
+def get_turns(value: Any) -> list[str]:
+    """Return the text of each turn of a chat; empty if the value is not a chat.
 
-    >>> chat_turns([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}])
+    >>> get_turns([{"role": "user", "content": "Why?"}, {"role": "assistant", "content": "So."}])
     ['Why?', 'So.']
     """
     if not isinstance(value, list | tuple):
         return []
     if not all(isinstance(one, Mapping) and {"role", "content"} <= one.keys() for one in value):
         return []
-    return [cell_text(one["content"]) for one in value]
+    return [get_cell_text(one["content"]) for one in value]
 
 
-def flagged_indices(values: Any, count: int) -> tuple[int, ...] | None:
-    """Return the indices of ones if the values are `count` zeros and ones; otherwise None."""
+def find_flagged(values: Any, count: int) -> tuple[int, ...] | None:
+    """Return the indices of the ones in `count` flags that are 0 or 1; None for other values."""
     if not isinstance(values, list | tuple) or len(values) != count:
         return None
     if not all(isinstance(one, bool | int | float) and one in (0, 1) for one in values):
@@ -200,34 +200,34 @@ def flagged_indices(values: Any, count: int) -> tuple[int, ...] | None:
     return tuple(at for at, one in enumerate(values) if one)
 
 
-def _choices_of_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choices:
+def _parse_mapping(value: Mapping[Any, Any], name: str, answered: bool) -> Choices:
     keys = [str(key) for key in value]
-    text, labels = first_existing(_TEXTS, keys), first_existing(_LABELS, keys)
+    text, labels = find_first(_TEXTS, keys), find_first(_LABELS, keys)
     if text and labels and isinstance(value[text], list):
         signs = value[labels]
         if not isinstance(signs, list) or len(signs) != len(value[text]):
-            raise ProblemError(f"{name!r} has not as many labels as texts")
-        options = tuple(map(cell_text, _without_padding(value[text])))
-        right = flagged_indices(signs := signs[: len(options)], len(options))
+            raise ProblemError(f"{name!r} has a different number of labels and texts")
+        options = tuple(map(get_cell_text, _strip_padding(value[text])))
+        right = find_flagged(signs := signs[: len(options)], len(options))
         return Choices(options, tuple(map(str, signs)), right or ())
     scores = {key: one for key, one in value.items() if one is not None}
-    if (right := _best_scores([*scores.values()])) is not None:  # {"a cup": 1, "a jug": 0}
+    if (right := _find_best_scores([*scores.values()])) is not None:  # {"a cup": 1, "a jug": 0}
         value, keys = scores, [*map(str, scores)]  # a table has the keys of all rows
         are_signs = any(keys == [*series[: len(keys)]] for series in SERIES)
         texts_may_be = are_signs and len({*value.values()}) == len(value)
         if _OF_SCORES.search(name) or not (texts_may_be and (answered or len(value) > 2)):
             return Choices(tuple(keys), tuple(keys), right)
-    texts = tuple(map(cell_text, value.values()))
+    texts = tuple(map(get_cell_text, value.values()))
     while len(texts) > 2 and not texts[-1].strip():  # {"A": …, "E": …, "F": ""}
         texts = texts[:-1]
     return Choices(texts, tuple(keys[: len(texts)]))
 
 
-def _best_scores(values: Sequence[Any]) -> tuple[int, ...] | None:
-    """Return the indices of the highest scores, none if all are 0; None if they are not numbers.
+def _find_best_scores(values: Sequence[Any]) -> tuple[int, ...] | None:
+    """Return the indices of the highest scores; empty if all are 0, None if not all are numbers.
 
-    >>> (_best_scores([0, 1, 0]), _best_scores([0.25, 0.75]), _best_scores([0, 0]),
-    ...  _best_scores(["0", "1"]))
+    >>> (_find_best_scores([0, 1, 0]), _find_best_scores([0.25, 0.75]), _find_best_scores([0, 0]),
+    ...  _find_best_scores(["0", "1"]))
     ((1,), (1,), (), None)
     """
     if not values or not all(isinstance(one, bool | int | float) for one in values):
@@ -236,7 +236,7 @@ def _best_scores(values: Sequence[Any]) -> tuple[int, ...] | None:
     return tuple(at for at, one in enumerate(values) if one == best) if best else ()
 
 
-def _choices_of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
+def _parse_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choices:
     if all(
         one.keys() == {"output", "tags"}  # HELM's references
         and isinstance(one["output"], Mapping)
@@ -244,33 +244,32 @@ def _choices_of_mappings(value: Sequence[Mapping[str, Any]], name: str) -> Choic
         for one in value
     ):
         outputs = ({**one["output"], "correct": "correct" in one["tags"]} for one in value)
-        return _choices_of_mappings([*outputs], name)
+        return _parse_mappings([*outputs], name)
     keys = [key for key in map(str, value[0]) if all(key in one for one in value)]
-    text = first_existing(_TEXTS, keys) or _find_suffix(_TEXTS, keys)
-    label = first_existing(_LABELS, keys) or _find_suffix(_LABELS, keys)
+    text = find_first(_TEXTS, keys) or _find_suffix(_TEXTS, keys)
+    label = find_first(_LABELS, keys) or _find_suffix(_LABELS, keys)
     if text is None:
         raise ProblemError(
-            f"{name!r} must be a list of choices, each with a 'text'; it holds "
+            f"{name!r} must be a list of choices, each with a 'text'; it contains "
             f"{str(value[0])[:60]!r}"
         )
     labels = [one[label] for one in value] if label else []
-    flags = [one[flag] for one in value] if (flag := first_existing(FLAGS, keys)) else labels
-    right = flagged_indices(flags, len(value))
+    flags = [one[flag] for one in value] if (flag := find_first(FLAGS, keys)) else labels
+    right = find_flagged(flags, len(value))
     if right is not None and flags == labels and len({*map(str, labels)}) < len(labels):
         labels = []  # MultiRC's {"text": …, "label": 1}
     return Choices(
-        tuple(cell_text(one[text]) for one in value), tuple(map(str, labels)), right or ()
+        tuple(get_cell_text(one[text]) for one in value), tuple(map(str, labels)), right or ()
     )
 
 
 def _find_suffix(wanted: Sequence[str], keys: Sequence[str]) -> str | None:
-    """Return the first key whose last word is a wanted name, such as `option_text`."""
+    """Return the first key whose last word is a wanted name, such as "text" in `option_text`."""
     return next((key for key in keys if re.split(r"[\W_]+", key.casefold())[-1] in wanted), None)
 
 
 def _parse_list(cell: str, name: str) -> Any:
-    """Return the list in a cell that is written as JSON, Python or numpy write it."""
-    for read in (parse_json, lambda text: ast.literal_eval(_with_commas(text))):
+    for read in (parse_json, lambda text: ast.literal_eval(_insert_commas(text))):
         try:
             value = read(cell.strip())
         except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -283,10 +282,10 @@ def _parse_list(cell: str, name: str) -> Any:
     )
 
 
-def _with_commas(cell: str) -> str:
-    """Return numpy's notation of a list as Python's, with commas between texts.
+def _insert_commas(cell: str) -> str:
+    """Insert the commas that numpy omits between the texts of a list.
 
-    >>> _with_commas("array(['a cup' 'a jug'], dtype=object)")
+    >>> _insert_commas("array(['a cup' 'a jug'], dtype=object)")
     "['a cup','a jug']"
     """
     parts = _PYTHON.split(cell)  # texts are at odd places
@@ -297,15 +296,15 @@ def _with_commas(cell: str) -> str:
     return "".join(parts)
 
 
-def _cut_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | None:
-    """Return the choices of a text, cut at their letters or numbers; None if that is ambiguous.
+def _split_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> Choices | None:
+    """Split a text into choices at their letters or numbers; return None if that is ambiguous.
 
-    Signs that don't continue the series are part of a choice. If all choices begin a line, so are
-    signs inside a line. The text starts with the first choice, or at the first sign.
+    Letters that don't continue the series are part of a choice. If all choices start a line, so
+    are letters inside a line. The text starts with the first choice, or at `signs[0]`.
 
-    >>> _cut_choices("a ) 38 , b ) 27.675 , c ) none")
-    Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), right=())
-    >>> _cut_choices("A) (M) 10. B) 18) iron").options, _cut_choices("A) vitamin A) B) iron")
+    >>> _split_choices("a ) 38 , b ) 27.675 , c ) none")
+    Choices(options=('38', '27.675', 'none'), labels=('a', 'b', 'c'), correct=())
+    >>> _split_choices("A) (M) 10. B) 18) iron").options, _split_choices("A) vitamin A) B) iron")
     (('(M) 10.', '18) iron'), None)
     """
     if signs is None:
@@ -328,39 +327,41 @@ def _cut_choices(text: str, signs: Sequence[re.Match[str]] | None = None) -> Cho
 
 
 def several_correct_error(right: Sequence[Any]) -> ProblemError:
-    """Return the error for an item with several correct answers."""
+    """Return the error for an item that has several correct answers."""
     return ProblemError(
         f"it has {len(right)} correct answers ({str(list(right))[:60]}); keep one of them, or "
-        "make a question of each"
+        "make each of them a separate question"
     )
 
 
 def shuffle_by_hash(
-    question: str, right: Any, wrong: Sequence[Any], taken: Plan
+    question: str, correct: Any, wrong: Sequence[Any], plan: Plan
 ) -> tuple[tuple[str, ...], int]:
-    """Return the correct answer and distractors in the order of a hash, and the answer's index."""
-    others = wrong if len(wrong) > 1 else _distractors(wrong[0], taken.wrong[0])
-    if isinstance(right, str) and normalise(taken.answer or "").endswith("s"):
-        own = _distractors(right, taken.answer or "")
+    """Order the correct answer and the distractors by a hash; also return the answer's index."""
+    others = wrong if len(wrong) > 1 else _parse_distractors(wrong[0], plan.distractors[0])
+    if isinstance(correct, str) and normalise(plan.answer or "").endswith("s"):
+        own = _parse_distractors(correct, plan.answer or "")
     else:
-        own = chat_turns(right)[-1:] or (right if isinstance(right, list | tuple) else [right])
+        own = get_turns(correct)[-1:] or (
+            correct if isinstance(correct, list | tuple) else [correct]
+        )
     if len(own) > 1:
         raise several_correct_error(own)
-    texts = [cell_text(own[0] if own else None)]
-    texts += [cell_text(one) for one in others if not is_empty(one)]
+    texts = [get_cell_text(own[0] if own else None)]
+    texts += [get_cell_text(one) for one in others if not is_empty(one)]
     if not texts[0].strip():
-        raise ProblemError(f"the row has no {taken.answer!r}")
+        raise ProblemError(f"the row has no {plan.answer!r}")
 
-    def lot(text: str) -> bytes:
+    def hash_of(text: str) -> bytes:
         return hashlib.sha256(f"{question}\n{text}".encode("utf-8", "surrogatepass")).digest()
 
-    options = tuple(sorted(texts, key=lot))
+    options = tuple(sorted(texts, key=hash_of))
     return options, options.index(texts[0])
 
 
-def _distractors(cell: Any, name: str) -> Sequence[Any]:
-    """Return the distractors in one cell: a list, a chat's last turn, or texts separated by ;."""
-    if turns := chat_turns(cell):
+def _parse_distractors(cell: Any, name: str) -> Sequence[Any]:
+    """Return the distractors in a cell: a list, a chat's last turn, or texts separated by ;."""
+    if turns := get_turns(cell):
         return turns[-1:]
     if not isinstance(cell, str):
         return parse_choices(cell, name).options

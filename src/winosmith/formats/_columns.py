@@ -1,7 +1,7 @@
-"""The roles of columns: which of them contain the question, the choices, the answer and the id.
+"""Find the columns that contain the question, the choices, the answer and the id.
 
-The user names the columns, or `_names` finds them; if names are ambiguous, the values decide. A
-plan is made once for all rows.
+The user names the columns, or they are detected by the usual names in `_names`; if names are
+ambiguous, the values decide. One plan is used for all rows.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any, Literal, get_args
 
 from winosmith.errors import FormatError, InputError, ProblemError
 from winosmith.formats._names import (
-    AFTER_TEXT,
     ANSWER,
-    ASIDE,
     CHOICES,
+    CORRECT,
     FLAGS,
     ID,
-    LONG,
+    NEEDS_PASSAGE,
     PAIRS,
+    PASSAGE,
+    PASSAGE_ENDINGS,
     QUESTION,
-    RIGHT,
     Names,
     as_names,
-    existing,
-    first_existing,
+    find_existing,
+    find_first,
     is_answer_name,
     list_groups,
     list_names,
@@ -49,25 +49,25 @@ class Columns:
     __pydantic_config__ = {"use_attribute_docstrings": True}  # noqa: RUF012 - of a recipe's schema
 
     question: tuple[str, ...] = ()
-    """Columns of the question, joined in this order; by default they are found."""
+    """Columns of the question, joined in this order; by default they are detected."""
     choices: tuple[str, ...] = ()
-    """Columns of the choices: one with lists, or one a choice; that of the answers if all their
-    labels are the choices; by default found."""
+    """Columns of the choices: one with lists, or one per choice; the answer column if its labels
+    are the choices. By default they are detected."""
     answer: str | None = None
-    """Column of the correct choice; by default it is found."""
+    """Column of the correct choice; by default it is detected."""
     answer_is: AnswerIs | None = None
-    """Content of that column: a letter, a number from 0 or from 1, the text of a choice or its
-    label; by default found from the whole file."""
+    """Content of the answer column: a letter, a number from 0 or from 1, a choice's text or its
+    label. By default it is detected from the whole file."""
 
     def __post_init__(self) -> None:
         if self.answer_is is not None and self.answer_is not in get_args(AnswerIs):
             raise InputError(
-                f"an answer is one of {', '.join(get_args(AnswerIs))}; not {self.answer_is!r}"
+                f"answer_is must be one of {', '.join(get_args(AnswerIs))}, not {self.answer_is!r}"
             )
 
 
 _LOOK = 1000
-"""The number of rows that represent a large set."""
+"""Number of rows that are examined in a large file."""
 
 _YES_OR_NO = {"yes", "no", "true", "false", "maybe"}
 _NEARLY = 0.9
@@ -75,69 +75,67 @@ _NEARLY = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The roles of the columns.
+    """The role of each column.
 
     Attributes:
         question: the columns of the question, which are joined with a space.
-        aside: the columns of `question` with a passage before it, which may be empty.
-        choices: one column with lists, or one column per choice; empty with `classes` or `wrong`.
+        passages: the columns of `question` with a passage, whose cells may be empty.
+        choices: one column with lists, or one column per choice; empty with
+            `labels_are_choices` or `distractors`.
         answer: the column of the key; None if there is none.
         id: the column of ids; None if there is none.
-        classes: whether the labels of all rows are the choices.
-        wrong: the columns of the distractors, if the answer is the correct choice's text.
-        guessed: whether the choices were only found because the answers number them.
-        may_have_blanks: whether the user named the columns, or the question was found by its
+        labels_are_choices: whether the labels of all rows are the choices.
+        distractors: the columns of the distractors, if the answer is the correct choice's text.
+        choices_are_guessed: whether the choices were detected only by the answers' numbers.
+        may_have_blanks: whether the user named the columns, or the question was detected by its
             blanks.
     """
 
     question: tuple[str, ...]
-    aside: tuple[str, ...]
+    passages: tuple[str, ...]
     choices: tuple[str, ...]
     answer: str | None
     id: str | None
-    classes: bool
-    wrong: tuple[str, ...] = ()
-    guessed: bool = False
+    labels_are_choices: bool
+    distractors: tuple[str, ...] = ()
+    choices_are_guessed: bool = False
     may_have_blanks: bool = False
 
     @property
-    def used(self) -> frozenset[str | None]:
-        """The columns with a role. A text that is classified also stays a further column."""
-        used = {*self.choices, *self.wrong, self.answer, self.id}
-        return frozenset(used - {*self.question} if self.classes else used | {*self.question})
+    def used_columns(self) -> frozenset[str | None]:
+        """The columns with a role; without the question's if labels are the choices."""
+        used = {*self.choices, *self.distractors, self.answer, self.id}
+        return frozenset(
+            used - {*self.question} if self.labels_are_choices else used | {*self.question}
+        )
 
     def notes(self, given: Columns) -> list[str]:
         """Return notes on columns whose role is not clear from their names."""
-        if self.classes:
+        if self.labels_are_choices:
             asked = " and ".join(map(repr, self.question))
             read = f"{asked} {'are' if len(self.question) > 1 else 'is'} read as one question"
             return [f"{read}, the labels in {self.answer!r} as its choices"]
         notes = []
-        if self.aside:
-            notes.append(f"each question is read after its {self.aside[0]!r}")
-        elif not given.question and normalise(self.question[0]) in ASIDE:
+        if self.passages:
+            notes.append(f"each question is read after its {self.passages[0]!r}")
+        elif not given.question and normalise(self.question[0]) in PASSAGE:
             notes.append(f"{self.question[0]!r} is read as the question")
-        if self.guessed:
+        if self.choices_are_guessed:
             asked, choices = (", ".join(map(repr, own)) for own in (self.question, self.choices))
             notes.append(f"{choices} are read as the choices, the question is {asked}")
-        if self.wrong:
-            wrong = " and ".join(map(repr, self.wrong))
+        if self.distractors:
+            wrong = " and ".join(map(repr, self.distractors))
             notes.append(
-                f"{self.answer!r} has the correct choice, {wrong} the distractors: their order is "
-                "random"
+                f"{self.answer!r} has the correct choice, {wrong} the distractors; they are put in "
+                "random order"
             )
         return notes
 
 
-def further_keys(
+def make_extra_keys(
     prefix: str, names: Iterable[str], own: re.Pattern[str] | None = None
 ) -> dict[str, str]:
-    """Return the keys in `extra` of further columns, by column name.
-
-    Args:
-        prefix: the format's part of the keys.
-        names: the column names.
-        own: the names that are already keys.
+    """Return the key in `extra` for each further column.
 
     Raises:
         ProblemError: two columns have the same key.
@@ -153,12 +151,7 @@ def further_keys(
 
 
 def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan:
-    """Return the roles of the columns.
-
-    Args:
-        names: the names of all columns.
-        given: the columns that the user named.
-        rows: all rows, or the first ones; a column of answers must have values in them.
+    """Find the role of each column.
 
     Raises:
         FormatError: a named column does not exist, or the columns of questions or choices are
@@ -167,42 +160,40 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
     table = _Table(as_names(names), rows)
     names = table.names
     for name in (*given.question, *given.choices, *filter(None, [given.answer])):
-        if name not in names.plain:
+        if name not in names.normalised:
             raise FormatError(f"there is no column {name!r}; there are {list_names(names)}")
-    if (
-        first_existing(["premise"], names)
-        and first_existing(["question"], names)
-        and not given.question
-    ):
-        raise FormatError("there are a premise and a question: name one or both with `question=`")
-    pairs = (existing(pair, names) for pair in PAIRS)
+    if find_first(["premise"], names) and find_first(["question"], names) and not given.question:
+        raise FormatError(
+            "the columns include a premise and a question: name one or both with `question=`"
+        )
+    pairs = (find_existing(pair, names) for pair in PAIRS)
     pair = next((found for found in pairs if len(found) == 2), [])
     question = given.question
-    aside: tuple[str, ...] = ()
-    if not question and (found := first_existing(QUESTION, names)):
-        text = table.text_of(found) if normalise(found) in AFTER_TEXT else None
-        question, aside = ((text, found), (text,)) if text else ((found,), ())
-    answer = given.answer or table.filled(ANSWER)
-    choices = given.choices or table.choices(given.question, answer)
-    if answer is None and choices and (named := first_existing(["answers"], names)) not in choices:
+    passages: tuple[str, ...] = ()
+    if not question and (found := find_first(QUESTION, names)):
+        text = table.find_passage(found) if normalise(found) in NEEDS_PASSAGE else None
+        question, passages = ((text, found), (text,)) if text else ((found,), ())
+    answer = given.answer or table.find_filled(ANSWER)
+    choices = given.choices or table.find_choices(given.question, answer)
+    if answer is None and choices and (named := find_first(["answers"], names)) not in choices:
         answer = named
-    answer = answer or table.other_answers() or _matching_answers(question, names)
+    answer = answer or table.find_other_answers() or _find_matching_answers(question, names)
     classes = bool(answer) and choices == (answer,)
-    wrong: tuple[str, ...] = ()
+    distractors: tuple[str, ...] = ()
     if not choices:
-        right = given.answer or table.filled(RIGHT) or answer
-        wrong = names.wrong if right else ()
-        answer = right if wrong else answer
-    if not choices and not wrong and answer is not None:
+        right = given.answer or table.find_filled(CORRECT) or answer
+        distractors = names.distractors if right else ()
+        answer = right if distractors else answer
+    if not choices and not distractors and answer is not None:
         classes = (bool(pair) and not question) or table.is_yes_or_no(answer)
     if classes and pair and not question:
-        question = (*table.word_of(pair), *pair)
+        question = (*table.find_word_column(pair), *pair)
     guessed = False
-    if not (choices or wrong or classes) and answer is not None:
-        choices, before = table.numbered(answer, given.question)
+    if not (choices or distractors or classes) and answer is not None:
+        choices, before = table.find_numbered_choices(answer, given.question)
         question, guessed = question or before, bool(choices)
     shown = f"; the columns are {list_names(names)}"
-    several = first_existing(["questions"], names)
+    several = find_first(["questions"], names)
     if not question and any(isinstance(one, list) for one in table.column(several)):
         raise FormatError(
             f"{several!r} contains several questions without matching lists: write a row for "
@@ -210,7 +201,7 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
         )
     may_have_blanks = bool(given.question or given.choices)
     if not question and (len(choices) == 1 or table.have_words(choices)):
-        blanks = [name for name in names if table.mostly(has_blank, name)]
+        blanks = [name for name in names if table.most_pass(has_blank, name)]
         if len(blanks) > 1:
             raise FormatError(
                 f"several columns have sentences with a blank: {list_names(blanks)}; name one with "
@@ -218,31 +209,33 @@ def make_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan
             )
         if blanks:
             question, may_have_blanks = (blanks[0],), True
-    if not question and ((answer is not None and (choices or wrong)) or table.is_flagged(choices)):
-        own = first_existing(ASIDE, names)
-        # If a pronoun has a column, or the text parts, the question is what it refers to.
-        pronoun = first_existing(["pron", "pronoun"], names)
+    if not question and (
+        (answer is not None and (choices or distractors)) or table.is_flagged(choices)
+    ):
+        own = find_first(PASSAGE, names)
+        # With a column of pronouns, or a text in parts, the question would be incomplete.
+        pronoun = find_first(["pron", "pronoun"], names)
         if own and not pronoun and all(isinstance(one, str | None) for one in table.column(own)):
             question = (own,)
     if not question:
-        raise FormatError(f"no column is known for questions: name it with `question=`{shown}")
-    if not (choices or classes or wrong):
+        raise FormatError(f"no column of questions was detected: name it with `question=`{shown}")
+    if not (choices or classes or distractors):
         raise FormatError(
-            "no column is known for the choices: name them with `choices=`, or name there the "
-            f"column of the answers if its labels are all the choices{shown}"
+            "no column of choices was detected: name them with `choices=`, or name the "
+            f"answer column there if its labels are the choices{shown}"
         )
     if given.choices and not given.question and len(names.families) > 1:
         _refuse_other_family(names, given.choices, question)
-    taken = {*question, *choices, *wrong, answer}
-    own_id = next((name for name in existing(ID, names) if name not in taken), None)
+    taken = {*question, *choices, *distractors, answer}
+    own_id = next((name for name in find_existing(ID, names) if name not in taken), None)
     return Plan(
-        question, aside, () if classes else choices, answer, own_id, classes, wrong, guessed,
-        may_have_blanks,
+        question, passages, () if classes else choices, answer, own_id, classes, distractors,
+        guessed, may_have_blanks,
     )  # fmt: skip
 
 
 def try_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan | None:
-    """Return the roles of the columns; None if they are unclear or there are no questions."""
+    """Find the role of each column; return None if roles are unclear or no question is found."""
     try:
         return make_plan(names, given, rows)
     except FormatError:
@@ -251,49 +244,48 @@ def try_plan(names: Iterable[str], given: Columns, rows: Sequence[Row]) -> Plan 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Rows and their column names."""
-
     names: Names
     rows: Sequence[Row]
 
-    def column(self, name: str | None, most: int | None = None) -> list[Any]:
-        """Return the values of a column in all rows or in the first `most`; None if missing."""
-        return [] if name is None else [row.get(name) for row in islice(self.rows, most)]
+    def column(self, name: str | None, limit: int | None = None) -> list[Any]:
+        """Return a column's values in all rows or in the first `limit`, with None if missing."""
+        return [] if name is None else [row.get(name) for row in islice(self.rows, limit)]
 
     def values(self, name: str) -> list[Any]:
         """Return the non-empty values of a column."""
         return [one for one in self.column(name) if not is_empty(one)]
 
-    def mostly(self, test: Callable[[Any], bool], name: str, most: int | None = _LOOK) -> bool:
+    def most_pass(self, test: Callable[[Any], bool], name: str, limit: int | None = _LOOK) -> bool:
         """Return whether more than half of the values in a column pass a test."""
-        values = self.column(name, most)
+        values = self.column(name, limit)
         return sum(map(test, values)) > len(values) / 2
 
-    def filled(self, wanted: Iterable[str]) -> str | None:
-        """Return the first wanted column that has a value in some row, or else the first one."""
-        known = existing(wanted, self.names)
+    def find_filled(self, wanted: Iterable[str]) -> str | None:
+        """Return the first wanted column that has a value, or else the first wanted column."""
+        known = find_existing(wanted, self.names)
         return next(filter(self.values, known), known[0] if known else None)
 
-    def other_answers(self) -> str | None:
-        """Return the first column with a less usual name of answers that has one value per row."""
+    def find_other_answers(self) -> str | None:
+        """Return the first column with a less usual answer name that has one value per row."""
         found = ((name, self.values(name)) for name in self.names.answers)
         lists = (list, dict)
         return next(
             (n for n, own in found if own and not any(isinstance(one, lists) for one in own)), None
         )
 
-    def text_of(self, question: str) -> str | None:
-        """Return the first column with the passage of questions, unless it contains the questions.
+    def find_passage(self, question: str) -> str | None:
+        """Return the first column that contains passages for the questions, or None.
 
-        Its name may start with another word, as in `flores_passage`.
+        Its name may start with another word, as in `flores_passage`. Columns whose passages repeat
+        the questions are skipped.
         """
-        alike = (name for name, plain in self.names.plain.items()
-                 if name != question and plain.endswith(LONG))  # fmt: skip
+        alike = (name for name, plain in self.names.normalised.items()
+                 if name != question and plain.endswith(PASSAGE_ENDINGS))  # fmt: skip
         texts = (
             name for name in alike
-            if self.mostly(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
+            if self.most_pass(lambda one: isinstance(one, str) and " " in one.strip(), name, None)
         )  # fmt: skip
-        for name in dict.fromkeys((*existing(ASIDE, self.names), *texts)):
+        for name in dict.fromkeys((*find_existing(PASSAGE, self.names), *texts)):
             values = [*zip(self.column(name), self.column(question), strict=True)]
             if any(isinstance(text, Mapping) for text, _ in values):
                 continue
@@ -302,10 +294,10 @@ class _Table:
                 return name
         return None
 
-    def word_of(self, pair: Sequence[str]) -> tuple[str, ...]:
+    def find_word_column(self, pair: Sequence[str]) -> tuple[str, ...]:
         """Return the column of the word whose meaning in two texts is compared, as in WiC.
 
-        In most rows, a word of both texts starts with it.
+        In most rows, both texts contain a word that starts with this word.
         """
         rows = self.rows[:_LOOK]
         for name in (name for name in self.names if name not in pair):
@@ -319,16 +311,16 @@ class _Table:
                 return (name,)
         return ()
 
-    def numbered(
+    def find_numbered_choices(
         self, answer: str, asked: Sequence[str] = ()
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the columns of choices that the answers number, and the columns of their question.
+        """Return the columns of choices to which the answers' numbers refer, and of their question.
 
-        Choices are the last numbered columns of texts whose numbers occur as answers; numbered
-        columns before them are the question, such as the sentences of a story.
+        The choices are the last group of numbered text columns whose numbers occur as answers. A
+        numbered group before them is the question, such as the sentences of a story.
 
         >>> row = {"obs1": "It rained.", "obs2": "He fell.", "hyp1": "It froze.", "hyp2": "He ate."}
-        >>> _Table(as_names([*row, "y"]), [row | {"y": 2}]).numbered("y")
+        >>> _Table(as_names([*row, "y"]), [row | {"y": 2}]).find_numbered_choices("y")
         (('hyp1', 'hyp2'), ('obs1', 'obs2'))
         """
         said = {str(one).strip() for one in self.values(answer)}
@@ -349,7 +341,7 @@ class _Table:
             ):  # fmt: skip
                 texts.append(own)
         fits = [own for own in texts if most <= len(own) - (own[0][-1] == "0")]
-        if len(self.rows) > len(self.names):  # so that each choice is the answer somewhere
+        if len(self.rows) > len(self.names):  # enough rows for each choice to be the answer
             fits = [own for own in fits if most - least == len(own) - 1]
         if not fits:
             return (), ()
@@ -364,16 +356,16 @@ class _Table:
         known = sum(str(one).strip().casefold() in _YES_OR_NO for one in said)
         return known > 0 and known >= _NEARLY * len(said)
 
-    def choices(self, asked: Sequence[str], answer: str | None) -> tuple[str, ...]:
+    def find_choices(self, asked: Sequence[str], answer: str | None) -> tuple[str, ...]:
         """Return the column with lists of choices, or else the columns with one choice each.
 
-        If there are both, lists of one value contain answers.
+        If both exist, a column with lists of one value contains answers, not choices.
         """
-        one = next((name for name in existing(CHOICES, self.names) if name != answer), None)
+        one = next((name for name in find_existing(CHOICES, self.names) if name != answer), None)
         families = self.names.families
         others: list[tuple[str, ...]] = [
             (name,) for name in self.names.lists
-            if name not in self.names.wrong and name != one and self.rows
+            if name not in self.names.distractors and name != one and self.rows
             and all(isinstance(value, list | tuple | Mapping) for value in self.column(name))
         ]  # fmt: skip
         is_plain = one is not None
@@ -382,7 +374,8 @@ class _Table:
             for value in self.column(one)
         ):
             found, is_plain = families[0].names, families[0].is_plain
-            alike = [own.names for own in families[1:]] + self.names.alike(families[0])
+            alike = [own.names for own in families[1:]]
+            alike += self.names.find_similar_groups(families[0])
             taken = {*asked, *found}
             others = [own for own in alike if taken.isdisjoint(own) and self.have_words(own)]
         elif one is not None:
@@ -391,38 +384,40 @@ class _Table:
             found, *others = others
         else:
             return ()
-        if not others or (is_plain and all(_is_plain(name, self.names) for name in asked)):
+        if not others or (
+            is_plain and all(_has_no_family_word(name, self.names) for name in asked)
+        ):
             return found
         raise FormatError(
-            f"the choices may be {list_groups((found, *others))}; name those that belong to the "
-            "question with `choices=`, and the question with `question=`"
+            f"the choices may be {list_groups((found, *others))}; name the question with "
+            "`question=`, and its choices with `choices=`"
         )
 
     def have_words(self, names: Sequence[str]) -> bool:
-        """Return whether columns have texts other than numbers, marks, yes or no."""
+        """Return whether columns contain words other than yes and no."""
         said = (row.get(name) for row in self.rows for name in names)
         texts = (one.strip().casefold() for one in said if isinstance(one, str))
         return any(text not in _YES_OR_NO and any(map(str.isalpha, text)) for text in texts)
 
     def is_flagged(self, choices: Sequence[str]) -> bool:
-        """Return whether choices have flags of the correct choice."""
+        """Return whether the choices have a flag for the correct choice."""
         held = self.rows[0].get(choices[0]) if self.rows and len(choices) == 1 else None
         listed = held if isinstance(held, list) else []
-        return any(isinstance(one, Mapping) and first_existing(FLAGS, one) for one in listed)
+        return any(isinstance(one, Mapping) and find_first(FLAGS, one) for one in listed)
 
 
-def together(names: Iterable[str], given: Columns) -> tuple[str, tuple[str, ...]]:
-    """Return the column with questions and their choices, or the two columns with a chat each.
+def find_combined_columns(names: Iterable[str], given: Columns) -> tuple[str, tuple[str, ...]]:
+    """Return a column that combines question and choices, or two columns with a chat each.
 
-    Nothing if other columns contain them.
+    Both are empty if question and choices have separate columns.
     """
     names = as_names(names)
-    asked = given.question or tuple(filter(None, [first_existing(QUESTION, names)]))
-    chosen = first_existing(["chosen"], names)
-    if not asked and chosen and len(names.wrong) == 1:
-        return "", (chosen, names.wrong[0])
-    lists = [name for name in existing(CHOICES, names) if name != given.answer]
-    if len(asked) != 1 or given.choices or names.wrong or names.families or lists:
+    asked = given.question or tuple(filter(None, [find_first(QUESTION, names)]))
+    chosen = find_first(["chosen"], names)
+    if not asked and chosen and len(names.distractors) == 1:
+        return "", (chosen, names.distractors[0])
+    lists = [name for name in find_existing(CHOICES, names) if name != given.answer]
+    if len(asked) != 1 or given.choices or names.distractors or names.families or lists:
         return "", ()
     return asked[0], ()
 
@@ -435,7 +430,7 @@ def is_empty(value: Any) -> bool:
 def has_blank(value: Any) -> bool:
     """Return whether a value is a text with one `_` that is not part of a word.
 
-    In scripts without spaces between words, and next to particles, they may touch it.
+    In scripts without spaces between words, and next to particles, words may touch the `_`.
 
     >>> has_blank("The _ fell."), has_blank("因为_太重。"), has_blank("a_b"), has_blank("_ and _")
     (True, True, False, False)
@@ -443,10 +438,10 @@ def has_blank(value: Any) -> bool:
     return isinstance(value, str) and value.count(BLANK) == 1 and separate_blank(value) == value
 
 
-def _matching_answers(question: Sequence[str], names: Names) -> str | None:
-    """Return the column of answers that has the same prefix as the question.
+def _find_matching_answers(question: Sequence[str], names: Names) -> str | None:
+    """Return the answer column whose name has the same prefix as the question's.
 
-    >>> _matching_answers(["q_text"], Names(["q_no", "q_text", "q_op1", "q_op2", "q_ans"]))
+    >>> _find_matching_answers(["q_text"], Names(["q_no", "q_text", "q_op1", "q_op2", "q_ans"]))
     'q_ans'
     """
     stem, sign, _ = question[-1].partition("_") if question else ("", "", "")
@@ -457,18 +452,18 @@ def _matching_answers(question: Sequence[str], names: Names) -> str | None:
     )
 
 
-def _is_plain(asked: str, names: Names) -> bool:
-    """Return whether a question's name has no word of a family of choices, such as a language."""
+def _has_no_family_word(asked: str, names: Names) -> bool:
+    """Return whether the question's name lacks every family's own words, such as a language."""
     if any(family.includes(asked) for family in names.families):
         return False
     return normalise(asked) in QUESTION or any(
-        not own.is_plain and f"{own.before}{asked}{own.after}" in names.plain
+        not own.is_plain and f"{own.before}{asked}{own.after}" in names.normalised
         for own in names.families
     )
 
 
 def _refuse_other_family(names: Names, choices: Collection[str], question: Sequence[str]) -> None:
-    """Refuse choices whose names have a word that the question's name lacks."""
+    """Raise FormatError if the choices match the names of other columns than the question."""
     own = next((family for family in names.families if {*family.names} == {*choices}), None)
     if own is None or any(map(own.includes, question)):
         return

@@ -1,14 +1,14 @@
-"""COPA: which alternative is the cause or the effect of the premise?
+"""COPA asks which alternative is the cause or the effect of a premise.
 
-A question becomes "premise because _." (cause) or "premise so _." (effect). To make the filled
-sentence one sentence, the premise and the alternatives lose their full stops, and the alternatives
-their first capital, unless the word is "I": "My body cast a shadow over the grass because _.",
+A question becomes "premise because _." (cause) or "premise so _." (effect). So that the filled
+text is one sentence, premise and alternatives lose their full stops, and alternatives start in
+lower case unless their first word is "I": "My body cast a shadow over the grass because _.",
 "the sun was rising". No alternative of COPA begins with a name. Stray spaces in five sentences are
-tidied.
+removed.
 
-Two kinds of files contain it: SuperGLUE's JSON Lines (id: `idx`, which restarts in each file;
-FewGLUE's "unlabeled.jsonl" has labels) and the authors' XML (id: `id`; its document type is not
-fetched).
+COPA is published in two formats: as SuperGLUE's JSON Lines (the id is `idx`, which restarts in
+each file; FewGLUE's "unlabeled.jsonl" has labels) and as the authors' XML (the id is `id`; the
+document type is not fetched).
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from winosmith.problem import BLANK, Problem
 _LINKS = {"cause": "because", "effect": "so"}
 _SPEAKER = re.compile(r"I\b")
 _CLASSES = {"choice1": 0, "choice2": 1}
-"""Names of the labels in Hugging Face's `super_glue`."""
+"""The label names of Hugging Face's `super_glue` data set."""
 
 
-def _joined(
+def _make_problem(
     problem_id: str, premise: str, choices: tuple[str, str], question: str, answer: int | None
 ) -> Problem:
     if question not in _LINKS:
@@ -40,34 +40,33 @@ def _joined(
     return Problem(
         id=problem_id,
         sentence=f"{premise.removesuffix('.')} {_LINKS[question]} {BLANK}{stop}",
-        options=tuple(_inside(choice.removesuffix(stop)) for choice in tidied),
+        options=tuple(_lower_first_letter(choice.removesuffix(stop)) for choice in tidied),
         answer=answer,
     )
 
 
-def _inside(choice: str) -> str:
-    """Return a sentence for use inside another: "The sun" becomes "the sun"."""
+def _lower_first_letter(choice: str) -> str:
     return choice if _SPEAKER.match(choice) else choice[:1].lower() + choice[1:]
 
 
-def _superglue_problem(record: Mapping[str, Any], position: int) -> Problem:
+def _parse_superglue_record(record: Mapping[str, Any], position: int) -> Problem:
     label = record.get("label")
-    return _joined(
+    return _make_problem(
         problem_id=cell(record.get("idx", position)),
-        premise=_base.text_field(record, "premise"),
-        choices=(_base.text_field(record, "choice1"), _base.text_field(record, "choice2")),
-        question=_base.text_field(record, "question"),
+        premise=_base.get_text_field(record, "premise"),
+        choices=(_base.get_text_field(record, "choice1"), _base.get_text_field(record, "choice2")),
+        question=_base.get_text_field(record, "question"),
         answer=_base.parse_option_number(_CLASSES.get(str(label), label), 2, first=0),
     )
 
 
-def _xml_problem(item: Element, position: int) -> Problem:
+def _parse_xml_item(item: Element, position: int) -> Problem:
     if item.get("id") is None:
         raise ProblemError("the item has no 'id'")
-    return _joined(
+    return _make_problem(
         problem_id=item.get("id", ""),
-        premise=_base.child_text(item, "p"),
-        choices=(_base.child_text(item, "a1"), _base.child_text(item, "a2")),
+        premise=_base.get_child_text(item, "p"),
+        choices=(_base.get_child_text(item, "a1"), _base.get_child_text(item, "a2")),
         question=item.get("asks-for", ""),
         answer=_base.parse_option_number(item.get("most-plausible-alternative"), 2),
     )
@@ -76,13 +75,13 @@ def _xml_problem(item: Element, position: int) -> Problem:
 SUPERGLUE_COPA = Format(
     name="superglue-copa",
     title="SuperGLUE-COPA: premise, choice1, choice2, question",
-    read=lambda rows: _base.build_entries(_base.records(rows), _superglue_problem),
+    read=lambda rows: _base.build_entries(_base.read_records(rows), _parse_superglue_record),
     needs=frozenset({"premise", "choice1", "choice2"}),
 )
 
 COPA_XML = Format(
     name="copa-xml",
-    title="COPA 1.0 as its authors' XML",
-    read=lambda rows: _base.build_entries(rows.elements("item"), _xml_problem),
+    title="COPA 1.0 in the authors' XML",
+    read=lambda rows: _base.build_entries(rows.elements("item"), _parse_xml_item),
     sign=lambda rows: "<copa-corpus" in rows.start,
 )

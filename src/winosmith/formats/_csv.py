@@ -1,13 +1,13 @@
-"""Plain tables for spreadsheets, with columns sentence, option1, option2 … and a row per problem.
+"""Plain tables for spreadsheets: a row per problem, with columns sentence, option1, option2 …
 
-Cells may be separated by commas, semicolons or tabs; commas are written. `id` may also be
-called `qID`. `answer` is the 1-based number of the option, or empty. Further columns go to
-`extra`: "winogender.gender" keeps its name, "Größe (cm)" becomes `csv.Größe (cm)`. Values in
-`extra` are numbers, true, false or null if they read as JSON. Without an id, a problem's id is its
-0-based row.
+Cells may be separated by commas, semicolons or tabs; files are written with commas. The column `id`
+may also be named `qID`. `answer` is the 1-based number of the option, or empty. Further columns go
+to `extra`: "winogender.gender" keeps its name, "Größe (cm)" becomes `csv.Größe (cm)`. Values in
+`extra` become numbers, true, false or null if they are valid JSON. Without an id, a problem's id is
+its 0-based row.
 
-Every field of a problem has a column. A cell that a spreadsheet would run as a formula gets an
-apostrophe before it, which is removed again when it is read.
+Every field of a problem has a column. A cell that a spreadsheet would run as a formula is written
+with a leading apostrophe, which is removed when the file is read.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from typing import IO, Any
 from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
-from winosmith.formats._answers import readings
+from winosmith.formats._answers import interpret_answer
 from winosmith.formats._base import Format, Item, Row, Writer
-from winosmith.formats._columns import further_keys
+from winosmith.formats._columns import make_extra_keys
 from winosmith.formats._evograd import is_evograd
-from winosmith.formats._names import ANSWER, first_existing
+from winosmith.formats._names import ANSWER, find_first
 from winosmith.formats._twins import would_be_paired
 from winosmith.outputs import guard_cell
 from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Problem, Scalar
@@ -52,27 +52,26 @@ _FIELDS = {
     "embargo": ("embargo",),
     "blank": ("blank",),
 }
-"""Columns other than id, sentence, options and answer, and their fields in a record."""
+"""The columns other than id, sentence, options and answer, with their keys in a record."""
 
 _KNOWN = {"id", "qID", "sentence", *_OPTIONS, "answer", *_FIELDS}
 _LOOK = 20
-"""Number of rows in which a key with another name is looked for."""
+"""Number of rows in which an answer column with another name is searched."""
 
 _MAY_BE_JSON = re.compile(r'[\s"\d\-tfn]')
-"""The first characters of JSON scalars; other cells are not parsed, to save time."""
+"""The first characters of JSON scalars; to save time, other cells are not parsed."""
 
 
 @lru_cache(maxsize=16)
-def _plan(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
-    """Return the columns of options, those of `_FIELDS`, and further columns with keys."""
+def _assign_columns(names: tuple[str, ...]) -> tuple[list[str], list[str], dict[str, str]]:
     known = {*names} & _KNOWN
     count = max((at for at, name in enumerate(_OPTIONS, 1) if name in known), default=0)
-    further = further_keys("csv", (name for name in names if name not in known), EXTRA_KEY)
+    further = make_extra_keys("csv", (name for name in names if name not in known), EXTRA_KEY)
     return _OPTIONS[:count], [name for name in _FIELDS if name in known], further
 
 
-def _problem(cells: Row, position: int) -> Problem:
-    named_options, fields, further = _plan(tuple(cells))
+def _parse_problem(cells: Row, position: int) -> Problem:
+    named_options, fields, further = _assign_columns(tuple(cells))
     options = [cells.get(name, "") for name in named_options]
     while options and not options[-1]:
         options.pop()
@@ -81,12 +80,12 @@ def _problem(cells: Row, position: int) -> Problem:
         "sentence": cells["sentence"],
         "options": options,
         "answer": _base.parse_option_number(cells.get("answer", "").strip(), len(options)),
-        "extra": {key: _scalar(cells[name]) for name, key in further.items() if cells[name]},
+        "extra": {key: _parse_scalar(cells[name]) for name, key in further.items() if cells[name]},
     }
     for name in filter(cells.get, fields):
         path, cell = _FIELDS[name], cells[name]
         inside = record.setdefault(path[0], {}) if len(path) > 1 else record
-        inside[path[-1]] = _typed(name, cell) if name in _TYPED else cell
+        inside[path[-1]] = _parse_typed_cell(name, cell) if name in _TYPED else cell
     return problem_of(record)
 
 
@@ -96,17 +95,17 @@ _TYPED = {
     "embargo": "true or false",
     "blank": "an offset, or null for a question",
 }
-"""The columns whose cells are JSON, and their valid values."""
+"""The columns whose cells are JSON, with a phrase for their valid values."""
 
 
-def _typed(name: str, cell: str) -> Any:
+def _parse_typed_cell(name: str, cell: str) -> Any:
     try:
         return parse_json(cell.lower() if name == "embargo" else cell)
     except ValueError:
         raise ProblemError(f"{name!r} must be {_TYPED[name]}, not {cell!r}") from None
 
 
-def _scalar(cell: str) -> Scalar:
+def _parse_scalar(cell: str) -> Scalar:
     if not _MAY_BE_JSON.match(cell):
         return cell
     try:
@@ -117,20 +116,22 @@ def _scalar(cell: str) -> Scalar:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    problems = list(_base.problems_of(items))
-    found = [_cells(problem) for problem in problems]
+    problems = list(_base.require_problems(items))
+    found = [_make_cells(problem) for problem in problems]
     used = {"id", "sentence", "option1", "option2", "answer"}.union(*found)
-    if not used & {"twin_id", "root"} and would_be_paired(problems):  # the empty column says no
+    if not used & {"twin_id", "root"} and would_be_paired(
+        problems
+    ):  # empty: marks that there are no twins
         used.add("twin_id")
     known = ["id", "sentence", *_OPTIONS, "answer", *_FIELDS]
     header = [name for name in known if name in used] + sorted(used - set(known))
-    writer = csv.writer(file, lineterminator="\r\n")  # as RFC 4180 has it
+    writer = csv.writer(file, lineterminator="\r\n")  # RFC 4180
     writer.writerow(map(guard_cell, header))
     for cells in found:
         writer.writerow([guard_cell(cells.get(name, "")) for name in header])
 
 
-def _cells(problem: Problem) -> dict[str, str]:
+def _make_cells(problem: Problem) -> dict[str, str]:
     record = problem_record(problem)
     cells = {"id": problem.id, "sentence": problem.sentence, "answer": ""}
     cells |= dict(zip(_OPTIONS, problem.options, strict=False))
@@ -145,44 +146,46 @@ def _cells(problem: Problem) -> dict[str, str]:
     if problem.blank is None:
         cells["blank"] = "null"
     for key, value in problem.extra.items():
-        cells[_column(key)] = _text(value)
+        cells[_get_column_name(key)] = _format_scalar(value)
     if any(not cell and name not in ("answer",) for name, cell in cells.items()):
-        raise _base.unwritable_error(problem, "a table can't tell an empty text from none")
+        raise _base.unwritable_error(
+            problem, "a table can't distinguish an empty text from a missing one"
+        )
     return cells
 
 
-def _column(key: str) -> str:
+def _get_column_name(key: str) -> str:
     name = key.removeprefix("csv.")
     return key if name in _KNOWN or EXTRA_KEY.fullmatch(name) else name
 
 
-def _text(value: Scalar) -> str:
-    """Return the cell that `_scalar` would read as this value."""
-    if isinstance(value, str) and value and _scalar(value) == value:
+def _format_scalar(value: Scalar) -> str:
+    """Return a cell that `_parse_scalar` parses as the given value."""
+    if isinstance(value, str) and value and _parse_scalar(value) == value:
         return value
     return json.dumps(value, ensure_ascii=False)
 
 
-def has_other_key(rows: Rows) -> bool:
-    """Return whether the key of rows of a sentence with options is not in `answer`, but in `label`.
+def has_key_elsewhere(rows: Rows) -> bool:
+    """Return whether the answers are in another column than `answer`, such as `label`.
 
-    Any usual name of a key is one if a value names an option; `questions` reads such rows.
+    The column must have a usual answer name, and a value that names an option. The `questions`
+    format reads such rows.
     """
-    name = first_existing(ANSWER, rows.names)
+    name = find_first(ANSWER, rows.names)
     if name is None or "answer" in rows.names:
         return False
     for values in (row.values or {} for row in islice(rows, _LOOK)):
         options = {one: str(values[one]) for one in _OPTIONS if values.get(one)}
-        if readings(values.get(name), [*options.values()], [*options]):
+        if interpret_answer(values.get(name), [*options.values()], [*options]):
             return True
     return False
 
 
-def is_table_of_ours(rows: Rows) -> bool:
-    """Return whether rows of a sentence with options are a plain table, not WinoGrande's format.
+def is_plain_table(rows: Rows) -> bool:
+    """Return whether rows with a sentence and options are a plain table, not WinoGrande's format.
 
-    A plain table has a column that only plain tables have, or is delimited text without
-    WinoGrande's `qID`.
+    A plain table has a column that only plain tables have, or is delimited text without `qID`.
     """
     names = set(rows.names)
     own = _KNOWN - {"qID", "sentence", "option1", "option2", "answer"}
@@ -191,8 +194,8 @@ def is_table_of_ours(rows: Rows) -> bool:
 
 def _recognises(rows: Rows) -> bool:
     is_form = {*_NEEDS} <= set(rows.names)
-    is_other = is_form and (is_evograd(rows) or has_other_key(rows))
-    return is_form and not is_other and is_table_of_ours(rows)
+    is_other = is_form and (is_evograd(rows) or has_key_elsewhere(rows))
+    return is_form and not is_other and is_plain_table(rows)
 
 
 CSV = Format(
@@ -200,11 +203,11 @@ CSV = Format(
     title="a plain table: sentence, option1, option2, answer …",
     sign=_recognises,
     needs=frozenset(_NEEDS),
-    read=lambda rows: _base.build_entries(_base.cells(rows, _NEEDS), _problem),
+    read=lambda rows: _base.build_entries(_base.read_cells(rows, _NEEDS), _parse_problem),
     writer=Writer(
         _write,
         suffix=".csv",
-        keeps=frozenset(
+        kept_fields=frozenset(
             "id sentence options answer twin_id pronoun origin lineage embargo extra blank".split()
         ),
     ),

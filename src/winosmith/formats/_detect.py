@@ -1,4 +1,4 @@
-"""Detection of a file's format by its content; if no format matches, advice on the nearest one."""
+"""Detect a file's format by its content, or give advice on the nearest format."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from winosmith.formats._base import Format, Writer
 from winosmith.formats._copa import COPA_XML, SUPERGLUE_COPA
 from winosmith.formats._csv import CSV
 from winosmith.formats._dpr import DPR, DPR_TSV
-from winosmith.formats._enclosed import readings, records_in
+from winosmith.formats._enclosed import find_record_lists, iterate_readings
 from winosmith.formats._evograd import EVOGRAD
 from winosmith.formats._jsonl import JSONL
 from winosmith.formats._knowref import KNOWREF
 from winosmith.formats._perturbed import PERTURBED_WSC
 from winosmith.formats._questions import QUESTIONS
-from winosmith.formats._rows import explain_mismatch, question_rows
+from winosmith.formats._rows import explain_mismatch, get_question_rows
 from winosmith.formats._substitutions import SUBSTITUTIONS
 from winosmith.formats._superglue_wsc import SUPERGLUE_WSC
 from winosmith.formats._winogender import WINOGENDER, WINOGENDER_TEMPLATES
@@ -49,14 +49,14 @@ FORMATS: tuple[Format, ...] = (
     EVOGRAD,
     QUESTIONS,
 )
-"""The known formats, in the order in which messages list them."""
+"""All formats, in the order in which messages list them."""
 
 
-def format_named(name: str) -> Format:
-    """Return a format by name.
+def get_format(name: str) -> Format:
+    """Return the format with a name.
 
     Raises:
-        FormatError: there is no such format; the message lists the names.
+        FormatError: no format has this name; the message lists the names.
     """
     for known in FORMATS:
         if known.name == name:
@@ -65,45 +65,35 @@ def format_named(name: str) -> Format:
     raise FormatError(f"there is no format {name!r}; the formats are {names}")
 
 
-def writer_named(name: str) -> Writer:
-    """Return the writer of a format by name.
+def get_writer(name: str) -> Writer:
+    """Return the writer of the format with a name.
 
     Raises:
-        FormatError: there is no such format, or it is read-only; the message lists the names.
+        FormatError: no format has this name, or the format is read-only.
     """
-    writer = format_named(name).writer
+    writer = get_format(name).writer
     if writer is None:
         names = ", ".join(known.name for known in FORMATS if known.writer)
         raise FormatError(f"the format {name!r} is read-only; formats that can be written: {names}")
     return writer
 
 
-class Found(NamedTuple):
-    """Rows and their format.
-
-    Attributes:
-        format: the format.
-        rows: the rows.
-        notes: one sentence per assumption about where the rows are.
-    """
+class Detected(NamedTuple):
+    """The detected format of rows, with a note per assumption about their location."""
 
     format: Format
     rows: Rows
     notes: list[str]
 
 
-def detect(rows: Rows, name: str | None = None) -> Found:
-    """Return the format of rows, which must be the same in all containers.
-
-    Args:
-        rows: the rows of one or several containers.
-        name: name of the format; None to detect it.
+def detect(rows: Rows, name: str | None = None) -> Detected:
+    """Detect the format of rows; all containers must have the same format.
 
     Raises:
-        FormatError: there is no format with that name, not exactly one format matches, or
-            containers are in different formats.
+        FormatError: no format has this name, none or several formats match, or the containers have
+            different formats.
     """
-    known = format_named(name) if name else None
+    known = get_format(name) if name else None
     parts = [_detect_part(part, known) for part in rows.parts or (rows,)]
     first = parts[0]
     if len(parts) == 1:
@@ -116,24 +106,24 @@ def detect(rows: Rows, name: str | None = None) -> Found:
             rows.path,
         )
     notes = list(dict.fromkeys(note for part in parts for note in part.notes))
-    return Found(first.format, join_rows([part.rows for part in parts], rows.path), notes)
+    return Detected(first.format, join_rows([part.rows for part in parts], rows.path), notes)
 
 
-def _detect_part(rows: Rows, known: Format | None) -> Found:
+def _detect_part(rows: Rows, known: Format | None) -> Detected:
     if known is not QUESTIONS:
-        fitting = _matching_formats(
+        fitting = _find_matching_formats(
             rows, [known] if known else [f for f in FORMATS if f is not QUESTIONS]
         )
         if len(fitting) == 1:
             return fitting[0]
         if known:
-            return Found(known, rows, [])
+            return Detected(known, rows, [])
         if fitting:
             names = [one.format.name for one in fitting]
-            raise _ambiguous_error("more than one format fits its content", names, rows)
+            raise _ambiguous_error("several formats fit its content", names, rows)
     if known or QUESTIONS.recognises(rows):
-        return Found(QUESTIONS, *question_rows(rows))
-    what = f"no known format fits its content{_advice_on_rows(rows)}"
+        return Detected(QUESTIONS, *get_question_rows(rows))
+    what = f"no known format fits its content{_advise_on_rows(rows)}"
     raise _ambiguous_error(what, [one.name for one in FORMATS], rows)
 
 
@@ -146,27 +136,27 @@ def _ambiguous_error(what: str, names: Sequence[str], rows: Rows) -> FormatError
     )
 
 
-def _matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Found]:
-    """Return the formats that match the rows, for the first way of reading them that has a match.
+def _find_matching_formats(rows: Rows, formats: Sequence[Format]) -> list[Detected]:
+    """Return the formats that match the first matching interpretation of a container.
 
-    Empty if several lists in one object match a format, since the choice would be a guess.
+    Empty if several lists in one object match a format, because choosing one would be a guess.
     """
     fitting = [
-        [Found(known, way.rows, [way.note] if way.note else []) for known in formats
+        [Detected(known, way.rows, [way.note] if way.note else []) for known in formats
          if known.recognises(way.rows)]
-        for way in readings(rows)
+        for way in iterate_readings(rows)
     ]  # fmt: skip
     some = [fits for fits in fitting if fits]
     in_lists = [fits for fits in some if fits[0].notes and fits[0].rows.kind == "array"]
     return some[0] if some and (len(in_lists) < 2 or some[0] is not in_lists[0]) else []
 
 
-def _advice_on_rows(rows: Rows) -> str:
-    """Return advice for a file without readable records, or ""."""
-    if advice := _advice_on_values(rows):
+def _advise_on_rows(rows: Rows) -> str:
+    """Return advice for rows that match no format, to append to a message."""
+    if advice := _advise_on_values(rows):
         return advice
     why, asks = explain_mismatch(rows)
-    near = "" if asks else _nearest_format(rows)
+    near = "" if asks else _describe_nearest_format(rows)
     advice = near + (f"; as questions, {why}" if why else "")
     return advice or f"; it begins with {rows.start.partition(chr(10))[0][:60]!r}"
 
@@ -174,13 +164,12 @@ def _advice_on_rows(rows: Rows) -> str:
 _ROWS = "; write one record per line, for example with: jq -c {} FILE > rows.jsonl"
 
 
-def _advice_on_values(rows: Rows) -> str:
-    """Return advice on turning other values into records."""
+def _advise_on_values(rows: Rows) -> str:
     if rows.start.startswith(("{'", "[{'")):
-        return "; these are Python's dicts, not JSON: write each with json.dumps, one a line"
+        return "; these are Python dicts, not JSON: write each one on a line with json.dumps"
     if re.match(r"\[\s*\[", rows.start):
-        return "; its records are lists, not objects: give each of their values a name"
-    if rows.kind == "object" and len(names := records_in(rows.first)) > 1:
+        return "; its records are lists, not objects: give each value a name"
+    if rows.kind == "object" and len(names := find_record_lists(rows.first)) > 1:
         lists = " and ".join(map(repr, names[:3])) + (", …" if names[3:] else "")
         several = f"; it is one object with several lists of records, {lists}"
         return several + _ROWS.format(f"'.[{json.dumps(names[0])}][]'")
@@ -193,8 +182,8 @@ def _advice_on_values(rows: Rows) -> str:
     return _ROWS.format(".")
 
 
-def _nearest_format(rows: Rows) -> str:
-    """Return the nearest format and the fields that are missing for it; "" if none is near."""
+def _describe_nearest_format(rows: Rows) -> str:
+    """Return a phrase with the nearest format and its missing fields; "" if none is near."""
     there = {name for name in rows.names if name}
     alike = {name.casefold(): name for name in sorted(there)}
     of_texts = "csv" if rows.is_typed else "winogrande"  # both need the same names
@@ -206,7 +195,9 @@ def _nearest_format(rows: Rows) -> str:
     lacks = sorted(best.needs - there) if best else []
     if not best or not lacks:
         return ""
-    named = [repr(name) + (f" (it has {alike[name]!r})" if name in alike else "") for name in lacks]
+    named = [
+        repr(name) + (f" (there is {alike[name]!r})" if name in alike else "") for name in lacks
+    ]
     what = "key" if rows.is_typed else "column"
     lacking = f"{what}{'s' * (len(named) > 1)} {', '.join(named)}"
-    return f"; the nearest is {best.name!r}, for which it lacks the {lacking}"
+    return f"; the nearest is {best.name!r}, but the file lacks the {lacking}"

@@ -1,20 +1,20 @@
-"""DPR (Rahman and Ng 2012): the sentence, the pronoun, the options and the answer on four lines.
+"""DPR (Rahman and Ng 2012): four lines with the sentence, the pronoun, the options and the answer.
 
 If the pronoun occurs more than once, the first occurrence is the target, as the authors state; 51
-sentences need this rule. Files with "[MASK]" in the pronoun's place (bert-commonsense: WSC273,
-PDP, Winogender) have the same four lines and are read in the same way. In WSC273's file the correct
-option comes first in every list, so **the order gives the answer away**. In Winogender's file the
-templates alternate, so 15 pairs of neighbours look like twins; `winogender` finds the real ones.
-Options with a comma can't be separated. No ids: a problem's id is its 0-based place. Twins are
-found by their order.
+sentences need this rule. Files with "[MASK]" in place of the pronoun (bert-commonsense: WSC273,
+PDP, Winogender) have the same four lines and are read in the same way. In the WSC273 file the
+correct option comes first in every list, so **the order reveals the answer**. In the Winogender
+file the templates alternate, so 15 pairs of neighbours look like twins; the `winogender` format
+finds the real twins. Options that contain a comma can't be separated. The files have no ids: a
+problem's id is its 0-based position. Twins are detected by their order.
 
 The KnowRef-60k benchmark has DPR and WSC273 as tables with two rows per problem: index,
-sentence1 (up to and with the option), sentence2 (the rest), label, candidate0, candidate1. The
-index is the id. The pronoun is not in the file. Twins are found by their order.
+sentence1 (up to and including the option), sentence2 (the rest), label, candidate0, candidate1. The
+index is the id. The file omits the pronoun. Twins are detected by their order.
 
-Where a pronoun occurred twice, the makers of the table filled in the option twice, so that the
-ends of the two rows differ (48 problems of DPR). The sentence then ends like the first row, **with
-its option in it**, and the other end is in `extra`; better read the `dpr` files.
+If a pronoun occurred twice, the authors of the table filled in the option twice, so that the ends
+of the two rows differ (48 problems of DPR). The sentence then ends like the first row, **which
+contains its option**, and the end of the second row is in `extra`; prefer the `dpr` files.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from winosmith.text import kind_of_script, occurrences
 _MASK = "[MASK]"
 
 
-def _problem(lines: Sequence[str], position: int) -> Problem:
+def _parse_problem(lines: Sequence[str], position: int) -> Problem:
     if len(lines) != 4:
         raise ProblemError(
-            f"the block has {len(lines)} lines; 4 are needed: sentence, pronoun, options, answer"
+            f"the block has {len(lines)} lines; 4 are required: sentence, pronoun, options, answer"
         )
     sentence, pronoun, listed, answer = lines
     pronoun = _base.tidy(pronoun)
@@ -45,9 +45,9 @@ def _problem(lines: Sequence[str], position: int) -> Problem:
     if not found:
         raise ProblemError(f"the sentence does not contain the pronoun {pronoun!r}")
     if BLANK in sentence:
-        raise ProblemError("the sentence holds a blank ('_')")
+        raise ProblemError("the sentence contains a blank ('_')")
     at = found[0]
-    options = _options(listed)
+    options = _split_options(listed)
     return Problem(
         id=str(position),
         sentence=_base.tidy(sentence[:at] + BLANK + sentence[at + len(pronoun) :]),
@@ -57,8 +57,7 @@ def _problem(lines: Sequence[str], position: int) -> Problem:
     )
 
 
-def _options(listed: str) -> tuple[str, ...]:
-    """Return the options of a line, split at commas of any script."""
+def _split_options(listed: str) -> tuple[str, ...]:
     comma = next((sign for sign in ",，、،" if sign in listed), ",")
     return tuple(map(_base.tidy, listed.split(comma)))
 
@@ -69,7 +68,7 @@ def _is_dpr(rows: Rows) -> bool:
         return False
     sentence = first[0]
     pronoun, listed, answer = map(_base.tidy, first[1:])
-    return bool(occurrences(pronoun, sentence)) and answer in _options(listed)
+    return bool(occurrences(pronoun, sentence)) and answer in _split_options(listed)
 
 
 def _note_repetition(found: Entry) -> Entry:
@@ -79,7 +78,9 @@ def _note_repetition(found: Entry) -> Entry:
         return found
     if not occurrences(problem.pronoun or "", problem.sentence):
         return found
-    what = "the text has the pronoun several times, and the file gives no place: the first is read"
+    what = (
+        "the pronoun occurs several times, and the file has no index: the first occurrence is used"
+    )
     return replace(found, note=what)
 
 
@@ -87,7 +88,7 @@ DPR = Format(
     name="dpr",
     title="DPR and [MASK] files: four lines per problem",
     read=lambda rows: pair_neighbours(
-        map(_note_repetition, _base.build_entries(rows.blocks(), _problem))
+        map(_note_repetition, _base.build_entries(rows.blocks(), _parse_problem))
     ),
     sign=_is_dpr,
 )
@@ -98,12 +99,12 @@ _ANSWERS = {("1", "0"): 0, ("0", "1"): 1, ("", ""): None}
 _COLUMNS = ("index", "sentence1", "sentence2", "label", "candidate0", "candidate1")
 
 
-def _problem_of_rows(found: Sequence[Row]) -> Problem:
+def _parse_rows(found: Sequence[Row]) -> Problem:
     if len(found) != 2:
-        raise ProblemError(f"the index has {len(found)} rows; 2 are needed, one per option")
+        raise ProblemError(f"the index has {len(found)} rows; 2 are required, one per option")
     options = (found[0]["candidate0"], found[0]["candidate1"])
     before, other_before = (
-        _before(row["sentence1"], option) for row, option in zip(found, options, strict=True)
+        _remove_option(row["sentence1"], option) for row, option in zip(found, options, strict=True)
     )
     if before != other_before:
         raise ProblemError("the two rows differ before their options")
@@ -120,15 +121,15 @@ def _problem_of_rows(found: Sequence[Row]) -> Problem:
     )
 
 
-def _before(text: str, option: str) -> str:
+def _remove_option(text: str, option: str) -> str:
     if not text.endswith(option):
         raise ProblemError(f"sentence1 does not end with the candidate {option!r}")
     return text.removesuffix(option)
 
 
 def _read_table(rows: Rows) -> list[Entry]:
-    pairs = _base.combine_rows(_base.cells(rows, _COLUMNS), lambda row: row["index"], "\n")
-    return pair_neighbours(_base.build_entries(pairs, lambda rows, _: _problem_of_rows(rows)))
+    pairs = _base.combine_rows(_base.read_cells(rows, _COLUMNS), lambda row: row["index"], "\n")
+    return pair_neighbours(_base.build_entries(pairs, lambda rows, _: _parse_rows(rows)))
 
 
 DPR_TSV = Format(

@@ -1,4 +1,4 @@
-"""The rows of one JSON object: a list of records, columns, records by id, or the object itself."""
+"""Read one JSON object as rows: a list of records, columns, records by id, or the object itself."""
 
 from __future__ import annotations
 
@@ -22,61 +22,61 @@ from winosmith.formats._nested import has_nested_questions
 
 
 class Reading(NamedTuple):
-    """A way to read a container as rows.
+    """A possible interpretation of a container as rows.
 
     Attributes:
-        rows: the rows that result.
-        note: a sentence that describes the way; "" if the container's own rows are read.
+        rows: the resulting rows.
+        note: a sentence about the location of the rows; "" for the container's own rows.
     """
 
     rows: Rows
     note: str = ""
 
 
-def readings(rows: Rows) -> Iterator[Reading]:
-    """Yield the ways to read a container; there may be several for an object."""
+def iterate_readings(rows: Rows) -> Iterator[Reading]:
+    """Yield the possible interpretations of a container as rows; an object may have several."""
     if rows.kind != "object":
         yield Reading(rows)
         return
     values = rows.first
     if columns := by_columns(values):
-        yield _columns_as_rows(rows, columns)
+        yield _read_columns(rows, columns)
     yield Reading(rows)
     for name, value in values.items():
         if are_records(value):
-            yield _list_as_rows(rows, name)
+            yield _read_list(rows, name)
     if _has_ids(values):
-        yield _ids_as_rows(rows)
+        yield _read_records_by_id(rows)
 
 
 def find_questions(rows: Rows) -> Reading | None:
-    """Return the questions in one object; None if it has none or several lists of them."""
+    """Return the questions in an object; None if it has no list of questions, or several."""
     values = rows.first
-    if columns := _columns_of_questions(values):
-        return _columns_as_rows(rows, columns)
-    lists = records_in(values)
+    if columns := _find_question_columns(values):
+        return _read_columns(rows, columns)
+    lists = find_record_lists(values)
     asked = [name for name in lists if is_row(values[name][0])]
     if is_row(values) and not (len(asked) == 1 and is_row(values, answered=False)):
         return Reading(rows)
     if has_nested_questions(values):
         return Reading(rows, "the file has one record")
     if len(name := lists if len(lists) == 1 else asked) == 1:
-        return _list_as_rows(rows, name[0])
-    return _ids_as_rows(rows) if _has_ids(values) else None
+        return _read_list(rows, name[0])
+    return _read_records_by_id(rows) if _has_ids(values) else None
 
 
-def _columns_as_rows(rows: Rows, columns: Sequence[Record]) -> Reading:
+def _read_columns(rows: Rows, columns: Sequence[Record]) -> Reading:
     read = partial(column_records, rows.path, columns)
     return Reading(Rows(rows.path, "table", read), "the file stores its rows by columns")
 
 
-def _list_as_rows(rows: Rows, name: str) -> Reading:
+def _read_list(rows: Rows, name: str) -> Reading:
     (source,) = rows.sources
     read = partial(array_records, source, members(source)[name].start)
-    return Reading(Rows(rows.path, "array", read, source), f"the rows are those of {name!r}")
+    return Reading(Rows(rows.path, "array", read, source), f"the rows are in {name!r}")
 
 
-def _ids_as_rows(rows: Rows) -> Reading:
+def _read_records_by_id(rows: Rows) -> Reading:
     (source,) = rows.sources
     read = partial(id_records, source, members(source))
     return Reading(Rows(rows.path, "array", read, source), "the file stores its rows by their ids")
@@ -91,14 +91,14 @@ def is_row(values: Mapping[str, Any], *, answered: bool | None = None) -> bool:
 
     Args:
         values: the object's values.
-        answered: whether it must have an answer (True) or must not (False); None for either.
+        answered: True to require an answer, False to require that there is none, None for either.
     """
     found = try_plan(values, Columns(), [values])
     return found is not None and answered in (None, found.answer is not None)
 
 
-def records_in(values: Mapping[str, Any]) -> list[str]:
-    """Return the names of lists of records, except for a question's own choices and turns."""
+def find_record_lists(values: Mapping[str, Any]) -> list[str]:
+    """Return the names of lists of records, except the choices and turns of a question."""
     return [
         name
         for name, value in values.items()
@@ -110,10 +110,10 @@ def records_in(values: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _columns_of_questions(values: Record) -> list[Record] | None:
-    """Return the rows of columns, if they are questions or can only be columns.
+def _find_question_columns(values: Record) -> list[Record] | None:
+    """Return the rows of an object that maps column names to columns; None for other objects.
 
-    >>> _columns_of_questions({"q1": {"question": "Why?", "options": ["a", "b"]},
+    >>> _find_question_columns({"q1": {"question": "Why?", "options": ["a", "b"]},
     ...                        "q2": {"question": "When?", "options": ["c", "d"]}}) is None
     True
     """
@@ -124,5 +124,5 @@ def _columns_of_questions(values: Record) -> list[Record] | None:
     if all(isinstance(one, dict) for one in columns):
         numbered = all(name.isdecimal() for name in columns[0])
         return found if numbered and not is_row(columns[0]) else None
-    # Lists may have the same length by accident, or belong to one text.
+    # Lists may have the same length by chance, or belong to one text.
     return None if any(map(are_records, columns)) or has_nested_questions(values) else found

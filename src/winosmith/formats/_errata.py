@@ -1,12 +1,12 @@
 """Errata: corrected keys of published items, and keys that people confirmed.
 
-An errata file is a table, in any container that `data.read` reads, with these columns:
+An errata file is a table in any container that `data.read` accepts, with these columns:
 
 ==========  ==================================================================================
 `id`        id of the item
-`old`       its key in the data: the text of the option, or its letter (A for the first one);
-            a value that is both is the text
-`new`       the correct key, in the same way; the old one again if people confirmed it
+`old`       the item's key in the data: the text of the option, or its letter (A for the first);
+            a value that could be either is read as text
+`new`       the correct key, in the same notation; the same as `old` if people confirmed the key
 `evidence`  the reason, such as a source, or the number of judges who agree
 ==========  ==================================================================================
 
@@ -23,7 +23,7 @@ from typing import IO
 from winosmith import data
 from winosmith.data import Readable, Row
 from winosmith.errors import DataError, FormatError, InputError
-from winosmith.formats._answers import readings
+from winosmith.formats._answers import interpret_answer
 from winosmith.outputs import guard_cell
 from winosmith.problem import Problem
 
@@ -32,13 +32,13 @@ _COLUMNS = ("id", "old", "new", "evidence")
 
 @dataclass(frozen=True, slots=True)
 class Erratum:
-    """A key that was checked.
+    """An item's key after it was checked.
 
     Attributes:
         id: id of the item.
-        old: its key in the data, an option from 0.
-        new: the correct key, an option from 0; `old` if the key was confirmed.
-        evidence: the reason.
+        old: 0-based index of the option that is the key in the data.
+        new: 0-based index of the correct option; the same as `old` if the key was confirmed.
+        evidence: the reason, such as a source.
     """
 
     id: str
@@ -48,16 +48,17 @@ class Erratum:
 
 
 def read_errata(source: Readable, problems: Iterable[Problem]) -> tuple[Erratum, ...]:
-    """Read an errata file, and compare it with the data.
+    """Read an errata file and check it against the data.
 
     Args:
         source: the file, or a table in memory.
-        problems: all items that it may name, with their keys.
+        problems: all items that the errata may name, with their keys.
 
     Raises:
         FormatError: a column is missing; an id is unknown, or occurs twice in the errata or the
-            data; `old` is not the item's key; `new` is not one of its options, or two have its
-            text; there is no evidence, or no row. With the file and the line.
+            data; `old` is not the item's key; `new` is not one of the item's options, or several
+            options have its text; a row has no evidence; or there are no rows. The message has
+            the file and the line.
 
     >>> quiz = [Problem("q1", "What barks? _", ("a cat", "a dog"), 0)]
     >>> table = [{"id": "q1", "old": "A", "new": "a dog", "evidence": "a dictionary"}]
@@ -97,8 +98,8 @@ def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> 
         raise DataError(f"the erratum of {name!r} can't be applied: {where}")
     problem = own[0]
     if problem.answer is None:
-        raise DataError(f"{name!r} has no key in the data that could be corrected")
-    key = _option(old, problem)
+        raise DataError(f"{name!r} has no key in the data to correct")
+    key = _find_option(old, problem)
     if key != problem.answer:
         raise DataError(
             f"the key of {name!r} is {problem.options[problem.answer]!r} in the data, and not "
@@ -106,28 +107,27 @@ def _read_row(row: Row[data.Record], items: Mapping[str, Sequence[Problem]]) -> 
         )
     if not evidence:
         raise DataError(f"the erratum of {name!r} has no evidence; state a source or a reason")
-    found = Erratum(name, key, _option(new, problem), evidence)
-    correct([problem], [found])
+    found = Erratum(name, key, _find_option(new, problem), evidence)
+    apply_errata([problem], [found])
     return found
 
 
-def _option(value: str, problem: Problem) -> int:
-    """Return the option of a text or a letter."""
-    read = readings(value, problem.options)
+def _find_option(value: str, problem: Problem) -> int:
+    read = interpret_answer(value, problem.options)
     for kind in ("text", "letter"):
         if kind in read:
             return read[kind]
     raise DataError(
-        f"{value!r} is not an option of {problem.id!r}; write its letter (A for the first one) or "
-        "its text"
+        f"{value!r} is not an option of {problem.id!r}; write an option's letter (A for the first "
+        "one) or text"
     )
 
 
-def correct(problems: Iterable[Problem], errata: Iterable[Erratum]) -> list[Problem]:
-    """Return the problems with the corrected keys; all others are unchanged.
+def apply_errata(problems: Iterable[Problem], errata: Iterable[Erratum]) -> list[Problem]:
+    """Return the problems with corrected keys; problems without errata are unchanged.
 
     Raises:
-        ProblemError: another option has the text of the new key.
+        ProblemError: two options have the text of the new key.
     """
     new = {erratum.id: erratum.new for erratum in errata}
     return [
@@ -139,12 +139,12 @@ def correct(problems: Iterable[Problem], errata: Iterable[Erratum]) -> list[Prob
 def write_errata(
     errata: Iterable[Erratum], options: Mapping[str, Sequence[str]], file: IO[str]
 ) -> None:
-    """Write errata as CSV; keys are texts of options, so that the options' order is free.
+    """Write errata as CSV, with keys as option texts, which don't depend on the options' order.
 
     Args:
         errata: the errata.
-        options: the texts of the options of each item, by its id.
-        file: receives the table.
+        options: the option texts of each item, by item id.
+        file: the file to write to.
     """
     table = csv.writer(file, lineterminator="\n")
     table.writerow(_COLUMNS)

@@ -1,9 +1,9 @@
-"""EvoGrad (2024, appendix A.1): the table index, sentence, option1, option2, answer, distance.
+"""EvoGrad (2024, appendix A.1): a table of index, sentence, option1, option2, answer, distance.
 
-A row with distance 0 is an original. The rows after it, up to the next original, are its family,
-and `distance` is the depth that the file declares ("equivalent to the token edit distance"). A row
-before any original has no root; its distance is kept in `extra`. The index is the id if no index
-occurs twice; if it restarts with each family, the id is "family-index", both from 0.
+A row with distance 0 is an original. The rows after it, up to the next original, are its family;
+their `distance` is the declared depth ("equivalent to the token edit distance"). A row before the
+first original has no root, and its distance is stored in `extra`. The id is the index if no index
+occurs twice. If the index restarts with each family, the id is "family-index", both from 0.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def is_evograd(rows: Rows) -> bool:
     return set(rows.names) == set(_COLUMNS)
 
 
-def _problem(row: Row, position: int) -> Problem:
+def _parse_problem(row: Row, position: int) -> Problem:
     problem = Problem(
         id=row["id"],
         sentence=row["sentence"],
@@ -45,9 +45,9 @@ def _problem(row: Row, position: int) -> Problem:
     return replace(problem, lineage=Lineage(root, root, declared=distance))
 
 
-def _of_families(rows: Rows) -> Iterator[data.Row[Row]]:
-    """Yield the rows with `id` and `root`, the root of their family; "" before the first root."""
-    table = list(_base.cells(rows, _COLUMNS))
+def _assign_families(rows: Rows) -> Iterator[data.Row[Row]]:
+    """Add the fields `id` and `root` to each row; `root` is "" before the first original."""
+    table = list(_base.read_cells(rows, _COLUMNS))
     indices = [row.values["index"] for row in table if row.values]
     restarts = len({*indices}) < len(indices)
     family, root = -1, ""
@@ -64,7 +64,7 @@ def _of_families(rows: Rows) -> Iterator[data.Row[Row]]:
 EVOGRAD = Format(
     name="evograd",
     title="EvoGrad's table, with declared distances",
-    read=lambda rows: _base.build_entries(_of_families(rows), _problem),
+    read=lambda rows: _base.build_entries(_assign_families(rows), _parse_problem),
     needs=frozenset(_COLUMNS),
     sign=is_evograd,
 )

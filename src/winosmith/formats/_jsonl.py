@@ -1,7 +1,7 @@
 """Winosmith's own format: JSON Lines with one problem or claim per line and all fields.
 
-Fields that are empty or have their default are omitted; `winosmith.records` lists the keys. If no
-problem of a file is half of a twin but some look like twins, all have `"twin_id": null`.
+Fields that are empty or have their default value are omitted; `winosmith.records` lists the keys.
+If a file has no twins but some problems look like twins, all problems have `"twin_id": null`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from winosmith.records import (
 
 _PROBLEM, _CLAIM = ("id", "sentence", "options"), ("problem_id", "sentence", "candidate")
 _QUESTION = ("id", "question", "options", "extra")
-"""The columns of a release of questions; `extra` has at least its canary."""
+"""The columns of a release of questions; `extra` contains at least the canary."""
 
 _OF_TEXTS = {"id", "sentence", "twin_id", "pronoun", "problem_id", "candidate"}
-"""The keys whose values are texts in every container."""
+"""The keys whose values are text in every container."""
 
 _ORIGIN = tuple(known.name for known in fields(Origin))
 _OF_RELEASE = ("judges", "judged_by", "removed_by", "phase")
 _RELEASED = frozenset({*_ORIGIN, *_OF_RELEASE, "root", "parent", "declared", "edits", "extra"})
-"""Columns of a release's Parquet files that are not keys of our JSON Lines."""
+"""Columns of a release's Parquet files that are not keys in our JSON Lines."""
 
 
 def _is_ours(rows: Rows) -> bool:
@@ -47,30 +47,29 @@ def _is_ours(rows: Rows) -> bool:
 
 def _read(rows: Rows) -> Iterator[Entry]:
     if rows.kind in ("lines", "object"):
-        return _base.build_entries(rows, _item)
+        return _base.build_entries(rows, _parse_item)
     if rows.is_typed:
-        return _base.build_entries(rows, _item_of_table)
-    return _base.build_entries(_base.records(rows, {*rows.names} - _OF_TEXTS), _item_of_table)
+        return _base.build_entries(rows, _parse_table_row)
+    records = _base.read_records(rows, {*rows.names} - _OF_TEXTS)
+    return _base.build_entries(records, _parse_table_row)
 
 
-def _item(record: Record, position: int) -> Item:
+def _parse_item(record: Record, position: int) -> Item:
     return claim_of(record) if "candidate" in record else problem_of(record)
 
 
-def _item_of_table(row: Record, position: int) -> Item:
-    """Return the item of a table's row, in which missing keys are null."""
+def _parse_table_row(row: Record, position: int) -> Item:
     if str(row.get("extra")).startswith("{"):
-        row = _of_release({**dict.fromkeys(_RELEASED), **row})
+        row = _unpack_release_row({**dict.fromkeys(_RELEASED), **row})
     record = {
         name: int(value) if isinstance(value, float) and value.is_integer() else value
         for name, value in row.items()
         if value is not None or name in ("answer", "blank")
     }
-    return _item(record, 0)
+    return _parse_item(record, 0)
 
 
-def _of_release(row: Record) -> dict[str, Any]:
-    """Return the record of a row in a release's table, whose values are flat."""
+def _unpack_release_row(row: Record) -> dict[str, Any]:
     try:
         extra = parse_json(row["extra"] or "{}")
     except ValueError as error:
@@ -94,10 +93,10 @@ def _of_release(row: Record) -> dict[str, Any]:
     }
 
 
-def lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
-    """Return a note if a table that was made from JSON Lines may have lost the blanks' places.
+def find_lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
+    """Return a note if a table that was made from JSON Lines may have lost the blanks' positions.
 
-    If a row states the place of its blank, nothing is lost: other `_` are not blanks.
+    If a row states the position of its blank, the other `_` are not blanks, and nothing is lost.
     """
     if rows.kind not in ("table", "array") or "blank" not in rows.names:
         return []
@@ -113,28 +112,28 @@ def lost_blanks(rows: Rows, entries: Iterable[Entry]) -> list[str]:
         return []
     return [
         f"{len(lone):,} of the texts have one '_' ({lone[0].id!r}, …) and are read as "
-        "questions, as their 'blank' is empty; if they are sentences, omit the column 'blank' "
-        "from their table, or read the JSON Lines that it was made of: in a table, an omitted key "
-        "looks like null"
+        "questions, because their 'blank' is empty; if they are sentences, remove the column "
+        "'blank' from the table, or read the JSON Lines that it was made from: in a table, an "
+        "omitted key looks like null"
     ]
 
 
-def lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
-    r"""Yield problems or claims as lines of our own format, each with its newline.
+def to_lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
+    r"""Yield problems or claims as lines of winosmith's JSON Lines, each ending in a newline.
 
     Args:
         items: all items of the file, in order.
-        marked: whether to mark problems without a twin and a lineage. None marks them if no
-            problem has either and some look like twins; this needs all problems in memory. For
-            a large file, or a part of one, pass True.
+        marked: whether to mark problems that have neither a twin nor a lineage. By default, they
+            are marked if no problem has either and some look like twins, which needs all problems
+            in memory. For a large file, or a part of a file, pass True.
 
     >>> one = Problem("a", "The _ fell.", ("cup", "jug"), 0)
-    >>> [*lines([one])], [*lines([one], marked=True)][0][-16:]
+    >>> [*to_lines([one])], [*to_lines([one], marked=True)][0][-16:]
     (['{"id":"a","sentence":"The _ fell.","options":["cup","jug"],"answer":0}\n'], '"twin_id":null}\n')
     """  # noqa: E501
     if marked is None:
         items = list(items)
-        marked = _is_marked([item for item in items if isinstance(item, Problem)])
+        marked = _needs_marks([item for item in items if isinstance(item, Problem)])
     for item in items:
         record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
         if marked and isinstance(item, Problem) and not (item.twin_id or item.lineage):
@@ -142,28 +141,28 @@ def lines(items: Iterable[Item], marked: bool | None = None) -> Iterator[str]:
         yield canonical(record) + "\n"
 
 
-def _is_marked(problems: Sequence[Problem]) -> bool:
-    """Return whether problems need a mark because none has a twin and some look like twins."""
+def _needs_marks(problems: Sequence[Problem]) -> bool:
+    """Return whether to mark problems because none has a twin but some look like twins."""
     silent = not any(problem.twin_id or problem.lineage for problem in problems)
     return silent and would_be_paired(problems)
 
 
-def frame(problems: Iterable[Problem]) -> Any:
+def to_frame(problems: Iterable[Problem]) -> Any:
     """Return problems as a pandas DataFrame, which `formats.read` can read back unchanged.
 
-    Its columns are the keys of our JSON Lines: `id`, `sentence`, `blank`, `options`, `answer` and
-    all others that occur; missing values are None.
+    The columns are the keys of our JSON Lines: `id`, `sentence`, `blank`, `options`, `answer` and
+    all other keys that occur; missing values are None.
 
     Raises:
         MissingExtraError: pandas is not installed.
 
-    >>> frame([Problem("q", "Why?", ("a", "b"), 1, blank=None)]).loc[0, "options"]
+    >>> to_frame([Problem("q", "Why?", ("a", "b"), 1, blank=None)]).loc[0, "options"]
     ['a', 'b']
     """
     pandas = require("pandas", "pandas")
     problems = list(problems)
     records = [{"answer": None, **problem_record(p), "blank": p.blank} for p in problems]
-    if _is_marked(problems):
+    if _needs_marks(problems):
         records = [{"twin_id": None, **record} for record in records]
     named = dict.fromkeys(name for record in records for name in record)
     first = [name for name in ("id", "sentence", "blank", "options", "answer") if name in named]
@@ -176,7 +175,7 @@ def frame(problems: Iterable[Problem]) -> Any:
 
 
 def _write(items: Iterable[Item], file: IO[str]) -> None:
-    file.writelines(lines(items))
+    file.writelines(to_lines(items))
 
 
 JSONL = Format(
@@ -188,8 +187,8 @@ JSONL = Format(
     writer=Writer(
         _write,
         suffix=".jsonl",
-        keeps=frozenset(f.name for kind in (Problem, Claim) for f in fields(kind)),
-        holds=Problem | Claim,
+        kept_fields=frozenset(f.name for kind in (Problem, Claim) for f in fields(kind)),
+        item_types=Problem | Claim,
     ),
     twin_names=frozenset({"twin_id", "lineage"}),
 )

@@ -1,13 +1,12 @@
 """KnowRef (Emami et al. 2019): a JSON array, with the target pronoun in brackets.
 
-Candidates, answer and original sentence are lists of one text. The answer is `correct_candidate`;
+Candidates, answer and original sentence are lists of one text. The answer is `correct_candidate`.
 `correct_candidate_idx` contradicts it in 299 of the 1,269 test records; the sentences show that the
 text is correct. The other fields go to `extra`.
 
-Two of the 1,269 test records are bad records: one has the same name twice, one has two pronouns in
-brackets. 23 records are duplicates, and three have
-a candidate that is not in the sentence: they are kept. `oiginal_id` (the file's spelling) is not
-unique, so a problem's id is its 0-based place.
+Two of the 1,269 test records can't be read: one has the same name twice, the other has two pronouns
+in brackets. The 23 duplicates, and three records with a candidate that is not in the sentence, are
+kept. `oiginal_id` (the file's spelling) is not unique, so a problem's id is its 0-based position.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _CORE = ("sentence_with_pronoun", "candidate0", "candidate1", "correct_candidate")
 
 
-def _problem(record: Mapping[str, Any], position: int) -> Problem:
-    sentence = _base.text_field(record, "sentence_with_pronoun")
+def _parse_problem(record: Mapping[str, Any], position: int) -> Problem:
+    sentence = _base.get_text_field(record, "sentence_with_pronoun")
     pronouns = _BRACKETS.findall(sentence)
     if len(pronouns) != 1:
         raise ProblemError(
@@ -36,28 +35,28 @@ def _problem(record: Mapping[str, Any], position: int) -> Problem:
         )
     if BLANK in sentence.replace(f"[{BLANK}]", ""):
         raise ProblemError("the sentence contains a blank ('_')")
-    options = (_only(record, "candidate0"), _only(record, "candidate1"))
-    answer = _only(record, "correct_candidate")
-    further = ((key, _only_element(value)) for key, value in record.items() if key not in _CORE)
+    options = (_get_only_text(record, "candidate0"), _get_only_text(record, "candidate1"))
+    answer = _get_only_text(record, "correct_candidate")
+    further = ((key, _unwrap_list(value)) for key, value in record.items() if key not in _CORE)
     return Problem(
         id=str(position),
         sentence=_BRACKETS.sub(BLANK, sentence),
         options=options,
         answer=_base.find_option(options, answer) if answer else None,
         pronoun=None if pronouns[0] == BLANK else pronouns[0],
-        extra=Extra(_base.extra_items(further, _KEY)),
+        extra=Extra(_base.make_extra_items(further, _KEY)),
     )
 
 
-def _only(record: Mapping[str, Any], key: str) -> str:
-    value = _only_element(record.get(key, ""))
+def _get_only_text(record: Mapping[str, Any], key: str) -> str:
+    value = _unwrap_list(record.get(key, ""))
     if not isinstance(value, str):
         raise ProblemError(f"{key!r} must be one text, not {value!r}")
     return _base.tidy(value)
 
 
-def _only_element(value: object) -> object:
-    """Return the only element of a list; "" if it is empty."""
+def _unwrap_list(value: object) -> object:
+    """Return the only element of a list, or "" if the list is empty."""
     if isinstance(value, list) and len(value) < 2:
         return value[0] if value else ""
     return value
@@ -67,7 +66,7 @@ KNOWREF = Format(
     name="knowref",
     title="KnowRef: a JSON array with the pronoun in brackets",
     read=lambda rows: _base.build_entries(
-        _base.records(rows, {*rows.names} - {"sentence_with_pronoun"}), _problem
+        _base.read_records(rows, {*rows.names} - {"sentence_with_pronoun"}), _parse_problem
     ),
     needs=frozenset(_CORE),
     sign=lambda rows: "sentence_with_pronoun" in rows.names,

@@ -1,7 +1,7 @@
 """Letters that mark options, in the order of each script.
 
-Letters are read in their own script: the Cyrillic В and the Greek Β look like the Latin B, but В is
-the third option.
+A letter counts in its own script: the Cyrillic В and the Greek Β look like the Latin B, but the
+Cyrillic В marks the third option.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LETTERS = {
     "Georgian": "აბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰ",
     "Armenian": "ԱԲԳԴԵԶԷԸԹԺԻԼԽԾԿՀՁՂՃՄՅՆՇՈՉՊՋՌՍՎՏՐՑՒՓՔ",
 }
-"""The letters of a script in their order as list markers (W3C 2024, "Ready-made Counter Styles":
+"""The letters of each script in their order as list markers (W3C 2024, "Ready-made Counter Styles":
 `upper-alpha`, `upper-russian`, `arabic-abjad`, `hindi`, `thai-alphabetic`, `cjk-heavenly-stem`,
 `hiragana`, `katakana`, `hangul-consonant`, `hangul`) or in the alphabet."""
 
@@ -42,13 +42,12 @@ SERIES: tuple[Sequence[str], ...] = (
     ),
     "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳",
 )
-"""Series of signs of options: letters in both cases and in full width, numbers, and circled
-numbers."""
+"""Series that mark options: letters in both cases and in full width, numbers, circled numbers."""
 
 FIRST = frozenset(own[0] for own in SERIES)
-"""Signs of a first option."""
+"""The letters and numbers that mark a first option."""
 
-_PLACES = {
+_LOCATIONS = {
     sign: (script, at)
     for script, letters in LETTERS.items()
     for at, letter in enumerate(letters)
@@ -56,10 +55,10 @@ _PLACES = {
 } | dict.fromkeys("اإآ", ("Arabic", 0))
 
 
-def place(letter: str) -> tuple[str, int] | None:
-    """Return a letter's script and its 0-based position there; None if it can't mark an option.
+def locate_letter(letter: str) -> tuple[str, int] | None:
+    """Return a letter's script and 0-based alphabet position; None if it can't mark an option.
 
-    >>> place("b"), place("В"), place("乙"), place("!")
+    >>> locate_letter("b"), locate_letter("В"), locate_letter("乙"), locate_letter("!")
     (('Latin', 1), ('Cyrillic', 2), ('heavenly stems', 1), None)
     """
-    return _PLACES.get(letter)
+    return _LOCATIONS.get(letter)

@@ -1,7 +1,7 @@
-"""Usual names of the columns of questions, choices, answers and ids.
+"""The usual column names of questions, choices, answers and ids.
 
 Names are compared without case, spaces and punctuation, so that `Correct Answer`, `correct_answer`
-and `correctAnswer` are the same.
+and `correctAnswer` are equal.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ QUESTION = tuple(
     "question questionstem stem query prompt problem goal ctx questiontext qtext startphrase input "
     "statement frage fragetext énoncé pregunta domanda".split()
 )
-AFTER_TEXT = ("question", "questionstem", "stem", "query")
-ASIDE = tuple(
+NEEDS_PASSAGE = ("question", "questionstem", "stem", "query")
+PASSAGE = tuple(
     "context passage article paragraph dialogue story narrative document background text".split()
 )
-"""Columns with the passage of such a question; the question itself if there is no other."""
+"""Columns with the passage of a question, or with the question if no other column has it."""
 
-LONG = ("context", "passage", "article", "paragraph", "dialogue", "narrative")
+PASSAGE_ENDINGS = ("context", "passage", "article", "paragraph", "dialogue", "narrative")
 
 CHOICES = tuple(
     "choices options endings candidates answers answerchoices choice mc1targets targetscores "
@@ -37,8 +37,8 @@ _CHOICE = re.compile(
     r"(?P<after>[.)]?(?(noun)(?:[ _./(-].+)?))",
     re.IGNORECASE,
 )
-"""The first of the columns that have a choice each; `before` and `after` are the words around their
-noun and sign, such as a language: "Dutch Option 1", "option1_nl"."""
+"""The first of several columns with one choice each; `before` and `after` are words around its noun
+and number, such as a language: "Dutch Option 1", "option1_nl"."""
 
 ANSWER = tuple(
     "answer answerkey label gold goldlabel target correct correctanswer correctoption cop answeridx"
@@ -52,12 +52,12 @@ _ALSO = re.compile(
     r"|index|num|number|letter|text|key|label|option|choice)"
     r"|(?:gold|correct|right)(?:id|idx|index|letter|text|key|label)|answerrightending|solution"
 )
-"""Less usual names of columns of answers."""
-RIGHT = ("bestanswer", *ANSWER, "chosen", "right")
+"""Less usual names of answer columns."""
+CORRECT = ("bestanswer", *ANSWER, "chosen", "right")
 _WRONG = re.compile(
     r"(?:distractor|(?:best)?(?:incorrect|wrong|false)(?:answer|option|choice)?|rejected)([0-9]*)"
 )
-"""Columns with one incorrect choice each."""
+"""Names of columns with one incorrect choice each."""
 _WRONG_LISTS = tuple(
     "distractors incorrectanswers wronganswers incorrectoptions wrongoptions incorrectchoices "
     "wrongchoices".split()
@@ -72,18 +72,18 @@ PAIRS = (
 )
 ID = ("id", "qid", "questionid", "uid", "ind", "idx")
 FLAGS = ("correct", "iscorrect", "right", "isright", "isanswer")
-"""Keys of flags that mark the correct choice."""
+"""Keys whose values flag the correct choice."""
 
-TAKEN = frozenset({*QUESTION, *ASIDE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
-"""Names that readers use for other things than further columns."""
+TAKEN = frozenset({*QUESTION, *PASSAGE, *CHOICES, *ID, *chain.from_iterable(PAIRS)})
+"""Names that the readers use for a role, and that further columns therefore can't have."""
 
 _NAMED, _GROUPS = 20, 4
-"""Maximum numbers of columns, and of groups of columns, in a message: a screenful."""
+"""Maximum numbers of columns, and of groups of columns, to list in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Columns with one choice each, whose names share a stem and the words around it."""
+    """Columns with one choice each, whose names differ only in a letter or number."""
 
     names: tuple[str, ...]
     stem: str
@@ -92,89 +92,91 @@ class Family:
 
     @property
     def is_plain(self) -> bool:
-        """Whether the names have no other words."""
+        """Whether the names have no words before or after the noun and number."""
         return not self.before and not self.after.strip(".)")
 
     def includes(self, name: str) -> bool:
-        """Return whether a column name contains the words of this family."""
+        """Return whether a column name has the same words before and after."""
         return not self.is_plain and name.startswith(self.before) and name.endswith(self.after)
 
 
 class Names(tuple[str, ...]):
-    """Column names and the roles that they suggest, each computed once."""
+    """Column names, with cached lists of the roles that they suggest."""
 
     @cached_property
-    def plain(self) -> dict[str, str]:
-        """The normalised names by name."""
+    def normalised(self) -> dict[str, str]:
+        """Each name's normalised form, by name."""
         return {name: normalise(name) for name in self}
 
     @cached_property
-    def written(self) -> dict[str, str]:
-        """The names by normalised name; the first of equal ones."""
-        return {plain: name for name, plain in reversed(self.plain.items())}
+    def spellings(self) -> dict[str, str]:
+        """The first spelling of each normalised name."""
+        return {plain: name for name, plain in reversed(self.normalised.items())}
 
     @cached_property
     def families(self) -> tuple[Family, ...]:
         """The families of columns with one choice each; plain families come first."""
         found = list[Family]()
-        for match in filter(None, map(_CHOICE.fullmatch, self.plain)):
+        for match in filter(None, map(_CHOICE.fullmatch, self.normalised)):
             stem, sign, after = match[0][: match.start("sign")], match["sign"], match["after"]
-            if sign == "1" and f"{stem}0{after}" in self.plain:
+            if sign == "1" and f"{stem}0{after}" in self.normalised:
                 continue
-            # All of them: too many choices are refused, none is omitted.
+            # Collect all of them: too many choices are refused later, not truncated here.
             signs: Iterable[str] = map(str, count(int(sign))) if sign in "01" else ()
             signs = signs or next((own for own in SERIES if own[0] == sign), ())
-            own = tuple(takewhile(self.plain.__contains__, (f"{stem}{n}{after}" for n in signs)))
+            names = (f"{stem}{n}{after}" for n in signs)
+            own = tuple(takewhile(self.normalised.__contains__, names))
             if len(own) >= 2:
                 found.append(Family(own, stem, match["before"] or "", after))
         return tuple(sorted(found, key=lambda one: not one.is_plain))
 
     @cached_property
     def lists(self) -> tuple[str, ...]:
-        """Columns that may contain lists of choices although their names have a further word."""
+        """The columns such as `multiple_choices`, which may contain lists of choices."""
         ends = ("choices", "options")
         return tuple(
-            name for name, plain in self.plain.items()
+            name for name, plain in self.normalised.items()
             if plain.startswith(ends) or plain.endswith(ends)
         )  # fmt: skip
 
     @cached_property
-    def wrong(self) -> tuple[str, ...]:
-        """The columns of incorrect choices: one per choice, sorted by number, or a list.
+    def distractors(self) -> tuple[str, ...]:
+        """The columns of incorrect choices: one column per choice, sorted by number, or one list.
 
-        >>> Names(["Question", "Incorrect Answer 2", "Incorrect Answer 1"]).wrong
+        >>> Names(["Question", "Incorrect Answer 2", "Incorrect Answer 1"]).distractors
         ('Incorrect Answer 1', 'Incorrect Answer 2')
         """
-        matches = ((_WRONG.fullmatch(plain), name) for name, plain in self.plain.items())
+        matches = ((_WRONG.fullmatch(plain), name) for name, plain in self.normalised.items())
         found = [(int(match[1] or 0), name) for match, name in matches if match]
-        return tuple(name for _, name in sorted(found)) or tuple(existing(_WRONG_LISTS, self)[:1])
+        lists = find_existing(_WRONG_LISTS, self)
+        return tuple(name for _, name in sorted(found)) or tuple(lists[:1])
 
     @cached_property
     def answers(self) -> tuple[str, ...]:
-        """The columns with a less usual name of answers."""
-        return tuple(name for name, plain in self.plain.items() if _ALSO.fullmatch(plain))
+        """The columns that have a less usual name of answer columns."""
+        return tuple(name for name, plain in self.normalised.items() if _ALSO.fullmatch(plain))
 
-    def alike(self, family: Family) -> list[tuple[str, ...]]:
-        """Return the columns with a family's signs after other words: "Auswahl 1", "Option 1"."""
+    def find_similar_groups(self, family: Family) -> list[tuple[str, ...]]:
+        """Return the groups of columns that are numbered like a family but have another stem."""
         signs = [name.removeprefix(family.stem) for name in family.names]
         stems = (name.removesuffix(signs[0]) for name in self if name.endswith(signs[0]))
         words = (own for own in stems if own not in ("", family.stem) and not own[-1].isdecimal())
         groups = (tuple(own + sign for sign in signs) for own in words)
-        return [own for own in groups if all(name in self.plain for name in own)]
+        return [own for own in groups if all(name in self.normalised for name in own)]
 
 
-def names_of(rows: Iterable[Iterable[str]]) -> Names:
+def collect_names(rows: Iterable[Iterable[str]]) -> Names:
     """Return the column names of rows, in order of appearance."""
     found, last = dict[str, None](), tuple[str, ...]()
     for row in rows:
-        if (names := tuple(row)) != last:  # most rows have the names of the one before
+        if (names := tuple(row)) != last:  # most rows have the names of the previous row
             found |= dict.fromkeys(names)
             last = names
     return as_names(found)
 
 
 def as_names(names: Iterable[str]) -> Names:
-    """Return the `Names` of column names, cached."""
+    """Return column names as cached `Names`."""
     return names if isinstance(names, Names) else _names(tuple(names))
 
 
@@ -184,7 +186,7 @@ _MARKS = re.compile(r"[\W_]+")
 
 @lru_cache(maxsize=1 << 17)
 def normalise(name: str) -> str:
-    """Return a name without case, spaces and punctuation.
+    """Remove case, spaces and punctuation from a name.
 
     >>> normalise("Correct Answer"), normalise("answerKey"), normalise("#")
     ('correctanswer', 'answerkey', '#')
@@ -192,15 +194,15 @@ def normalise(name: str) -> str:
     return _MARKS.sub("", name).casefold() or name
 
 
-def existing(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
-    """Return the wanted names that exist, as they are written."""
-    written = as_names(names).written
-    return [written[name] for name in wanted if name in written]
+def find_existing(wanted: Iterable[str], names: Iterable[str]) -> list[str]:
+    """Return the wanted names that exist, as spelled in the file."""
+    spellings = as_names(names).spellings
+    return [spellings[name] for name in wanted if name in spellings]
 
 
-def first_existing(wanted: Iterable[str], names: Iterable[str]) -> str | None:
-    """Return the first wanted name that exists, as it is written."""
-    return next(iter(existing(wanted, names)), None)
+def find_first(wanted: Iterable[str], names: Iterable[str]) -> str | None:
+    """Return the first wanted name that exists, as spelled in the file."""
+    return next(iter(find_existing(wanted, names)), None)
 
 
 def is_answer_name(name: str) -> bool:
@@ -213,7 +215,7 @@ def is_answer_name(name: str) -> bool:
 
 
 def list_names(names: Sequence[str]) -> str:
-    """Return names as a list for messages: the first ones, and the number of the others.
+    """Format names for a message: the first names, then the number of the others.
 
     >>> list_names(["a", "b"]), list_names(["a"] * 1020)[-19:]
     ("'a', 'b'", "'a', and 1,000 more")
@@ -223,7 +225,7 @@ def list_names(names: Sequence[str]) -> str:
 
 
 def list_groups(several: Iterable[Sequence[str]]) -> str:
-    """Return groups of columns as a list for messages."""
+    """Format groups of columns for a message."""
     groups = [*dict.fromkeys(map(tuple, several))]
     more = f" or one of {len(groups) - _GROUPS:,} more groups" if len(groups) > _GROUPS else ""
     return " or ".join(map(list_names, groups[:_GROUPS])) + more

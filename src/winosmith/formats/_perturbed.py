@@ -1,14 +1,14 @@
 """The perturbed WSC (Abdou et al. 2020) as one table: a row per schema, a column per change.
 
-Each text other than "-" is a problem, 2,898 in all: the 285 originals, then the changed ones, kind
-by kind, each with the original as its root, and with facts that only this file has in `extra`
-(`perturbed_wsc.kind`, `.pair_number`, `.associative`, `.switchable`). Ids are those of the authors'
-JSON Lines ("q110" is schema 10 in the other voice); the three kinds that are in the table alone
-have their names for ids ("scrambled-10").
+Each text other than "-" is a problem, 2,898 in all: first the 285 originals, then the changed
+problems by kind, with the original as their root. `extra` has the fields of the table
+(`perturbed_wsc.kind`, `.pair_number`, `.associative`, `.switchable`). The ids are those of the
+authors' JSON Lines ("q110" is schema 10 in the other voice); ids of the three kinds that only the
+table has start with the kind ("scrambled-10").
 
-A column states the place of the pronoun, which is off by some words in 294 texts: the pronoun
-nearest to it is read, with a note. Some texts have unbalanced quotation marks. Twins are found by
-their order, as in the WSC; a group of three has one twin.
+A column has the pronoun's index, which is off by some words in 294 texts: the pronoun nearest to it
+is used, with a note. Some texts have unbalanced quotation marks. Twins are detected by their order,
+as in the WSC; a group of three has one twin.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ABSENT = "-"
 
 
 class _Kind(NamedTuple):
-    """A kind of change: the prefix of its ids, and its columns."""
+    """A kind of change, with the prefix of its ids and the names of its columns."""
 
     id: str
     text: str
@@ -55,10 +55,10 @@ _KINDS = {
 }
 
 
-def _problem(row: Row, position: int, name: str) -> Problem:
+def _parse_problem(row: Row, position: int, name: str) -> Problem:
     kind = _KINDS[name]
     pieces = row[kind.text].split()
-    at = _pronoun_at(pieces, row[kind.pronoun], row[kind.place])
+    at = _find_pronoun(pieces, row[kind.pronoun], row[kind.place])
     root = f"{_KINDS['original'].id}{position}"
     further: list[tuple[str, object]] = [("kind", name)]
     for key in ("pair_number", "associative", "switchable"):
@@ -74,12 +74,12 @@ def _problem(row: Row, position: int, name: str) -> Problem:
         answer=letter_index(row["correct_answer"], 2),
         pronoun=pieces[at],
         lineage=None if name == "original" else Lineage(root, root),
-        extra=Extra(_base.extra_items(further, "perturbed_wsc")),
+        extra=Extra(_base.make_extra_items(further, "perturbed_wsc")),
     )
 
 
-def _pronoun_at(pieces: list[str], pronoun: str, index: str) -> int:
-    """Return the index of the pronoun that is nearest to the index in the table."""
+def _find_pronoun(pieces: list[str], pronoun: str, index: str) -> int:
+    """Return the index of the pronoun nearest to the index that the table states."""
     found = [at for at, piece in enumerate(pieces) if piece.casefold() == pronoun.casefold()]
     if not found or not index.isdecimal():
         raise ProblemError(f"the pronoun {pronoun!r} is not in the text at {index!r}")
@@ -87,30 +87,29 @@ def _pronoun_at(pieces: list[str], pronoun: str, index: str) -> int:
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
-    table = list(_base.cells(rows, [kind.text for kind in _KINDS.values()]))
+    table = list(_base.read_cells(rows, [kind.text for kind in _KINDS.values()]))
     for place, raw, row, reason in table:
         if row is None:
             yield Entry(place, raw, reason=reason)
     for name in _KINDS:
-        yield from pair_neighbours(_of_kind(table, name))
+        yield from pair_neighbours(_read_kind(table, name))
 
 
-def _of_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
+def _read_kind(table: Sequence[data.Row[Row]], name: str) -> Iterator[Entry]:
     for position, (place, raw, row, _) in enumerate(table):
         if row is not None and row[_KINDS[name].text].strip() not in ("", _ABSENT):
-            found = _base.entry(place, raw, partial(_problem, row, position, name))
-            yield replace(found, note=_note(row, name)) if found.item else found
+            found = _base.build_entry(place, raw, partial(_parse_problem, row, position, name))
+            yield replace(found, note=_note_other_word(row, name)) if found.item else found
 
 
-def _note(row: Row, name: str) -> str | None:
-    """Return a note if the table's index of the pronoun has another word, or None."""
+def _note_other_word(row: Row, name: str) -> str | None:
     kind = _KINDS[name]
     pieces, at = row[kind.text].split(), int(row[kind.place])
     there = pieces[at] if at < len(pieces) else None
     if (there or "").casefold() == row[kind.pronoun].casefold():
         return None
     has = repr(there) if there else "no word"
-    return f"{kind.place!r} is {at}, which is {has}; the nearest {row[kind.pronoun]!r} is read"
+    return f"{kind.place!r} is {at}, which is {has}; the nearest {row[kind.pronoun]!r} is used"
 
 
 PERTURBED_WSC = Format(

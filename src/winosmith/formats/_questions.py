@@ -1,8 +1,9 @@
-"""Multiple-choice questions as rows with question, choices and answer in columns of any name.
+"""Multiple-choice questions: rows with question, choices and answer in columns of any name.
 
 All answers of a file are of one kind: letters, numbers or texts. A premise and a hypothesis form
-one question, whose choices are all labels of the file. A correct answer and incorrect ones in
-separate columns are put in a random order. Further columns go to `extra` as `questions.NAME`.
+one question, whose choices are all labels of the file. If the correct answer and the incorrect
+answers have separate columns, they are put in random order. Further columns go to `extra` as
+`questions.NAME`.
 """
 
 from __future__ import annotations
@@ -24,17 +25,17 @@ from winosmith.formats._answers import (
     KINDS,
     Classes,
     find_repeated_keys,
-    letter_of,
+    interpret_answer,
     list_places,
     match_choices,
-    readings,
+    parse_letter,
 )
 from winosmith.formats._base import Entry, Format, Item, Writer
 from winosmith.formats._choices import (
     PREFIX,
-    cell_text,
-    chat_turns,
-    flagged_indices,
+    find_flagged,
+    get_cell_text,
+    get_turns,
     parse_choices,
     several_correct_error,
     shuffle_by_hash,
@@ -43,25 +44,25 @@ from winosmith.formats._columns import (
     Columns,
     Plan,
     Row,
-    further_keys,
     has_blank,
     is_empty,
+    make_extra_keys,
     make_plan,
 )
 from winosmith.formats._letters import SERIES
-from winosmith.formats._names import TAKEN, is_answer_name, names_of, normalise
-from winosmith.formats._rows import DRAFTED, EVERY, PARSED, question_rows, recognises, shape_rows
+from winosmith.formats._names import TAKEN, collect_names, is_answer_name, normalise
+from winosmith.formats._rows import DRAFTED, EVERY, PARSED, get_question_rows, recognise, shape_rows
 from winosmith.problem import BLANK, Extra, Problem
 from winosmith.records import canonical
 
 _CLEARLY = 5
-"""If no kind can read all answers, the best must read this many times more than the next."""
+"""If no kind fits all answers, other kinds must fail this many times as often as the best."""
 
 _REPEATED, _AT_LEAST = 0.05, 10
-"""With a greater fraction of rows whose id another one had, and at least this many, a column has
-no ids of items, but of texts, on which several questions are."""
+"""If a greater fraction of rows, and at least this many, repeat the id of another row, the column
+contains ids of texts with several questions, not ids of questions."""
 
-Told = data.Row[Record]
+SourceRow = data.Row[Record]
 T = TypeVar("T")
 
 
@@ -70,11 +71,11 @@ class _Draft:
     """A row that will become a problem.
 
     Attributes:
-        labels: the labels of the choices, or their columns; empty without labels.
+        labels: the labels of the choices, or their column names; empty without labels.
         answer: the answer as written; None if it is withheld.
-        key: the correct choice, if the row states it by a flag.
+        key: the correct choice if the row flags it; otherwise None.
         extra: the further columns by name.
-        signed: the choices with the letters or numbers that were removed.
+        original_options: the choices before their letters or numbers were removed.
     """
 
     place: Place
@@ -86,28 +87,28 @@ class _Draft:
     answer: Any
     key: int | None
     extra: dict[str, Any]
-    signed: tuple[str, ...] = ()
+    original_options: tuple[str, ...] = ()
     blank: int | None = None
     twin_id: str | None = None
-    _read: dict[str, int] | None = None
+    _readings: dict[str, int] | None = None
 
-    def own(self) -> dict[str, int]:
-        """Return the cached readings of the answer; choices must not change afterwards."""
-        if self._read is None:
-            self._read = self.readings(self.answer)
-        return self._read
+    def get_readings(self) -> dict[str, int]:
+        """Return the choice that the row's answer names under each kind, cached."""
+        if self._readings is None:
+            self._readings = self.interpret(self.answer)
+        return self._readings
 
-    def readings(self, answer: Any) -> dict[str, int]:
-        """Return the choice that an answer names under each kind of answer."""
-        return readings(answer, self.options, self.labels, self.signed)
+    def interpret(self, answer: Any) -> dict[str, int]:
+        """Return the choice that any answer names under each kind of answer."""
+        return interpret_answer(answer, self.options, self.labels, self.original_options)
 
-    def correct(self, kind: str | None) -> int | None:
+    def get_key(self, kind: str | None) -> int | None:
         """Return the correct choice; None if the answer is withheld or matches no choice."""
-        return self.key if self.answer is None or kind is None else self.own().get(kind)
+        return self.key if self.answer is None or kind is None else self.get_readings().get(kind)
 
 
 def read_questions(
-    told: Iterable[Told],
+    rows: Iterable[SourceRow],
     columns: Columns | None = None,
     path: str | Path | None = None,
     on_progress: Callable[[float], object] | None = None,
@@ -115,38 +116,38 @@ def read_questions(
     """Read rows as questions.
 
     Args:
-        told: the rows.
-        columns: the columns that the user named; the others are found.
+        rows: the rows.
+        columns: the columns that the user named; the other columns are detected.
         path: path of the file, for messages.
-        on_progress: called regularly with the finished fraction, after all rows are parsed.
+        on_progress: called regularly with the finished fraction after all rows are parsed.
 
     Returns:
         The entries, and one sentence per assumption.
 
     Raises:
-        FormatError: a column is unknown, or the kind of the answers is ambiguous.
+        FormatError: a named column does not exist, or the kind of the answers is ambiguous.
     """
     try:
-        return _read_questions(told, columns or Columns(), on_progress)
+        return _read_questions(rows, columns or Columns(), on_progress)
     except FormatError as error:
         raise error if error.path else FormatError(error.reason, path) from None
 
 
 def _read_questions(
-    told: Iterable[Told], given: Columns, on_progress: Callable[[float], object] | None
+    rows: Iterable[SourceRow], given: Columns, on_progress: Callable[[float], object] | None
 ) -> tuple[list[Entry], list[str]]:
-    found, notes = shape_rows(told, given)
-    names = names_of(row.values or {} for row in found)
+    found, notes = shape_rows(rows, given)
+    names = collect_names(row.values or {} for row in found)
     if not names:
         if not found:
             raise FormatError("there are no rows")
         return [Entry(row.place, row.raw, reason=row.reason) for row in found], []
-    taken = make_plan(names, given, [row.values for row in found if row.values is not None])
-    taken, said = _drop_repeated_ids(taken, found)
-    notes += said + taken.notes(given)
+    plan = make_plan(names, given, [row.values for row in found if row.values is not None])
+    plan, said = _drop_repeated_ids(plan, found)
+    notes += said + plan.notes(given)
 
     entries = list[Entry | _Draft]()
-    used = taken.used
+    used = plan.used_columns
     for at, (place, raw, row, reason) in enumerate(
         _report_progress(found, PARSED, DRAFTED, on_progress)
     ):
@@ -154,141 +155,141 @@ def _read_questions(
             entries.append(Entry(place, raw, reason=reason))
             continue
         try:
-            entries.append(_draft(taken, used, row, place, raw, at))
+            entries.append(_make_draft(plan, used, row, place, raw, at))
         except ProblemError as error:
             entries.append(Entry(place, raw, reason=str(error)))
-    del found  # the drafts have their texts
-    if taken.classes:
-        notes += _classify(entries, named=given.choices == (taken.answer,))
+    del found  # frees memory; the drafts have the texts
+    if plan.labels_are_choices:
+        notes += _set_label_choices(entries, named=given.choices == (plan.answer,))
     good = [one for one in entries if isinstance(one, _Draft)]
-    if not taken.classes:
-        notes += _without_signs(good)
-    if taken.may_have_blanks:
-        notes += _with_blanks(good)
-    kind = given.answer_is or _kind(good)
+    if not plan.labels_are_choices:
+        notes += _remove_signs(good)
+    if plan.may_have_blanks:
+        notes += _mark_blanks(good)
+    kind = given.answer_is or _detect_kind(good)
     if kind == "letter":
         _refuse_mixed_letters(good)
     withheld = sum(draft.answer is None and draft.key is None for draft in good)
     if good and withheld == len(good):
-        why = f"the column {taken.answer!r} has none" if taken.answer else "no column is known"
+        why = f"the column {plan.answer!r} has none" if plan.answer else "no column was found"
         notes.append(
-            f"no question has an answer, because {why}; name theirs with "
-            f"`answer=`{_possible_answer_columns(good)}"
+            f"no question has an answer, because {why}; name the answer column "
+            f"with `answer=`{_suggest_answer_columns(good)}"
         )
     elif withheld:
         have = "have" if withheld > 1 else "has"
         notes.append(f"{withheld:,} of {len(good):,} questions {have} no answer")
     if kind == "1" and given.answer_is is None:
-        fits = Counter(k for draft in good if draft.answer is not None for k in draft.own())
+        fits = Counter(k for d in good if d.answer is not None for k in d.get_readings())
         notes.append(
-            f"the answers are read as numbers from 1 on, which fits {fits['1']:,} of "
-            f"{len(good) - withheld:,} of them; from 0 on fits {fits['0']:,}"
+            f"the answers are read as numbers from 1, which fits {fits['1']:,} of "
+            f"{len(good) - withheld:,} of them; numbers from 0 fit {fits['0']:,}"
         )
-    further = names_of(draft.extra for draft in good)
+    further = collect_names(draft.extra for draft in good)
     if kind is not None:
-        is_known = given.answer is not None or taken.classes  # classes have numbers of their own
-        notes += _without_repeats(good, further, kind, taken.answer or "", is_known=is_known)
+        is_known = given.answer is not None or plan.labels_are_choices
+        notes += _remove_repeated_keys(good, further, kind, plan.answer or "", is_known=is_known)
     try:
-        keys = further_keys(QUESTIONS.name, further)
+        keys = make_extra_keys(QUESTIONS.name, further)
     except ProblemError as error:
         raise FormatError(str(error)) from None
     del good
     for at, one in enumerate(_report_progress(entries, DRAFTED, 1, on_progress)):
         if isinstance(one, _Draft):
-            entries[at] = _base.entry(one.place, one.raw, partial(_problem, one, kind, keys))
+            build = partial(_make_problem, one, kind, keys)
+            entries[at] = _base.build_entry(one.place, one.raw, build)
     return [one for one in entries if isinstance(one, Entry)], notes
 
 
 def _report_progress(
     items: Sequence[T], start: float, end: float, on_progress: Callable[[float], object] | None
 ) -> Iterator[T]:
-    """Yield items, and report progress from `start` to `end`, as fractions of all work."""
+    """Yield items, and report progress between two fractions, `start` and `end`, of all work."""
     for at, one in enumerate(items):
         if on_progress and at % EVERY == 0:
             on_progress(start + (end - start) * at / len(items))
         yield one
 
 
-def _drop_repeated_ids(taken: Plan, found: Sequence[Told]) -> tuple[Plan, list[str]]:
-    """Omit the column of ids, with a note, if its values repeat throughout."""
-    if taken.id is None:
-        return taken, []
-    named = [row[taken.id] for _, _, row, _ in found if row and not is_empty(row.get(taken.id))]
+def _drop_repeated_ids(plan: Plan, found: Sequence[SourceRow]) -> tuple[Plan, list[str]]:
+    if plan.id is None:
+        return plan, []
+    named = [row[plan.id] for _, _, row, _ in found if row and not is_empty(row.get(plan.id))]
     ids = [data.cell(name) for name in named]
     again = len(ids) - len({*ids})
     if again < max(_AT_LEAST, _REPEATED * len(ids)):
-        return taken, []
+        return plan, []
     note = (
-        f"{taken.id!r} is not an id of questions, because {again:,} of {len(ids):,} rows repeat "
+        f"{plan.id!r} is not an id of questions, because {again:,} of {len(ids):,} rows repeat "
         "the value of another row; the questions are numbered"
     )
-    return replace(taken, id=None), [note]
+    return replace(plan, id=None), [note]
 
 
-def _draft(
-    taken: Plan, used: Collection[str | None], row: Row, place: Place, raw: str, at: int
+def _make_draft(
+    plan: Plan, used: Collection[str | None], row: Row, place: Place, raw: str, at: int
 ) -> _Draft:
-    if taken.aside:
-        texts = (_text(row, name, name in taken.aside) for name in taken.question)
+    if plan.passages:
+        texts = (_get_text(row, name, name in plan.passages) for name in plan.question)
         question = " ".join(filter(None, texts))
     else:
-        question = " ".join([_text(row, name, False) for name in taken.question])
-    answer = None if taken.answer is None else row.get(taken.answer)
+        question = " ".join([_get_text(row, name, False) for name in plan.question])
+    answer = None if plan.answer is None else row.get(plan.answer)
     labels: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     key = None
-    if taken.wrong:
+    if plan.distractors:
         options, key = shuffle_by_hash(
-            question, answer, [row.get(name) for name in taken.wrong], taken
+            question, answer, [row.get(name) for name in plan.distractors], plan
         )
         answer = None
-    elif len(taken.choices) == 1:
-        name = taken.choices[0]
+    elif len(plan.choices) == 1:
+        name = plan.choices[0]
         found = parse_choices(row.get(name), name, answered=not is_empty(answer))
         options, labels = found.options, found.labels
-        ones = flagged_indices(answer, len(options))
+        ones = find_flagged(answer, len(options))
         if ones is not None and len(ones) == 1 and len(options) > 1:
             answer = ones[0]
-        elif answer is None and found.right:
-            if len(found.right) > 1:
-                raise several_correct_error([options[at] for at in found.right])
-            key = found.right[0]
-    elif taken.choices:
-        cells = [row.get(name) for name in taken.choices]
+        elif answer is None and found.correct:
+            if len(found.correct) > 1:
+                raise several_correct_error([options[at] for at in found.correct])
+            key = found.correct[0]
+    elif plan.choices:
+        cells = [row.get(name) for name in plan.choices]
         while cells and is_empty(cells[-1]):
             cells.pop()
-        for column, cell in zip(taken.choices, cells, strict=False):
+        for column, cell in zip(plan.choices, cells, strict=False):
             if is_empty(cell):
                 raise ProblemError(
-                    f"the choice {column!r} is empty, and a later one is not: fill it in, or move "
-                    "those after it up, and the answer with them"
+                    f"the choice {column!r} is empty, but a later choice is not: fill it in, or "
+                    "move the later choices up and adapt the answer"
                 )
-        options, labels = tuple(map(cell_text, cells)), taken.choices[: len(cells)]
-    own_id = None if taken.id is None else row.get(taken.id)
+        options, labels = tuple(map(get_cell_text, cells)), plan.choices[: len(cells)]
+    own_id = None if plan.id is None else row.get(plan.id)
     return _Draft(
         place, raw, str(at) if own_id in (None, "") else data.cell(own_id), question, options,
-        labels, _answer(answer), key,
+        labels, _clean_answer(answer), key,
         {name: value for name, value in row.items() if name not in used},
     )  # fmt: skip
 
 
-def _text(row: Row, name: str, may_lack: bool) -> str:
+def _get_text(row: Row, name: str, is_optional: bool) -> str:
     value = row.get(name)
     if isinstance(value, str):
         return value
-    if value is None and not may_lack:
+    if value is None and not is_optional:
         raise ProblemError(f"the row has no {name!r}")
-    if turns := chat_turns(value):
+    if turns := get_turns(value):
         return " ".join(turns)
     if isinstance(value, Mapping) and value.keys() == {"text"}:  # of HELM
         value = value["text"]
-    if may_lack and isinstance(value, list | tuple):  # the turns of a dialogue
-        return " ".join(map(cell_text, value))
-    return cell_text(value)
+    if is_optional and isinstance(value, list | tuple):  # the turns of a dialogue
+        return " ".join(map(get_cell_text, value))
+    return get_cell_text(value)
 
 
-def _answer(value: Any) -> Any:
-    """Return an answer as written; None if it is withheld."""
+def _clean_answer(value: Any) -> Any:
+    """Strip an answer; return None if it is withheld."""
     if isinstance(value, list | tuple):
         if len(value) > 1:
             raise several_correct_error(value)
@@ -302,8 +303,8 @@ def _answer(value: Any) -> Any:
     return value
 
 
-def _classify(entries: list[Entry | _Draft], *, named: bool) -> list[str]:
-    """Give each draft all labels of the file as choices; drafts with a typo become bad entries."""
+def _set_label_choices(entries: list[Entry | _Draft], *, named: bool) -> list[str]:
+    """Use all labels of the file as the choices of each draft; reject drafts with a typo."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     drafts = [(at, one) for at, one in enumerate(entries) if isinstance(one, _Draft)]
     for _, draft in drafts:
@@ -321,30 +322,30 @@ def _classify(entries: list[Entry | _Draft], *, named: bool) -> list[str]:
     for at, draft in drafts:
         draft.options = draft.labels = classes.options
         try:
-            draft.answer = None if draft.answer is None else classes.of(draft.answer)
+            draft.answer = None if draft.answer is None else classes.get_usual(draft.answer)
         except ProblemError as error:
             entries[at] = Entry(draft.place, draft.raw, reason=str(error))
     return classes.notes
 
 
-def _without_signs(drafts: Sequence[_Draft]) -> list[str]:
-    """Remove letters or numbers ("A.", "(2)") from all choices if all have them, in any order."""
-    found = [_removable_signs(draft) for draft in drafts]
+def _remove_signs(drafts: Sequence[_Draft]) -> list[str]:
+    """Remove the letters or numbers ("A.", "(2)") before the choices if all choices have them."""
+    found = [_find_removable_signs(draft) for draft in drafts]
     if not any(found):
         return []
     if not all(found):
         return [
             f"the choices of {sum(map(bool, found)):,} of {len(drafts):,} questions begin with "
-            "letters such as 'A.'; they stay, as others have none"
+            "letters such as 'A.', which are kept, because other questions have none"
         ]
     for draft, signs in zip(drafts, found, strict=True):
-        draft.signed, draft.labels = draft.options, signs
+        draft.original_options, draft.labels = draft.options, signs
         draft.options = tuple(PREFIX.sub("", option, count=1) for option in draft.options)
-    return [f"the signs before choices ({found[0][0]!r}, …) are removed"]
+    return [f"the letters or numbers before choices ({found[0][0]!r}, …) are removed"]
 
 
-def _removable_signs(draft: _Draft) -> tuple[str, ...]:
-    """Return the letters or numbers before the choices if they begin a series; otherwise none."""
+def _find_removable_signs(draft: _Draft) -> tuple[str, ...]:
+    """Return the letters or numbers before the choices; empty if they don't form a series."""
     if draft.labels or not draft.options:
         return ()
     signs = list[str]()
@@ -356,8 +357,8 @@ def _removable_signs(draft: _Draft) -> tuple[str, ...]:
     return tuple(signs) if is_series else ()
 
 
-def _with_blanks(drafts: Sequence[_Draft]) -> list[str]:
-    """Mark the `_` of each sentence as its blank if most sentences have one between words."""
+def _mark_blanks(drafts: Sequence[_Draft]) -> list[str]:
+    """Mark each text's `_` as its blank if at least half of the texts have one between words."""
     some = [draft for draft in drafts if has_blank(draft.question)]
     if not some or 2 * len(some) < len(drafts):
         return []
@@ -367,12 +368,11 @@ def _with_blanks(drafts: Sequence[_Draft]) -> list[str]:
         draft.twin_id = None if is_empty(twin) else str(twin)
     others = len(drafts) - len(some)
     many = f"{others:,} of {len(drafts):,} texts"
-    return [f"{many} have no single '_', and are read as questions"] if others else []
+    return [f"{many} do not have exactly one '_', and are read as questions"] if others else []
 
 
-def _kind(drafts: Sequence[_Draft]) -> str | None:
-    """Return the kind of the answers; None if all are withheld."""
-    read = [(draft, draft.own()) for draft in drafts if draft.answer is not None]
+def _detect_kind(drafts: Sequence[_Draft]) -> str | None:
+    read = [(draft, draft.get_readings()) for draft in drafts if draft.answer is not None]
     if not read:
         return None
     fits = Counter(kind for _, readings in read for kind in readings)
@@ -381,8 +381,8 @@ def _kind(drafts: Sequence[_Draft]) -> str | None:
     if not fits:
         draft = read[0][0]
         raise FormatError(
-            f"the answer {draft.answer!r} is not a choice, or a letter or number of one; name the "
-            "column of the answers with `answer=`, or write only the letter there",
+            f"the answer {draft.answer!r} is not a choice, nor a choice's letter or number; name "
+            "the answer column with `answer=`, or write only the letters in it",
             *draft.place[:3],
         )
     (best, most), *others = fits.most_common()
@@ -393,7 +393,7 @@ def _kind(drafts: Sequence[_Draft]) -> str | None:
         if unequal:
             raise FormatError(
                 f"the answers may be {KINDS[best]} or {KINDS[other]}, which differ for "
-                f"{unequal[0].answer!r} here and in {len(unequal) - 1:,} more; say which with "
+                f"{unequal[0].answer!r} here and in {len(unequal) - 1:,} more; choose with "
                 f"`answer_is={best!r}` or `answer_is={other!r}`",
                 *unequal[0].place[:3],
             )
@@ -401,44 +401,42 @@ def _kind(drafts: Sequence[_Draft]) -> str | None:
 
 
 def _refuse_mixed_letters(drafts: Sequence[_Draft]) -> None:
-    """Refuse letters of two scripts: the Cyrillic В is the third option, the Latin B the second."""
+    """Raise FormatError for letters of two scripts: the Cyrillic В is third, the Latin B second."""
     places: defaultdict[str, list[Place]] = defaultdict(list)
     for draft in drafts:
-        if letter := letter_of(draft.answer):
+        if letter := parse_letter(draft.answer):
             places[letter[0]].append(draft.place)
     if len(places) > 1:
         usual, *others = sorted(places, key=lambda script: -len(places[script]))
         where = "; ".join(f"{script} in {list_places(places[script])}" for script in others)
         raise FormatError(
             f"the answers are letters of several scripts, which look alike: {usual} in most rows, "
-            f"{where}; write them in one",
+            f"{where}; use one script",
             *places[others[0]][0][:3],
         )
 
 
-def _possible_answer_columns(drafts: Sequence[_Draft]) -> str:
-    """Return the columns that may contain the answers, because each cell names a choice."""
+def _suggest_answer_columns(drafts: Sequence[_Draft]) -> str:
     some = drafts[:1000]
     first = islice(some[0].extra.items(), 1000)
     names = (name for name, value in first if not isinstance(value, list | dict))
-    fit = [name for name in names if all(d.readings(d.extra.get(name)) for d in some)]
-    return f": in {' and '.join(map(repr, fit))} each row has one" if fit else ""
+    fit = [name for name in names if all(d.interpret(d.extra.get(name)) for d in some)]
+    return f"; each row has one in {' and in '.join(map(repr, fit))}" if fit else ""
 
 
-def _without_repeats(
+def _remove_repeated_keys(
     drafts: Sequence[_Draft], names: Iterable[str], kind: str, answers: str, *, is_known: bool
 ) -> list[str]:
-    """Remove columns from `extra` that repeat the key; see `second_answers`."""
     columns = {
         name: [
-            (draft.place, draft.readings(_answer(value)), key)
+            (draft.place, draft.interpret(_clean_answer(value)), key)
             for draft in drafts
             if not is_empty(value := draft.extra.get(name)) and not isinstance(value, list | dict)
-            and (key := draft.correct(kind)) is not None
+            and (key := draft.get_key(kind)) is not None
         ]
         for name in names if is_answer_name(name)
     }  # fmt: skip
-    keyed = sum(draft.correct(kind) is not None for draft in drafts) if columns else 0
+    keyed = sum(draft.get_key(kind) is not None for draft in drafts) if columns else 0
     again, notes = find_repeated_keys(columns, answers, None if is_known else keyed / 2)
     for draft in drafts if again else ():
         for name in again:
@@ -449,16 +447,16 @@ def _without_repeats(
 _SCALAR = (str, int, float)
 
 
-def _problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> Problem:
-    answer = draft.correct(kind)
+def _make_problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> Problem:
+    answer = draft.get_key(kind)
     if answer is None and draft.answer is not None and kind is not None:
         fits = match_choices(draft.answer, draft.options, draft.labels)
         if kind in ("text", "label") and len(fits) > 1:
             places = " and ".join(str(at + 1) for at in fits)
             raise ProblemError(f"the answer {draft.answer!r} fits the choices {places}; keep one")
         raise ProblemError(
-            f"the answer is {draft.answer!r}; answers are {KINDS[kind]} here, and it is none "
-            f"of its {len(draft.options)} choices"
+            f"the answer {draft.answer!r} names none of the {len(draft.options)} choices; the "
+            f"file's answers are {KINDS[kind]}"
         )
     extra = {
         keys[name]: value if isinstance(value, _SCALAR) else data.cell([value])
@@ -471,9 +469,11 @@ def _problem(draft: _Draft, kind: str | None, keys: Mapping[str, str]) -> Proble
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    for problem in _base.problems_of(items):
+    for problem in _base.require_problems(items):
         if problem.blank is not None:
-            raise _base.unwritable_error(problem, "it has a blank, and the format stores questions")
+            raise _base.unwritable_error(
+                problem, "it has a blank, and the format stores only questions"
+            )
         signs = list(ascii_uppercase[: len(problem.options)])
         record: dict[str, Any] = {
             "id": problem.id,
@@ -491,11 +491,11 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
 QUESTIONS = Format(
     name="questions",
     title="rows with question, choices, answer: JSON Lines, one JSON value, a table, Parquet",
-    sign=recognises,
-    read=lambda rows: read_questions(question_rows(rows)[0], None, rows.path)[0],
+    sign=recognise,
+    read=lambda rows: read_questions(get_question_rows(rows)[0], None, rows.path)[0],
     writer=Writer(
         _write,
         suffix=".jsonl",
-        keeps=frozenset({"id", "sentence", "options", "answer", "blank"}),
+        kept_fields=frozenset({"id", "sentence", "options", "answer", "blank"}),
     ),
 )

@@ -1,4 +1,4 @@
-"""Reading and writing in any known format, with reports of what can't be read or stored.
+"""Read and write files in any format, and report the records that can't be read or stored.
 
 For all formats, this module checks for repeated ids, blanks that touch a word, twins that the file
 does not mark, and contradictory lineages. `losses` compares items before and after a round trip.
@@ -21,11 +21,11 @@ from winosmith.data import Place, Readable, Source
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, ProblemError
 from winosmith.formats._answers import drop_repeated_keys
-from winosmith.formats._base import Entry, Format, Item, Writer, id_of, unwritable_error
+from winosmith.formats._base import Entry, Format, Item, Writer, get_item_id, unwritable_error
 from winosmith.formats._columns import Columns
 from winosmith.formats._csv import CSV
-from winosmith.formats._detect import detect, writer_named
-from winosmith.formats._jsonl import JSONL, lost_blanks
+from winosmith.formats._detect import detect, get_writer
+from winosmith.formats._jsonl import JSONL, find_lost_blanks
 from winosmith.formats._questions import QUESTIONS, read_questions
 from winosmith.formats._rows import PARSED, report_progress
 from winosmith.formats._twins import (
@@ -45,13 +45,13 @@ from winosmith.text import separate_blank, tokens
 
 @dataclass
 class Losses:
-    """The numbers of items with a different field after they were written and read back.
+    """Numbers of items whose fields differ after they were written and read back.
 
     Attributes:
-        lost: items whose field became empty; the parts of `origin`, `lineage` and `extra` are
-            counted separately ("origin author").
-        changed: items whose field has another value.
-        added: items whose empty field was filled.
+        lost: number of items in which a field became empty, by field; the parts of `origin`,
+            `lineage` and `extra` are separate fields ("origin author").
+        changed: number of items in which a field has a different value, by field.
+        added: number of items in which an empty field was filled, by field.
         missing: number of items that were not read back.
     """
 
@@ -64,33 +64,34 @@ class Losses:
         return bool(self.lost or self.changed or self.added or self.missing)
 
     def lines(self, noun: str) -> list[str]:
-        """Return one line per kind: "lost: twin_id in 20 problems, origin author in 40"."""
+        """Return a line per kind of loss: "lost: twin_id in 20 problems, origin author in 40"."""
         lines = []
         for kind, counts in vars(self).items():
             if kind == "missing" and counts:
-                lines.append(f"missing: {_many(counts, noun)}")
+                lines.append(f"missing: {_format_count(counts, noun)}")
             elif counts:
                 (name, first), *others = sorted(counts.items())
-                parts = [f"{name} in {_many(first, noun)}", *(f"{k} in {n}" for k, n in others)]
+                parts = [f"{name} in {_format_count(first, noun)}"]
+                parts += [f"{k} in {n}" for k, n in others]
                 lines.append(f"{kind}: {', '.join(parts)}")
         return lines
 
 
-def _many(count: int, noun: str) -> str:
+def _format_count(count: int, noun: str) -> str:
     return f"{count} {noun if count != 1 else noun.removesuffix('s')}"
 
 
-def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
-    """Compare items with those read back from a file, one by one and in order.
+def find_losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
+    """Compare written items with the items that were read back, in order.
 
-    Twin ids are compared as groups: new names for the same twins are not changes.
+    Twin ids are compared as groups: renaming a twin is not a change.
     """
     found = Losses(missing=len(written) - len(read_back))
-    twins_are_same = _only_renamed(written, read_back)
+    twins_are_same = _have_same_twins(written, read_back)
     for before, after in zip(written, read_back, strict=False):
         if before == after:
             continue
-        old, new = _parts(before), _parts(after)
+        old, new = _flatten_fields(before), _flatten_fields(after)
         if twins_are_same:
             new["twin_id"] = old.get("twin_id")
         for name in old.keys() | new.keys():
@@ -101,8 +102,8 @@ def losses(written: Sequence[Item], read_back: Sequence[Item]) -> Losses:
     return found
 
 
-def _parts(item: Item) -> dict[str, Any]:
-    """Return the filled fields of an item, also inside `origin`, `lineage` and `extra`."""
+def _flatten_fields(item: Item) -> dict[str, Any]:
+    """Return the non-empty fields of an item, including the parts of nested fields."""
     record = problem_record(item) if isinstance(item, Problem) else claim_record(item)
     parts = {name: value for name, value in record.items() if not isinstance(value, dict)}
     for name in record.keys() - parts:
@@ -110,8 +111,8 @@ def _parts(item: Item) -> dict[str, Any]:
     return parts
 
 
-def _only_renamed(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
-    """Return whether the twins are the same, whatever their ids."""
+def _have_same_twins(written: Sequence[Item], read_back: Sequence[Item]) -> bool:
+    """Return whether the same items are twins, regardless of twin ids."""
     pairs = {
         (getattr(before, "twin_id", None), getattr(after, "twin_id", None))
         for before, after in zip(written, read_back, strict=False)
@@ -125,7 +126,7 @@ class ReadingNote(UserWarning):
 
 
 SKIP_BAD = "add `skip_bad='bad.jsonl'` to set such records aside and continue"
-"""Advice for bad records."""
+"""Advice on bad records."""
 
 
 @dataclass(frozen=True)
@@ -135,12 +136,12 @@ class Contents:
     Attributes:
         format: the format in which it was read.
         items: the problems or claims, in order.
-        places: the place of each item.
-        bad: the records that can't be read, with their places and reasons.
-        omitted: the 0-based positions of these among all records.
-        notes: one sentence per assumption or correction, such as twins that were found by their
+        places: the location of each item.
+        bad: the records that can't be read, with their locations and reasons.
+        omitted: the 0-based positions of the bad records among all records.
+        notes: one sentence per assumption or correction, such as twins that were detected by their
             texts, and blanks that were separated from a word.
-        path: the file, or "<DataFrame>".
+        path: the path of the file, or "<DataFrame>".
         name: the name of the data set.
     """
 
@@ -155,7 +156,7 @@ class Contents:
 
     @property
     def lines(self) -> list[int]:
-        """The 1-based number of each item's first line, or of its row."""
+        """The 1-based number of each item's first line or row."""
         return [place.number for place in self.places]
 
     @property
@@ -164,10 +165,10 @@ class Contents:
         return [item for item in self.items if isinstance(item, Problem)]
 
     def refuse(self, *, skip_bad: bool = False) -> None:
-        """Raise FormatError if there are bad records, or no good ones.
+        """Raise FormatError if any record is bad, or if no record can be read.
 
         Args:
-            skip_bad: whether to accept bad records if there are good ones.
+            skip_bad: whether to accept bad records if other records can be read.
         """
         if self.bad and not (skip_bad and self.items):
             same = [one for one in self.bad if one.place.path == self.bad[0].place.path]
@@ -197,7 +198,7 @@ def scan(
     ids_are_places: bool = False,
     on_progress: Callable[[float], object] | None = None,
 ) -> Contents:
-    """Read every record of a file; bad records are returned with their reasons.
+    """Read every record of a file, and return bad records with their reasons.
 
     Args:
         path: a file, which may be compressed; a folder, a glob or several files, which are read as
@@ -205,27 +206,28 @@ def scan(
             `datasets.Dataset`, a table of pyarrow or polars, records, or lists by column.
         format_name: name of the format; None to detect it.
         pair_by: a further column, or key of `extra`, whose value the halves of a twin share; it
-            replaces all other marks of twins. With None, a file is refused if an unread column
-            seems to mark twins (see `refuse_unread_pairs`); "" accepts the file without it.
+            replaces all other marks of twins. None refuses a file in which an unused column seems
+            to mark twins (see `refuse_unread_pairs`); "" accepts the file without that column.
         as_written: whether to skip the search for unmarked twins and the separation of blanks
             from words ("because _had").
         columns: the columns of question, choices and answer; the file is then read as rows of
             questions.
-        encoding: encoding of a text that is not UTF-8; None to find it (UTF-16 and UTF-32 with a
-            byte-order mark).
-        ids_are_places: whether to replace ids by places ("unit-1/quiz.json:12"), so that files
-            with the same ids can be one data set; problems with a lineage keep their ids.
+        encoding: encoding of text that is not UTF-8; None to detect UTF-8, and UTF-16 or UTF-32
+            with a byte-order mark.
+        ids_are_places: whether to use locations as ids ("unit-1/quiz.json:12"), so that files
+            with the same ids can form one data set; problems with a lineage keep their ids.
         on_progress: called regularly with the fraction of lines that have been read, 0–1.
 
     Raises:
-        FormatError: the file can't be opened or decoded, no format matches, `pair_by` pairs
-            nothing, or the columns of questions are ambiguous.
+        FormatError: the file can't be opened or decoded, no format matches, `pair_by` forms no
+            pairs, or the columns of questions are ambiguous.
     """
     rows = data.read(path, encoding=encoding)
     if columns is not None:
         if format_name not in (None, QUESTIONS.name):
             raise FormatError(
-                f"columns are named for {QUESTIONS.name!r}, not for {format_name!r}", rows.path
+                f"columns can be named for the format {QUESTIONS.name!r}, not for {format_name!r}",
+                rows.path,
             )
         format_name = QUESTIONS.name
     known, rows, notes = detect(rows, format_name)
@@ -235,15 +237,17 @@ def scan(
         notes += said
     else:
         entries = list(report_progress(known.read(rows), rows.source, on_progress))
-        notes += lost_blanks(rows, entries) if known is JSONL else []
-    entries = list(_reject_repeated_ids(_with_places(entries) if ids_are_places else entries))
+        notes += find_lost_blanks(rows, entries) if known is JSONL else []
+    entries = list(
+        _reject_repeated_ids(_replace_ids_by_places(entries) if ids_are_places else entries)
+    )
     if not as_written:
         entries, apart = separate_blanks(entries)
         entries, repeats = (
             drop_repeated_keys(entries) if known in (CSV, WINOGRANDE) else (entries, [])
         )
         notes += apart + repeats
-    notes += _control_characters_note(entries) + _equal_options_note(entries)
+    notes += _note_control_characters(entries) + _note_equal_options(entries)
     marked = known.twin_names is None or rows.may_have(known.twin_names)
     if pair_by and any(one.item for one in entries):
         try:
@@ -253,7 +257,7 @@ def scan(
     elif not as_written and (_have_blanks(entries) if known is QUESTIONS else not marked):
         entries, found_twins = _find_twins(entries)
         notes += found_twins
-    notes += _notes(entries)
+    notes += _summarise_notes(entries)
     contents = Contents(known, [], [], [], [], tuple(notes), rows.path, rows.name)
     for position, one in enumerate(reject_bad_lineages(entries)):
         if one.item is None:
@@ -271,23 +275,21 @@ def _have_blanks(entries: Iterable[Entry]) -> bool:
     return any(isinstance(one.item, Problem) and one.item.blank is not None for one in entries)
 
 
-def _notes(entries: Sequence[Entry]) -> list[str]:
-    """Return the readers' notes on records: the first with its place, and their number."""
+def _summarise_notes(entries: Sequence[Entry]) -> list[str]:
+    """Summarise the notes on records: the first note with its location, and their number."""
     noted = [one for one in entries if one.note]
     if not noted:
         return []
     more = f" ({len(noted):,} of {len(entries):,} records have such a note)" * (len(noted) > 1)
-    return [f"{_place_of(noted[0], entries)}: {noted[0].note}{more}"]
+    return [f"{_format_place(noted[0], entries)}: {noted[0].note}{more}"]
 
 
-def _place_of(entry: Entry, entries: Sequence[Entry]) -> str:
-    """Return the place of an entry, with its file if the entries have several."""
+def _format_place(entry: Entry, entries: Sequence[Entry]) -> str:
     one_file = len({one.place.path for one in entries}) == 1
     return entry.place.inside if one_file else str(entry.place)
 
 
-def _equal_options_note(entries: Sequence[Entry]) -> list[str]:
-    """Return a note if problems have equal incorrect options."""
+def _note_equal_options(entries: Sequence[Entry]) -> list[str]:
     found = [
         one
         for one in entries
@@ -297,19 +299,19 @@ def _equal_options_note(entries: Sequence[Entry]) -> list[str]:
     if not found:
         return []
     have = "problem has" if len(found) == 1 else "problems have"
-    return [f"{len(found):,} {have} equal options, the first at {_place_of(found[0], entries)}"]
+    return [f"{len(found):,} {have} equal options, the first at {_format_place(found[0], entries)}"]
 
 
-def _control_characters_note(entries: Sequence[Entry]) -> list[str]:
-    """Return a note if texts have C1 control characters, which people and models would read."""
+def _note_control_characters(entries: Sequence[Entry]) -> list[str]:
+    """Return a note if texts contain C1 control characters, which people and models would see."""
     found = [one for one in entries if one.item is not None and _has_controls(one.item)]
     if not found:
         return []
     what = "record has" if len(found) == 1 else "records have"
     return [
         f"{len(found):,} {what} control characters (U+0080 to U+009F), the first at "
-        f"{_place_of(found[0], entries)}: they are quotes or dashes of Windows-1252, if that was "
-        "taken for Latin-1; convert the original file again, with: iconv -f cp1252 -t utf-8"
+        f"{_format_place(found[0], entries)}: they are quotes or dashes of Windows-1252, if that "
+        "was taken for Latin-1; convert the original file again, with: iconv -f cp1252 -t utf-8"
     ]
 
 
@@ -319,8 +321,7 @@ def _has_controls(item: Item) -> bool:
     return not all(map(str.isascii, texts)) and any(map(data.CONTROLS.search, texts))
 
 
-def _with_places(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Replace ids by places, with numbers for several problems of one record."""
+def _replace_ids_by_places(entries: Iterable[Entry]) -> Iterator[Entry]:
     last, times = None, 0
     for one in entries:
         times = times + 1 if one.place is last else 1
@@ -333,7 +334,6 @@ def _with_places(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def _reject_repeated_ids(entries: Iterable[Entry]) -> Iterator[Entry]:
-    """Turn problems with an id that was already used into bad records."""
     seen: dict[str, Place] = {}
     for one in entries:
         problem = one.item
@@ -349,16 +349,16 @@ def _reject_repeated_ids(entries: Iterable[Entry]) -> Iterator[Entry]:
 
 
 def separate_blanks(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
-    """Separate each blank from a word that it touches (`text.with_blank_apart`).
+    """Separate each blank from a word that it touches (`text.separate_blank`).
 
-    Edits of these problems are computed again.
+    Edits of these problems are recomputed.
 
     Returns:
-        The entries, and a sentence with the number of changed entries, if any.
+        The entries, and a note with the number of changed entries, if any.
     """
     found = list(entries)
     before: dict[str, str] = {}
-    mended = 0
+    changed = 0
     example = ""
     for row, one in enumerate(found):
         if one.item is None or (isinstance(one.item, Problem) and one.item.blank is None):
@@ -366,7 +366,7 @@ def separate_blanks(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
         sentence = separate_blank(one.item.sentence)
         if sentence == one.item.sentence:
             continue
-        mended += 1
+        changed += 1
         if not example:
             cut = one.item.sentence.split()
             at = next(at for at, word in enumerate(cut) if BLANK in word)
@@ -374,17 +374,16 @@ def separate_blanks(entries: Iterable[Entry]) -> tuple[list[Entry], list[str]]:
         if isinstance(one.item, Problem):
             before[one.item.id] = one.item.sentence
         found[row] = replace(one, item=replace(one.item, sentence=sentence))
-    if not mended:
+    if not changed:
         return found, []
-    what = "sentence has its blank" if mended == 1 else "sentences have their blanks"
+    what = "sentence has a blank" if changed == 1 else "sentences have a blank"
     return _recompute_edits(found, before), [
-        f"{mended:,} {what} against a word ({example!r}); a space was added, so that the "
-        "option does not run into the word"
+        f"{changed:,} {what} that touches a word ({example!r}); a space was added, so that "
+        "the option does not run into the word"
     ]
 
 
 def _recompute_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry]:
-    """Recompute edits that were valid before a sentence or its parent's was changed."""
     known = {one.item.id: one.item for one in entries if isinstance(one.item, Problem)}
     for row, one in enumerate(entries):
         problem = one.item
@@ -395,7 +394,7 @@ def _recompute_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry
             continue
         edits = lineage.edits
         if (parent := known.get(lineage.parent)) is None:
-            edits = ()  # they count in words that no longer are, of a sentence that is not here
+            edits = ()  # without the parent, edits of the old words can't be adapted
         elif _edits_fit(parent, problem, before):
             edits = edit_script(tokens(parent.sentence), tokens(problem.sentence))
         entries[row] = replace(one, item=replace(problem, lineage=replace(lineage, edits=edits)))
@@ -403,7 +402,7 @@ def _recompute_edits(entries: list[Entry], before: dict[str, str]) -> list[Entry
 
 
 def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> bool:
-    """Return whether the stated edits turn the original parent into the original problem."""
+    """Return whether the stated edits turned the unchanged parent into the unchanged problem."""
     then, now = (before.get(one.id, one.sentence) for one in (parent, problem))
     edits = problem.lineage.edits if problem.lineage else ()
     try:
@@ -413,7 +412,7 @@ def _edits_fit(parent: Problem, problem: Problem, before: dict[str, str]) -> boo
 
 
 def _find_twins(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
-    """Pair problems by ids or texts, with a note, if none has a twin id or a lineage."""
+    """Pair problems by ids or texts, with a note, if no problem has a twin id or a lineage."""
     problems = [one.item for one in entries if isinstance(one.item, Problem)]
     if any(problem.twin_id or problem.lineage for problem in problems):
         return entries, []
@@ -429,15 +428,13 @@ def _find_twins(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
 
 
 def reject_bad_lineages(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the entries; turn those with a contradictory lineage into bad records.
+    """Return the entries, in which problems with a contradictory lineage become bad records.
 
-    A lineage is contradictory if it has a cycle, a root that differs from the parent's, or edits
-    that don't turn the parent's sentence into the child's. A missing parent is accepted, because a
-    file may contain a part of a family, such as the problems that a filter kept. So is any declared
-    depth, because published depths follow no single rule. `winosmith check` reports both.
-
-    Args:
-        entries: the entries of a file, in order, without repeated ids.
+    A lineage is contradictory if it has a cycle, if its root differs from the parent's root, or if
+    its edits don't turn the parent's sentence into the child's. A missing parent is accepted,
+    because a file may contain part of a family, such as the problems that a filter kept. Any
+    declared depth is accepted, because published depths follow no single rule. `winosmith check`
+    reports both.
     """
     checked = list(entries)
     rows = [at for at, found in enumerate(checked) if isinstance(found.item, Problem)]
@@ -450,8 +447,8 @@ def reject_bad_lineages(entries: Iterable[Entry]) -> list[Entry]:
     return checked
 
 
-class Reading(TypedDict, total=False):
-    """Arguments of `scan`."""
+class ScanOptions(TypedDict, total=False):
+    """Options of `scan`."""
 
     pair_by: str | None
     as_written: bool
@@ -465,7 +462,7 @@ def read_items(
     format_name: str | None = None,
     *,
     skip_bad: str | Path | None = None,
-    **how: Unpack[Reading],
+    **how: Unpack[ScanOptions],
 ) -> list[Item]:
     """Return the problems or claims of a file, in order.
 
@@ -474,34 +471,34 @@ def read_items(
     Args:
         path: the file, or another container; see `scan`.
         format_name: name of the format; None to detect it.
-        skip_bad: path of a file for the bad records, as JSON Lines with `file`, `line`, `reason`
-            and `record`; it is written only if there are any. None raises an error for the first
-            bad record.
+        skip_bad: path of a file for the bad records, written as JSON Lines with `file`, `line`,
+            `reason` and `record` if there are any. None raises an error for the first bad
+            record.
         **how: `pair_by`, `as_written`, `columns`, `encoding`; see `scan`.
 
     Raises:
-        FormatError: no format matches, a record can't be read (with file, line and reason), or no
-            record is left.
+        FormatError: no format matches, a record can't be read (the message has the file, line and
+            reason), or no record is left.
     """
-    return _read_sound(path, format_name, skip_bad, how).items
+    return _read_contents(path, format_name, skip_bad, how).items
 
 
-def _read_sound(
-    path: Readable, format_name: str | None, skip_bad: str | Path | None, how: Reading
+def _read_contents(
+    path: Readable, format_name: str | None, skip_bad: str | Path | None, how: ScanOptions
 ) -> Contents:
-    """Return the contents of a file without bad records; issue its notes as warnings."""
+    """Return the contents of a file without its bad records; issue notes as warnings."""
     contents = scan(path, format_name, **how)
     if contents.bad and skip_bad is not None:
-        set_aside(contents.bad, skip_bad)
+        write_bad_records(contents.bad, skip_bad)
     contents.refuse(skip_bad=skip_bad is not None)
     contents.warn()
     return contents
 
 
-def set_aside(bad: Sequence[Entry], path: str | Path) -> None:
+def write_bad_records(bad: Sequence[Entry], path: str | Path) -> None:
     """Write bad records as JSON Lines with `file`, `line`, `reason` and `record`.
 
-    Rows of a table have `row` instead of `line`.
+    In records of a table, `row` replaces `line`.
     """
     with atomic_write(path) as file:
         for one in bad:
@@ -514,42 +511,43 @@ def read(
     format_name: str | None = None,
     *,
     skip_bad: str | Path | None = None,
-    **how: Unpack[Reading],
+    **how: Unpack[ScanOptions],
 ) -> Dataset:
-    """Return the problems of any container as a data set with its name; see `read_items`.
+    """Read the problems of a file or another container as a data set; see `read_items`.
 
     Raises:
-        FormatError: see `read_items`; or the file contains claims.
+        FormatError: as `read_items`, or the file contains claims.
     """
-    return problems_of(_read_sound(path, format_name, skip_bad, how))
+    return to_dataset(_read_contents(path, format_name, skip_bad, how))
 
 
-def dataset_of(data: Dataset | Readable) -> Dataset:
-    """Return a data set unchanged; read anything else."""
+def as_dataset(data: Dataset | Readable) -> Dataset:
+    """Return a data set unchanged, or read one from any other input."""
     return data if isinstance(data, Dataset) else read(data)
 
 
-def splits_of(given: Dataset | Readable | Mapping[str, Dataset | Readable]) -> dict[str, Dataset]:
-    """Return data sets by the names of their splits.
+def as_splits(given: Dataset | Readable | Mapping[str, Dataset | Readable]) -> dict[str, Dataset]:
+    """Return data sets by split name.
 
     Args:
-        given: one split, as `dataset_of` takes it; or splits by name, such as a `DatasetDict`.
+        given: one split, in any form that `as_dataset` accepts, or a mapping of split names to
+            splits, such as a `DatasetDict`.
 
     >>> asked = [{"question": "Which is red?", "choices": ["a rose", "grass"], "answer": "A"}]
-    >>> splits_of({"train": asked, "test": asked})
+    >>> as_splits({"train": asked, "test": asked})
     {'train': <Dataset 'table': 1 problems, 0 twins>, 'test': <Dataset 'table': 1 problems, 0 twins>}
     """  # noqa: E501
     whole = (Dataset, str, PathLike, data.Rows, Source)
     if isinstance(given, Mapping) and all(
         isinstance(one, whole) or data.is_table(one) for one in given.values()
     ):  # otherwise columns
-        return {name: dataset_of(one) for name, one in given.items()}
-    only = dataset_of(given)
+        return {name: as_dataset(one) for name, one in given.items()}
+    only = as_dataset(given)
     return {only.name or "data": only}
 
 
-def problems_of(contents: Contents) -> Dataset:
-    """Return the problems of a file as a data set with its name.
+def to_dataset(contents: Contents) -> Dataset:
+    """Return the problems of a file as a data set with the file's name.
 
     Raises:
         FormatError: the file contains claims.
@@ -570,7 +568,7 @@ def read_claims(
     """Read a file of true-or-false claims; see `read_items`.
 
     Raises:
-        FormatError: see `read_items`; or the file contains problems.
+        FormatError: as `read_items`, or the file contains problems.
     """
     items = read_items(path, format_name, skip_bad=skip_bad)
     claims = tuple(item for item in items if isinstance(item, Claim))
@@ -580,17 +578,17 @@ def read_claims(
 
 
 def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith") -> None:
-    """Write problems or claims to a file; an incomplete file never gets the name.
+    """Write problems or claims to a file, which appears under its name only when complete.
 
-    Problems under embargo are only written to formats that keep the mark.
+    Problems under embargo are written only to formats that store the embargo.
 
     Raises:
         FormatError: the format is unknown or read-only, or it can't store an item.
         OutputError: the file can't be written.
     """
-    writer = writer_named(format_name)
-    if not all(isinstance(item, writer.holds) for item in items):
-        kind = "claims" if writer.holds is Claim else "problems"
+    writer = get_writer(format_name)
+    if not all(isinstance(item, writer.item_types) for item in items):
+        kind = "claims" if writer.item_types is Claim else "problems"
         raise FormatError(
             f"the format {format_name!r} stores only {kind}; convert the others with "
             f"`winosmith convert --recast {kind}`"
@@ -600,23 +598,25 @@ def write(items: Sequence[Item], path: str | Path, format_name: str = "winosmith
 
 
 def find_unwritable(items: Sequence[Item], format_name: str) -> dict[int, str]:
-    """Return the items that a format can't store, by row, with the reason.
+    """Return the reason for each item that a format can't store, by 0-based row.
 
     Raises:
         FormatError: the format is unknown or read-only.
     """
-    writer = writer_named(format_name)
+    writer = get_writer(format_name)
     reasons: dict[int, str] = {}
     for row, item in enumerate(items):
         try:
             _write(writer, [item], StringIO())
         except FormatError as error:
-            reasons[row] = error.reason.removeprefix(f"{id_of(item)!r} can't be written: ")
+            reasons[row] = error.reason.removeprefix(f"{get_item_id(item)!r} can't be written: ")
     return reasons
 
 
 def _write(writer: Writer, items: Sequence[Item], file: IO[str]) -> None:
     for item in items:
-        if isinstance(item, Problem) and item.embargo and "embargo" not in writer.keeps:
-            raise unwritable_error(item, "it is under embargo, and the format would lose the mark")
+        if isinstance(item, Problem) and item.embargo and "embargo" not in writer.kept_fields:
+            raise unwritable_error(
+                item, "it is under embargo, and the format can't store the embargo"
+            )
     writer.write(items, file)

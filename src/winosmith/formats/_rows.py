@@ -1,6 +1,6 @@
-"""Rows that may be questions, wherever they are in a container.
+"""Find the rows that may be questions, anywhere in a container.
 
-A column with several parts is split into columns; questions inside a row become rows (`_nested`).
+A column with several parts is split into columns; nested questions become rows (`_nested`).
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from winosmith.data import Delimited, Record, Rows, Source
 from winosmith.errors import FormatError
 from winosmith.formats import _names
 from winosmith.formats._base import Entry
-from winosmith.formats._choices import chat_turns, may_list_choices, split_chats, split_question
-from winosmith.formats._columns import Columns, Row, make_plan, together, try_plan
+from winosmith.formats._choices import get_turns, may_list_choices, split_chats, split_question
+from winosmith.formats._columns import Columns, Row, find_combined_columns, make_plan, try_plan
 from winosmith.formats._enclosed import find_questions
-from winosmith.formats._nested import flat, unfold
+from winosmith.formats._nested import expand_nested, flatten
 
 _LOOK = 20
 
 EVERY = 250
-"""Number of records between two progress reports."""
+"""Number of records between progress reports."""
 
 PARSED, DRAFTED = 0.3, 0.7
-"""Fractions of all work at which rows are parsed, and their columns found."""
+"""Fractions of all work that are done when the rows are parsed, and when drafts are made."""
 
 
 P = TypeVar("P", Entry, data.Row[Record])
@@ -39,9 +39,9 @@ def report_progress(
     on_progress: Callable[[float], object] | None,
     share: float = 1.0,
 ) -> Iterator[P]:
-    """Yield rows or entries, and report the fraction of a text's lines read, 0 to `share`.
+    """Yield rows or entries, and report the fraction of lines read times `share`.
 
-    Without a text, nothing is reported.
+    Nothing is reported if the source is not a text file.
     """
     lines = source.text.count("\n") + 1 if source and on_progress else 0
     for n, one in enumerate(found):
@@ -50,23 +50,23 @@ def report_progress(
         yield one
 
 
-def question_rows(rows: Rows) -> tuple[Rows, list[str]]:
-    """Return the rows of a container that may be questions, and a note on assumptions, if any."""
+def get_question_rows(rows: Rows) -> tuple[Rows, list[str]]:
+    """Return the rows of a container that may be questions, and notes on assumptions."""
     if rows.kind == "object":
         way = find_questions(rows)
         return (way.rows, [way.note] if way.note else []) if way else (rows, [])
-    if rows.kind != "delimited" or rows.source is None or not (named := _mmlu_columns(rows.source)):
+    if rows.kind != "delimited" or rows.source is None or not (named := _name_columns(rows.source)):
         return rows, []
     read = partial(Delimited(rows.source).rows, named, is_quoted=True)
-    note = f"the first line names no columns; they are read as {', '.join(map(repr, named))}"
+    note = f"the table has no header; its columns are read as {', '.join(map(repr, named))}"
     return Rows(rows.path, "delimited", read, rows.source, header=named), [note]
 
 
-def _mmlu_columns(source: Source) -> tuple[str, ...]:
-    """Return names for the columns of a table without a header; none if it may have one.
+def _name_columns(source: Source) -> tuple[str, ...]:
+    """Return names for the columns of a table without a header; empty if it may have a header.
 
-    Such a table, as in MMLU, has a question, its choices and the letter of the correct choice in
-    every row, and each letter occurs.
+    Each row of such a table, as in MMLU, has a question, its choices and the correct choice's
+    letter; each letter is the key of some row.
     """
     table = Delimited(source)
     cells = table.header
@@ -88,14 +88,14 @@ def _mmlu_columns(source: Source) -> tuple[str, ...]:
 def shape_rows(
     rows: Iterable[data.Row[Record]], given: Columns
 ) -> tuple[list[data.Row[Record]], list[str]]:
-    """Return rows with one column per part of their values, and one sentence per step."""
+    """Split nested questions and combined columns; also return one sentence per step."""
     found = [
         row
         if row.values is None or not isinstance(row.values.get("question"), Mapping)
-        else row._replace(values=flat(row.values))
+        else row._replace(values=flatten(row.values))
         for row in rows
     ]
-    found, notes = unfold(found, given)
+    found, notes = expand_nested(found, given)
     values, apart, lacks = _split_column(
         [row.values for row in found if row.values is not None], given
     )
@@ -113,19 +113,20 @@ def shape_rows(
 def _split_column(
     rows: Sequence[Row], given: Columns
 ) -> tuple[Sequence[Row | None], list[str], str | None]:
-    """Split one column into several, with a note, if most rows allow it.
+    """Split a column with question and choices, or two columns with chats, if most rows allow it.
 
-    The column contains a question and its choices, or two columns contain chats that answer the
-    same question. The last value is the reason for rows that are None.
+    Returns:
+        The rows, with None for rows that can't be split; a note, if columns were split; and the
+        reason for the rows that are None.
     """
-    names = _names.names_of(rows)
-    asked, two = together(names, given)
+    names = _names.collect_names(rows)
+    asked, two = find_combined_columns(names, given)
     if not asked and not two:
         return rows, [], None
     if asked:
-        lacks = f"no choices are found in its {asked!r}, after signs such as 'A.' and 'B.'"
+        lacks = f"its {asked!r} contains no choices after letters such as 'A.' and 'B.'"
         told = f"the choices are those at the end of each {asked!r}"
-        said = [_last_turn(row.get(asked)) for row in rows]
+        said = [_get_last_turn(row.get(asked)) for row in rows]
         cut = [split_question(text) if isinstance(text, str) else None for text in said]
         new: list[Row | None] = [
             one
@@ -134,7 +135,7 @@ def _split_column(
         ]
     else:
         lacks = f"its {two[0]!r} and {two[1]!r} do not start with the same text"
-        told = f"what {two[0]!r} and {two[1]!r} share at their beginning is the question"
+        told = f"the common start of {two[0]!r} and {two[1]!r} is the question"
         both = [split_chats(*map(row.get, two)) for row in rows]
         new = [one and dict(zip(("question", *two), one, strict=True)) for one in both]
     if 2 * sum(map(bool, new)) <= len(rows):
@@ -142,26 +143,25 @@ def _split_column(
     return [one and {**row, **one} for row, one in zip(rows, new, strict=True)], [told], lacks
 
 
-def _last_turn(value: Any) -> Any:
-    """Return the last turn of a chat, and other values unchanged."""
-    turns = chat_turns(value)
+def _get_last_turn(value: Any) -> Any:
+    turns = get_turns(value)
     return turns[-1] if turns else value
 
 
-def recognises(rows: Rows) -> bool:
+def recognise(rows: Rows) -> bool:
     """Return whether rows have columns of questions."""
-    names, record = _first_row(rows)
+    names, record = _read_first_row(rows)
     found = try_plan(dict.fromkeys([*names, *record]), Columns(), [record])
     if found is None:
         return False
-    # Any mapping of words may hold "question" and "options"; choices are several.
+    # Any mapping of words may have "question" and "options"; choices must be several.
     alone = record.get(found.choices[0]) if len(found.choices) == 1 else None
     return not isinstance(alone, str) or may_list_choices(alone)
 
 
-def _first_row(rows: Rows) -> tuple[list[str], Record]:
-    """Return the column names, and the first readable row, if there is one."""
-    asked, _ = question_rows(rows)
+def _read_first_row(rows: Rows) -> tuple[list[str], Record]:
+    """Return the column names and the first readable row; the row is empty if none is readable."""
+    asked, _ = get_question_rows(rows)
     try:
         first = [*islice((row for row in islice(asked, _LOOK) if row.values is not None), 1)]
         record = next((row.values for row in shape_rows(first, Columns())[0] if row.values), {})
@@ -171,20 +171,19 @@ def _first_row(rows: Rows) -> tuple[list[str], Record]:
 
 
 def explain_mismatch(rows: Rows) -> tuple[str, bool]:
-    """Return why rows can't be read as questions ("" without columns), and whether one has some."""
-    names, row = _first_row(rows)
+    """Return why rows can't be read as questions, and whether they have a column of questions."""
+    names, row = _read_first_row(rows)
     if len(names) < 2:
         return "", False
     try:
         make_plan(names, Columns(), [row])
     except FormatError as error:
         where = "" if rows.is_typed else " (does the first line name the columns?)"
-        known = _names.names_of([names])
-        asks = _names.first_existing([*_names.QUESTION, "questions"], known) or known.families
-        notes = "".join(f"{note}; " for note in question_rows(rows)[1])
+        known = _names.collect_names([names])
+        asks = _names.find_first([*_names.QUESTION, "questions"], known) or known.families
+        notes = "".join(f"{note}; " for note in get_question_rows(rows)[1])
         return f"{notes}{error.reason}{where}", bool(asks)
     return (
-        "the choices of its first row are no list of several: write a JSON list, or a column "
-        "for each",
+        "the choices of its first row are not a list: write a JSON list, or one column per choice",
         True,
     )

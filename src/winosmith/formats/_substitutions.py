@@ -1,15 +1,16 @@
-"""wsc273.json and pdp60.json: the sentence with each option filled in, correct or not.
+"""wsc273.json and pdp60.json, in which each row is a sentence with one option filled in.
 
-Rows with the same `question_id` are one question: the text that they share is the sentence, and the
-parts that differ are the options, cut at words, or at letters if the script has no spaces. So
+Rows with the same `question_id` are one question: their common text is the sentence, and the parts
+that differ are the options, cut at words, or at letters if the script has no spaces. So
 "because The city councilmen feared" and "because The demonstrators feared" give "because The _
-feared" with "city councilmen" and "demonstrators": the filled sentences are the file's own, letter
+feared" with "city councilmen" and "demonstrators": the filled sentences equal the file's, letter
 for letter.
 
 A question with more than two options was published as comparisons with the correct option, each
 `(incorrect, correct)` or `(correct, incorrect)` in the order of the options, so the correct filling
 repeats: the 60 PDPs are 80 comparisons (160 rows). Here they are problems with up to five options;
-`winosmith.recast.to_pairs` returns the 80. Ids are numbers in wsc273.json, texts in pdp60.json.
+`winosmith.recast.to_pairs` returns the 80 pairs. Ids are numbers in wsc273.json and text in
+pdp60.json.
 """
 
 from __future__ import annotations
@@ -29,18 +30,18 @@ from winosmith.text import whole_pieces
 Row = Mapping[str, Any]
 
 
-def _problem(rows: Sequence[Row]) -> Problem:
+def _parse_problem(rows: Sequence[Row]) -> Problem:
     if rows[0].get("question_id") is None:
         raise ProblemError("the record has no 'question_id'")
-    fillings = [_base.text_field(row, "substitution") for row in rows]
-    rights = {filling for row, filling in zip(rows, fillings, strict=True) if _is_right(row)}
+    fillings = [_base.get_text_field(row, "substitution") for row in rows]
+    rights = {filling for row, filling in zip(rows, fillings, strict=True) if _is_correct(row)}
     if len(rights) > 1:
         raise ProblemError(f"{len(rights)} fillings of one question are marked as correct")
     if "correctness" in rows[0] and not rights:
         raise ProblemError("no filling of the question is marked as correct")
     right = next(iter(rights), None)
     ordered = _order_fillings(fillings, right)
-    before, after = _shared([*map(whole_pieces, ordered)])
+    before, after = _split_common_words([*map(whole_pieces, ordered)])
     cut = slice(len(before), -len(after) or None)
     return Problem(
         id=cell(rows[0]["question_id"]),
@@ -50,7 +51,7 @@ def _problem(rows: Sequence[Row]) -> Problem:
     )
 
 
-def _is_right(row: Row) -> bool:
+def _is_correct(row: Row) -> bool:
     right = row.get("correctness", False)
     if not isinstance(right, bool):
         raise ProblemError(f"'correctness' must be true or false, not {right!r}")
@@ -58,37 +59,35 @@ def _is_right(row: Row) -> bool:
 
 
 def _order_fillings(fillings: Sequence[str], right: str | None) -> list[str]:
-    """Return the distinct fillings in the order of the options."""
     pairs = zip(fillings[::2], fillings[1::2], strict=False)
     before = [first for first, second in pairs if second == right != first]
     return list(dict.fromkeys([*before, *([right] if right else []), *fillings]))
 
 
-def _shared(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
-    """Return the first words and the last words that all fillings share."""
+def _split_common_words(fillings: Sequence[Sequence[str]]) -> tuple[str, str]:
+    """Return the text before and after the words in which the fillings differ."""
     if len(fillings) < 2:
         raise ProblemError("the question has only one filling")
     shortest = min(map(len, fillings))
     before, after = (
-        _count_common_words(fillings),
-        _count_common_words([words[::-1] for words in fillings]),
+        _count_common_first_words(fillings),
+        _count_common_first_words([words[::-1] for words in fillings]),
     )
-    # No option may be empty: words that both the beginning and the end could contain are its own.
+    # No option may be empty: words that could belong to both the start and the end are its words.
     after = min(after, max(0, shortest - before - 1))
     before = min(before, shortest - after - 1)
     # The space before an option belongs to the sentence.
     return "".join(fillings[0][:before]), "".join(fillings[0][len(fillings[0]) - after :])
 
 
-def _count_common_words(fillings: Sequence[Sequence[str]]) -> int:
-    """Return the number of first words that all fillings share."""
+def _count_common_first_words(fillings: Sequence[Sequence[str]]) -> int:
     return len([*takewhile(lambda words: len({*words}) == 1, zip(*fillings, strict=False))])
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
-    records = _base.records(rows, ("question_id", "correctness"))
+    records = _base.read_records(rows, ("question_id", "correctness"))
     questions = _base.combine_rows(records, lambda row: row.get("question_id"), ",\n")
-    return _base.build_entries(questions, lambda rows, _: _problem(rows))
+    return _base.build_entries(questions, lambda rows, _: _parse_problem(rows))
 
 
 SUBSTITUTIONS = Format(

@@ -1,15 +1,15 @@
-"""SuperGLUE-WSC: does the pronoun at span 2 refer to the candidate at span 1? Claims, not problems.
+"""SuperGLUE-WSC: claims that the pronoun at span 2 refers to the candidate at span 1.
 
 In SuperGLUE, `span1_index` and `span2_index` count the pieces of `text.split(" ")`; in CLUEWSC,
-whose Chinese has no spaces, they count characters. A file has one of the two kinds: the one that
-fits more of its spans. The pronoun becomes the blank; the claims on one blank of one text share a
-`problem_id`, the `idx` of the first of them. The spans are in `target`, or in columns of the row
-itself, as in Hugging Face's `super_glue`, whose labels are 1 (true), 0 and -1 (no label).
+whose Chinese texts have no spaces, they count characters. The unit that fits more of a file's spans
+is used. The pronoun becomes the blank. Claims about the same blank of the same text share a
+`problem_id`, which is the `idx` of the first claim. The spans are in `target`, or in columns of the
+row, as in Hugging Face's `super_glue`, whose labels are 1 (true), 0 (false) and -1 (no label).
 
-Some irregular claims are read, with facts in `extra` to write the file unchanged: a pronoun that
-occurs once in the text but not at its index ("it" in idx 42 of the val file, whose index points to
-"use"); a candidate with a newline (idx 234); repeated claims; missing labels (test, FewGLUE).
-Written files lack `problem_id`. A claim whose candidate is not in the text is refused.
+Some irregular claims are accepted, with facts in `extra` that allow to write the file unchanged: a
+pronoun that occurs once in the text but not at its index ("it" in idx 42 of the val file, whose
+index points to "use"); a candidate with a newline (idx 234); repeated claims; missing labels (test,
+FewGLUE). Written files lack `problem_id`. Claims whose candidate is not in the text are refused.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ _KEY = "superglue_wsc"
 _SPANS = frozenset({"span1_text", "span1_index", "span2_text", "span2_index"})
 
 Unit = Literal["word", "character"]
-"""Units of an index: the pieces of `text.split(" ")`, or characters."""
+"""Units that an index counts: the pieces of `text.split(" ")`, or characters."""
 
 _UNITS: tuple[Unit, ...] = ("word", "character")
 
 Record = Mapping[str, Any]
 
 
-def _claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
-    """Return a claim; `units` are the units that the file's indices may count."""
-    text, target = _base.text_field(record, "text"), _target(record)
+def _parse_claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
+    """Parse a claim; `units` are the units that the file's indices may count."""
+    text, target = _base.get_text_field(record, "text"), _get_target(record)
     if BLANK in text:
         raise ProblemError("the text contains a blank ('_')")
-    candidate, pronoun = (_base.text_field(target, f"span{n}_text") for n in (1, 2))
-    index = _index(target, "span2_index")
-    at = _pronoun_at(text, pronoun, index, units)
+    candidate, pronoun = (_base.get_text_field(target, f"span{n}_text") for n in (1, 2))
+    index = _parse_index(target, "span2_index")
+    at = _find_pronoun(text, pronoun, index, units)
     kept: dict[str, Scalar] = {
         "idx": record.get("idx", position),
-        "span1_index": _index(target, "span1_index"),
+        "span1_index": _parse_index(target, "span1_index"),
     }
     if "word" not in units:
         kept["unit"] = "character"
     if candidate != _base.tidy(candidate):
         kept["span1_text"] = candidate
-    if index not in {_index_of(text, at, unit) for unit in units}:
+    if index not in {_get_index(text, at, unit) for unit in units}:
         kept["span2_index"] = index
     found = text[at : at + len(pronoun)]
     if found != pronoun:
@@ -64,30 +64,31 @@ def _claim(record: Record, position: int, units: Sequence[Unit]) -> Claim:
         problem_id=str(kept["idx"]),
         sentence=text[:at] + BLANK + text[at + len(pronoun) :],
         candidate=_base.tidy(candidate),
-        holds=_label(record),
+        holds=_parse_label(record),
         pronoun=found,
         extra=Extra({f"{_KEY}.{key}": value for key, value in kept.items()}),
     )
 
 
-def _target(record: Record) -> Record:
+def _get_target(record: Record) -> Record:
     target = record.get("target", record)
     if not isinstance(target, Mapping) or not target.keys() >= _SPANS:
         raise ProblemError("the record has no 'target' with two spans")
     return target
 
 
-def _index(target: Record, key: str) -> int:
+def _parse_index(target: Record, key: str) -> int:
     value = target[key]
     if isinstance(value, bool) or not str(value).removesuffix(".0").isdecimal():
         raise ProblemError(f"{key!r} must be a whole number from 0, not {value!r}")
     return int(value)
 
 
-def _label(record: Record) -> bool | None:
+def _parse_label(record: Record) -> bool | None:
     """Return whether the claim is true; None if the label is withheld.
 
-    Numbers are only labels in records without `target`: CLUE, with `target`, uses 0 for true.
+    Numbers are accepted only in records without `target`, because CLUE, with `target`, uses 0 for
+    true.
     """
     label = record.get("label")
     known = {"true": True, "false": False, "": None, "none": None}
@@ -99,76 +100,76 @@ def _label(record: Record) -> bool | None:
     return known[said]
 
 
-def _index_of(text: str, at: int, unit: Unit) -> int:
-    """Return the index of the character at an offset, or of the word that contains it."""
+def _get_index(text: str, at: int, unit: Unit) -> int:
+    """Convert the offset of a character to an index in the given unit."""
     return at if unit == "character" else text.count(" ", 0, at)
 
 
-def _find_pointed(text: str, span: str, index: int, unit: Unit) -> int | None:
-    """Return the offset of the occurrence of a span to which an index points, or None."""
+def _find_indexed(text: str, span: str, index: int, unit: Unit) -> int | None:
+    """Return the offset of the span's occurrence to which an index points, or None."""
     found = occurrences(span, text, attached=True)
-    there = [at for at in found if _index_of(text, at, unit) == index]
+    there = [at for at in found if _get_index(text, at, unit) == index]
     return there[0] if len(there) == 1 else None
 
 
-def _pronoun_at(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> int:
-    """Return the offset of the pronoun to which the index points, or of its only occurrence."""
-    pointed = {_find_pointed(text, pronoun, index, unit) for unit in units} - {None}
+def _find_pronoun(text: str, pronoun: str, index: int, units: Sequence[Unit]) -> int:
+    """Return the pronoun's offset according to the index, or else of its only occurrence."""
+    pointed = {_find_indexed(text, pronoun, index, unit) for unit in units} - {None}
     found = [at for at in pointed if at is not None] or occurrences(pronoun, text)
     if len(found) == 1:
         return found[0]
     if not found:
         raise ProblemError(f"the pronoun {pronoun!r} is not in the text")
-    there = f"{pronoun!r} is there both by words and by characters"
+    there = f"{pronoun!r} fits both as a word index and as a character index"
     if not pointed:
         there = (
-            f"{_text_at(text, index, pronoun, units)}; the text has the pronoun {pronoun!r} "
-            f"{len(found)} times, and which one is meant is not known"
+            f"{_describe_text_at(text, index, pronoun, units)}; the text has the pronoun "
+            f"{pronoun!r} {len(found)} times, and it is unclear which one is meant"
         )
     raise ProblemError(f"'span2_index' is {index}, {there}")
 
 
-def _text_at(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
-    """Return a phrase about the text at an index, for messages."""
+def _describe_text_at(text: str, index: int, pronoun: str, units: Sequence[Unit]) -> str:
     words = "".join(text.split(" ")[index:][:1])
     has = words if "word" in units else text[index : index + len(pronoun)]
     return f"where the text has {has!r}" if has else "after the end of the text"
 
 
-def _units(records: Iterable[Record]) -> Sequence[Unit]:
-    """Return the units by which more of a file's spans are found; both if tied."""
+def _detect_units(records: Iterable[Record]) -> Sequence[Unit]:
+    """Return the unit that fits more of a file's spans, or both units if tied."""
     fits = Counter(dict.fromkeys(_UNITS, 0))
     for record in records:
         target = record.get("target", record)
         for span in ("span1", "span2"):
             try:
-                said = record["text"], target[f"{span}_text"], _index(target, f"{span}_index")
-                fits.update(unit for unit in _UNITS if _find_pointed(*said, unit) is not None)
+                text, wanted = record["text"], target[f"{span}_text"]
+                index = _parse_index(target, f"{span}_index")
+                fits.update(u for u in _UNITS if _find_indexed(text, wanted, index, u) is not None)
             except (ProblemError, KeyError, TypeError, AttributeError):
                 continue  # a record that can't be read
     return [unit for unit in _UNITS if fits[unit] == max(fits.values())]
 
 
 def _read(rows: Rows) -> Iterator[Entry]:
-    """Yield the claims; those on the same blank of the same text get the first one's id."""
+    """Yield the claims; claims about the same blank of the same text get the first one's id."""
     first: dict[tuple[str, str | None], str] = {}
-    records = list(_base.records(rows, ("target", "label", "idx")))
-    units = _units(row.values for row in records if row.values is not None)
-    for found in _base.build_entries(records, lambda record, at: _claim(record, at, units)):
+    records = list(_base.read_records(rows, ("target", "label", "idx")))
+    units = _detect_units(row.values for row in records if row.values is not None)
+    for found in _base.build_entries(records, lambda record, at: _parse_claim(record, at, units)):
         claim = found.item
         if isinstance(claim, Claim):
             shared = first.setdefault((claim.sentence, claim.pronoun), claim.problem_id)
-            found = replace(found, item=replace(claim, problem_id=shared), note=_note(claim, units))
+            note = _note_other_word(claim, units)
+            found = replace(found, item=replace(claim, problem_id=shared), note=note)
         yield found
 
 
-def _note(claim: Claim, units: Sequence[Unit]) -> str | None:
-    """Return a note if the index of a claim's pronoun points to another word, or None."""
+def _note_other_word(claim: Claim, units: Sequence[Unit]) -> str | None:
     index, pronoun = claim.extra.get(f"{_KEY}.span2_index"), claim.pronoun or ""
     if not isinstance(index, int):
         return None
-    there = _text_at(claim.sentence.replace(BLANK, pronoun), index, pronoun, units)
-    return f"'span2_index' is {index}, {there}; {pronoun!r} is read at its only place"
+    there = _describe_text_at(claim.sentence.replace(BLANK, pronoun), index, pronoun, units)
+    return f"'span2_index' is {index}, {there}; {pronoun!r} is read at its only occurrence"
 
 
 def _is_superglue(rows: Rows) -> bool:
@@ -180,24 +181,23 @@ def _is_superglue(rows: Rows) -> bool:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    """Write claims with word indices if these identify each pronoun, or else character indices."""
+    """Write claims with word indices if they identify each pronoun, otherwise character indices."""
     claims = [item for item in items if isinstance(item, Claim)]
     if len(claims) < len(items):
         item = next(item for item in items if not isinstance(item, Claim))
-        raise _base.unwritable_error(item, "the format has only true-or-false claims")
+        raise _base.unwritable_error(item, "the format can store only true-or-false claims")
     unit: Unit = "word" if all(map(_fits_words, claims)) else "character"
-    records = [_record(claim, position, unit) for position, claim in enumerate(claims)]
-    units = _units(records)
+    records = [_make_record(claim, position, unit) for position, claim in enumerate(claims)]
+    units = _detect_units(records)
     for claim, record in zip(claims, records, strict=True):
         try:
-            _claim(record, 0, units)
+            _parse_claim(record, 0, units)
         except ProblemError as error:
             raise _base.unwritable_error(claim, str(error)) from None
     file.writelines(json.dumps(record) + "\n" for record in records)
 
 
-def _text(claim: Claim) -> tuple[str, int, str]:
-    """Return the text of a claim, the offset of its pronoun, and the pronoun."""
+def _restore_text(claim: Claim) -> tuple[str, int, str]:
     before, after = claim.sentence.split(BLANK)
     if not claim.pronoun:
         raise _base.unwritable_error(claim, "the format needs the pronoun that the blank replaced")
@@ -205,30 +205,30 @@ def _text(claim: Claim) -> tuple[str, int, str]:
 
 
 def _fits_words(claim: Claim) -> bool:
-    text, at, pronoun = _text(claim)
+    text, at, pronoun = _restore_text(claim)
     if f"{_KEY}.unit" in claim.extra or kind_of_script(text) == "unspaced":
         return False
-    return _find_pointed(text, pronoun, _index_of(text, at, "word"), "word") == at
+    return _find_indexed(text, pronoun, _get_index(text, at, "word"), "word") == at
 
 
-def _record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
-    text, at, pronoun = _text(claim)
+def _make_record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
+    text, at, pronoun = _restore_text(claim)
     if at not in occurrences(pronoun, text, attached=True):
         raise _base.unwritable_error(
-            claim, f"the pronoun {pronoun!r} is no word of its own in the text"
+            claim, f"the pronoun {pronoun!r} is not a separate word in the text"
         )
     kept = {key.split(".", 1)[1]: value for key, value in claim.extra.items() if _KEY in key}
     if kept.get("unit", "word") != unit:
         kept = {key: value for key, value in kept.items() if not key.endswith("_index")}
     if "span1_index" not in kept:
-        kept["span1_index"] = _index_of(text, _candidate_at(claim, text), unit)
+        kept["span1_index"] = _get_index(text, _find_candidate(claim, text), unit)
     record: dict[str, Any] = {
         "text": text,
         "target": {
             "span1_text": kept.get("span1_text", claim.candidate),
             "span1_index": kept["span1_index"],
             "span2_text": kept.get("span2_text", pronoun),
-            "span2_index": kept.get("span2_index", _index_of(text, at, unit)),
+            "span2_index": kept.get("span2_index", _get_index(text, at, unit)),
         },
         "idx": kept.get("idx", position),
     }
@@ -237,10 +237,10 @@ def _record(claim: Claim, position: int, unit: Unit) -> dict[str, Any]:
     return record
 
 
-def _candidate_at(claim: Claim, text: str) -> int:
-    """Return the offset of the candidate in the text, or of its last word.
+def _find_candidate(claim: Claim, text: str) -> int:
+    """Return the offset of the candidate in the text, or else of its last word.
 
-    "the suitcase" is at the "suitcase" of "the brown suitcase".
+    In "the brown suitcase", "the suitcase" is located at "suitcase".
     """
     candidate = claim.candidate.rstrip(" .,;:!?")
     for wanted in (candidate, *candidate.split()[-1:]):
@@ -261,7 +261,7 @@ SUPERGLUE_WSC = Format(
     writer=Writer(
         _write,
         suffix=".jsonl",
-        keeps=frozenset({"sentence", "candidate", "holds", "pronoun"}),
-        holds=Claim,
+        kept_fields=frozenset({"sentence", "candidate", "holds", "pronoun"}),
+        item_types=Claim,
     ),
 )

@@ -1,13 +1,13 @@
-"""Twins in files that do not mark them.
+"""Detect twins in files that do not mark them.
 
 The first of three methods that applies to a file is used:
 
-- Ids: both halves share an id except for its end, such as "-1" and "-2" (`pair_by_ids`).
-- A column that the user names (`pair_by`): problems belong together if they have the same value
-  there, if it differs only at its end ("7/0" and "7/1"), or if it is the id of the other half. A
-  column that looks like one and is not named is refused with a question (`refuse_unread_pairs`).
-- The texts: neighbours that ask for different options of the same two (`paired`), in published
-  files that mark twins by their order; in general formats, problems anywhere in the file that are
+- Ids: the ids of both halves differ only at the end, such as "-1" and "-2" (`pair_by_ids`).
+- A column that the user names (`pair_by`): problems are twins if they have the same value in the
+  column, if their values differ only at the end ("7/0" and "7/1"), or if the value is the other
+  half's id. A column that seems to mark twins but is not named is refused (`refuse_unread_pairs`).
+- Texts: in published files that mark twins by their order, neighbours with the same two options and
+  different answers (`pair_neighbours`); in general formats, problems anywhere in the file that are
   more similar and resemble no third problem (`pair_lookalikes`).
 """
 
@@ -23,106 +23,102 @@ from pathlib import Path
 from winosmith.data import Place, cell
 from winosmith.errors import FormatError
 from winosmith.formats._base import Entry, tidy
-from winosmith.formats._names import list_names, names_of
+from winosmith.formats._names import collect_names, list_names
 from winosmith.problem import BLANK, Problem, Scalar, extra_key
 from winosmith.text import kind_of_script, overlap, pieces, tokens, words
 
-_ALIKE, _ALIKE_WITHOUT_OPTIONS = 0.3, 0.7
-"""Least fraction of shared words for neighbours with equal options (in DPR, which consists of
-twins, the least is 0.32), and with one different option (WinoGrande's rule, section 2)."""
+_MIN_OVERLAP, _MIN_OVERLAP_CHANGED = 0.3, 0.7
+"""Minimum fraction of shared words for neighbours with equal options (in DPR, which consists of
+twins, the minimum is 0.32), and with one different option (WinoGrande's rule, section 2)."""
 
-_APART = 0.7
-"""Least fraction of shared words if the order has no meaning. In WinoGrande's dev,
+_MIN_OVERLAP_FAR = 0.7
+"""Minimum fraction of shared words if the order has no meaning. In WinoGrande's dev,
 train_debiased and train_xl, with shuffled lines and without ids, this finds 284 of 284, 1,999 of
 2,011 and 19,993 of 20,199 twins, and no pair that is not a twin."""
 
 _NEARLY, _MOST = 0.9, 0.5
-"""Least fractions of pairs that look like twins, and of problems in pairs, for a column that seems
-to mark twins. Validation removes the other half of many problems."""
+"""Minimum fractions of pairs that look like twins, and of problems in pairs, if a column seems to
+mark twins. The second is low because validation removes one half of many twins."""
 
 _ROUNDING = 1e-9
-"""The largest rounding error of 70 % of a whole number."""
+"""Maximum rounding error of 70 % of a whole number."""
 
 _LONGEST_PRONOUN = 4
-"""Letters of a pronoun in text without spaces, such as "彼女たち"."""
+"""Maximum number of letters of a pronoun in text without spaces, such as "彼女たち"."""
 
 TASK = re.compile(r"(.+)-[12]")
-"""WinoGrande's ids: the crowd task's id, and the number of the half."""
+"""WinoGrande's ids: the id of the crowd task, then the number of the half."""
 
 _ENDS = "012abAB"
 _HALF = re.compile(r"(.+)[-_./: ][0-2abAB]|(.*\d)[abAB]")
-"""The ids of halves in other files: "q7_2", "7/0", "q7b"."""
+"""Ids of halves in other files: "q7_2", "7/0", "q7b"."""
 
 Pair = tuple[int, int]
 
 
 def pair_neighbours(entries: Iterable[Entry]) -> list[Entry]:
-    """Give the halves of a twin a common `twin_id`, in a file that marks twins only by order.
+    """Give both halves of a twin the same `twin_id`, in a file that marks twins only by order.
 
     Neighbours are a twin if they have the same options (ignoring case and order), different answers
-    and 30 % of their words in common; or if one option differs, as in four schemas of the WSC, the
-    other is correct in one of the two, and they share 70 % of their words. Two pronouns of one
-    text, as in the PDPs, are not a twin.
+    and 30 % of their words in common. If one option differs, as in four schemas of the WSC, the
+    common option must be correct in exactly one half, and the halves must share 70 % of their
+    words. Two pronouns of the same text, as in the PDPs, are not a twin.
     """
     found = list(entries)
-    return _with_twin_ids(found, _ids_of(found, _neighbours(found)))
+    return _set_twin_ids(found, _make_twin_ids(found, _find_neighbours(found)))
 
 
 def pair_lookalikes(entries: Iterable[Entry]) -> list[Entry]:
-    """Give the halves of a twin a common `twin_id`, anywhere in the file.
+    """Give both halves of a twin the same `twin_id`, wherever they are in the file.
 
     Two problems are a twin if they have the same options, different answers and 70 % of their words
     in common, and neither matches a third problem in this way. Problems with a changed option are
-    not paired here: in WinoGrande's train_debiased that would pair problems that are not twins.
-    Copies of one sentence are not a twin, whatever their answers. The order of the rows has no
+    not paired, because that would pair problems in WinoGrande's train_debiased that are not twins.
+    Copies of a sentence are not a twin, even if their answers differ. The order of the rows has no
     effect.
     """
     found = list(entries)
-    return _with_twin_ids(found, _ids_of(found, _mutual_pairs(found, _twins)))
+    return _set_twin_ids(found, _make_twin_ids(found, _find_mutual_pairs(found, _are_twins)))
 
 
 def would_be_paired(problems: Sequence[Problem]) -> bool:
-    """Return whether a file of problems without twin ids would be paired or refused."""
+    """Return whether reading a file of these problems would pair or refuse them."""
     entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
     found = (*pair_by_ids(entries), *pair_lookalikes(entries))
     is_paired = any(isinstance(one.item, Problem) and one.item.twin_id for one in found)
-    return is_paired or _unread_pairs(problems) is not None
+    return is_paired or _find_unread_pairs(problems) is not None
 
 
 def refuse_unread_pairs(problems: Sequence[Problem], path: str | Path) -> None:
-    """Refuse problems with a further column that seems to mark twins but was not named.
-
-    Args:
-        problems: the problems of one or several files, after all other searches for twins.
-        path: path of the file, for the message.
+    """Raise FormatError if an unused column seems to mark twins.
 
     Raises:
-        FormatError: at least half of the problems are put into pairs by a column; at least 90 % of
-            these pairs have different texts, a common option and different answers (where known);
-            and some of the pairs are not yet twins.
+        FormatError: a column puts at least half of the problems into pairs; at least 90 % of these
+            pairs have different texts, a common option and, if known, different answers; and some
+            of these pairs are not yet twins.
     """
-    found = _unread_pairs(problems)
+    found = _find_unread_pairs(problems)
     if found is not None:
         column, rows = found
         raise FormatError(
             f"the column {column!r} puts {rows:,} of {len(problems):,} problems into pairs that "
-            "look like twins, but it is not read as their mark: name it with "
-            f"`pair_by={column!r}`, give both halves one 'twin_id', or use `pair_by=''` if it does "
-            "not mark twins",
+            "look like twins, but it is not used to pair them: name it with "
+            f"`pair_by={column!r}`, give both halves the same 'twin_id', or use `pair_by=''` if it "
+            "does not mark twins",
             path,
         )
 
 
-def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
+def _find_unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     """Return a column that seems to mark twins, and the number of problems in its pairs."""
-    least = _MOST * len(problems)
+    min_paired = _MOST * len(problems)
     places = {problem.id: at for at, problem in enumerate(problems)}
-    for key in names_of(problem.extra for problem in problems):
+    for key in collect_names(problem.extra for problem in problems):
         values = [problem.extra.get(key) for problem in problems]
-        if 2 * len({*values}) < least:  # of pairs, half as many as values
+        if 2 * len({*values}) < min_paired:  # a pair shares a value
             continue
-        marks = _marks(problems, values, places)
-        if _paired(marks) < least:
+        marks = _find_marks(problems, values, places)
+        if _count_paired(marks) < min_paired:
             continue
         groups: defaultdict[str | None, list[Problem]] = defaultdict(list)
         for problem, mark in zip(problems, marks, strict=True):
@@ -138,25 +134,22 @@ def _unread_pairs(problems: Sequence[Problem]) -> tuple[str, int] | None:
     return None
 
 
-def _marks(
+def _find_marks(
     problems: Sequence[Problem], values: Sequence[Scalar], places: Mapping[str, int]
 ) -> list[str | None]:
-    """Return the mark of each problem's twin, by the values of a column.
+    """Return the twin mark of each problem, derived from a column's values.
 
-    Of three ways to read the column, the one with the most pairs is used: the value is the mark; it
-    is the id of the other half; or it is the mark and the half, such as "7/0".
-
-    Args:
-        problems: the problems.
-        values: the value of each problem.
-        places: the position of each problem by its id.
+    Three interpretations are tried, and the one with the most pairs is used: the value is the mark;
+    the value is the other half's id; or the value is the mark followed by the half, such as "7/0".
     """
     texts = [cell(value).strip() or None for value in values]
     plain = [
-        None if text and " " in text and text in problem.sentence else text  # a part of it
+        None
+        if text and " " in text and text in problem.sentence
+        else text  # quoted from the sentence
         for problem, text in zip(problems, texts, strict=True)
     ]
-    if 2 * _paired(plain) >= len(problems):
+    if 2 * _count_paired(plain) >= len(problems):
         return plain
     partners: list[str | None] = [None] * len(problems)
     for problem, text in zip(problems, texts, strict=True):
@@ -166,22 +159,21 @@ def _marks(
                 partners[places[one]] = partners[places[one]] or mark
     ends = [text and text[-1] in _ENDS and _HALF.fullmatch(text) for text in plain]
     halves = [(found[1] or found[2]) if found else None for found in ends]
-    return max(plain, partners, halves, key=_paired)
+    return max(plain, partners, halves, key=_count_paired)
 
 
-def _paired(marks: Sequence[str | None]) -> int:
-    """Return the number of problems whose mark one other problem has."""
+def _count_paired(marks: Sequence[str | None]) -> int:
     counts = Counter(mark for mark in marks if mark is not None)
     return 2 * sum(count == 2 for count in counts.values())
 
 
 def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
-    """Give two sentences a common `twin_id` if only the end of their ids differs ("-1", "-2").
+    """Give two problems the same `twin_id` if their ids differ only at the end ("-1", "-2").
 
     Their texts and answers must differ, and they must have a common option.
     """
     found = list(entries)
-    problems = _problems(found)
+    problems = _get_problems(found)
     tasks: defaultdict[str, list[int]] = defaultdict(list)
     for row, problem in problems.items():
         half = _HALF.fullmatch(problem.id)
@@ -193,30 +185,26 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
         if len(rows) == 2 and _may_be_halves(*(problems[row] for row in rows))
         for row in rows
     }
-    return _with_twin_ids(found, ids)
+    return _set_twin_ids(found, ids)
 
 
 def _may_be_halves(one: Problem, other: Problem) -> bool:
     """Return whether two problems differ in text and answer, and have an option in common."""
-    mine, its = _plain(one), _plain(other)
+    mine, its = _normalise_options(one), _normalise_options(other)
     if not set(mine) & set(its) or not _are_unequal(one, other):
         return False
     return one.answer is None or other.answer is None or mine[one.answer] != its[other.answer]
 
 
 def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
-    """Give problems that a column puts together a common `twin_id`, and all others none.
-
-    Args:
-        entries: the entries of a file.
-        column: a key of `extra`, with ("csv.pair") or without the format's name ("pair").
+    """Give problems the same `twin_id` if a column marks them as twins; clear all other twin ids.
 
     Raises:
-        FormatError: no problem has such a key, or it puts no two problems together.
+        FormatError: no problem has the column, or the column marks no two problems as twins.
     """
     found = list(entries)
     wanted = extra_key("", column)[1:]
-    problems = _problems(found)
+    problems = _get_problems(found)
     values: list[Scalar] = []
     for problem in problems.values():
         names = [key for key in problem.extra if wanted in (key, key.partition(".")[2])]
@@ -226,12 +214,12 @@ def pair_by_column(entries: Iterable[Entry], column: str) -> list[Entry]:
         known = list_names(sorted(keys)) or "none"
         raise FormatError(f"there is no column {column!r} to pair by; further columns are: {known}")
     places = {problem.id: at for at, problem in enumerate(problems.values())}
-    marks = _marks([*problems.values()], values, places)
+    marks = _find_marks([*problems.values()], values, places)
     shared = Counter(mark for mark in marks if mark is not None)
     if max(shared.values(), default=0) < 2:
         raise FormatError(f"no two problems share a value of {column!r}, so it marks no twins")
     ids = (mark if mark is not None and shared[mark] > 1 else None for mark in marks)
-    return _with_twin_ids(found, dict(zip(problems, ids, strict=True)))
+    return _set_twin_ids(found, dict(zip(problems, ids, strict=True)))
 
 
 def pair_files(
@@ -240,27 +228,27 @@ def pair_files(
     pair_by: str | None = "",
     path: str | Path = "",
 ) -> list[Problem]:
-    """Return the problems of several files; halves in two files get a common `twin_id`, too.
+    """Return the problems of several files, with twin ids for halves in different files, too.
 
     Args:
         problems: the problems of all files.
         files: the file of each problem.
-        pair_by: the column that marks twins; None or "" to pair single problems of two files by
-            their ids, where None refuses an unread column that seems to mark twins.
-        path: path for the message.
+        pair_by: the column that marks twins. With "", singles of two files are paired by their ids;
+            None also refuses an unused column that seems to mark twins.
+        path: the path to name in errors.
 
     Raises:
         FormatError: see `pair_by_column` and `refuse_unread_pairs`.
     """
     entries = [Entry(Place("", 0), "", item=problem) for problem in problems]
     if pair_by:
-        return [*_problems(pair_by_column(entries, pair_by)).values()]
-    paired = [*_problems(pair_by_ids(entries)).values()]
+        return [*_get_problems(pair_by_column(entries, pair_by)).values()]
+    paired = [*_get_problems(pair_by_ids(entries)).values()]
     homes: defaultdict[str | None, set[str]] = defaultdict(set)
     for one, file in zip(paired, files, strict=True):
         homes[one.twin_id].add(file)
     paired = [
-        new if len(homes[new.twin_id]) > 1 else old  # what is single in its own file stays single
+        new if len(homes[new.twin_id]) > 1 else old  # singles are paired only across files
         for old, new in zip(problems, paired, strict=True)
     ]
     if pair_by is None:
@@ -271,20 +259,18 @@ def pair_files(
 def find_unmarked_pairs(problems: Sequence[Problem]) -> list[Pair]:
     """Return the rows of unmarked pairs that look like twins.
 
-    Problems with a twin id or a lineage are ignored. A pair looks like a twin by the rules of
-    `pair_lookalikes`; if an answer is withheld, by the rules that don't need it.
+    Problems with a twin id or a lineage are ignored. The rules are those of `pair_lookalikes`; if
+    an answer is withheld, the rules that need it are skipped.
     """
     found = [Entry(Place("", row), "", item=problem) for row, problem in enumerate(problems)]
-    return sorted(_mutual_pairs(found, _may_be_twins))
+    return sorted(_find_mutual_pairs(found, _may_be_twins))
 
 
-def _problems(entries: Sequence[Entry]) -> dict[int, Problem]:
-    """Return the problems by row."""
+def _get_problems(entries: Sequence[Entry]) -> dict[int, Problem]:
     return {row: one.item for row, one in enumerate(entries) if isinstance(one.item, Problem)}
 
 
-def _with_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> list[Entry]:
-    """Return the entries with new twin ids, which are given by row."""
+def _set_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> list[Entry]:
     return [
         replace(one, item=replace(one.item, twin_id=ids[row]))
         if row in ids and isinstance(one.item, Problem)
@@ -293,49 +279,49 @@ def _with_twin_ids(entries: Sequence[Entry], ids: Mapping[int, str | None]) -> l
     ]
 
 
-def _ids_of(entries: Sequence[Entry], pairs: Iterable[Pair]) -> dict[int, str]:
-    problems = _problems(entries)
+def _make_twin_ids(entries: Sequence[Entry], pairs: Iterable[Pair]) -> dict[int, str]:
+    problems = _get_problems(entries)
     return {row: f"twin-{problems[pair[0]].id}" for pair in pairs for row in pair}
 
 
-def _neighbours(entries: Sequence[Entry]) -> list[Pair]:
-    problems = _problems(entries)
+def _find_neighbours(entries: Sequence[Entry]) -> list[Pair]:
+    problems = _get_problems(entries)
     pairs: list[Pair] = []
     for row in problems:
         if row + 1 not in problems or (pairs and pairs[-1][1] == row):
             continue
-        if _are_opposites(problems[row], problems[row + 1], _ALIKE):
+        if _are_opposites(problems[row], problems[row + 1], _MIN_OVERLAP):
             pairs.append((row, row + 1))
     return pairs
 
 
-def _mutual_pairs(
+def _find_mutual_pairs(
     entries: Sequence[Entry], are_twins: Callable[[Problem, Problem], bool]
 ) -> list[Pair]:
     """Return the pairs that are twins of each other and of no third problem."""
-    problems = {row: one for row, one in _problems(entries).items() if not one.twin_id}
+    problems = {row: one for row, one in _get_problems(entries).items() if not one.twin_id}
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for row, problem in problems.items():
-        groups[tuple(sorted(_plain(problem)))].append(row)
+        groups[tuple(sorted(_normalise_options(problem)))].append(row)
     partners: Counter[int] = Counter()
     pairs = []
     for group in groups.values():
-        for one, other in _lookalikes(group, problems, partners):
+        for one, other in _iterate_candidate_pairs(group, problems, partners):
             if are_twins(problems[one], problems[other]):
                 partners.update((one, other))
                 pairs.append((one, other))
     return sorted(pair for pair in pairs if partners[pair[0]] == partners[pair[1]] == 1)
 
 
-def _lookalikes(
+def _iterate_candidate_pairs(
     group: Sequence[int], problems: dict[int, Problem], partners: Counter[int]
 ) -> Iterator[Pair]:
-    """Yield each pair of a group that may share the fraction `_APART` of its words, once.
+    """Yield each pair of a group that may share at least `_MIN_OVERLAP_FAR` of its words, once.
 
     If two texts share the fraction t of n words, each has one of the shared words among its
     n - ⌈t n⌉ + 1 rarest words (prefix filtering: Chaudhuri, Ganti and Kaushik 2006, "A primitive
-    operator for similarity joins"). So only texts that share a rare word are compared. Pairs of
-    rows that both have two `partners` already are skipped: neither can be in a twin.
+    operator for similarity joins"). So only texts that share a rare word are compared. A pair is
+    skipped if both rows already have two `partners`, because neither can be in a twin.
     """
     if len(group) == 1:
         return
@@ -345,7 +331,7 @@ def _lookalikes(
     for row in group:
         n = len(cut[row])
         rare = sorted(cut[row], key=lambda piece: (times[piece], piece))
-        rare = rare[: n - math.ceil(_APART * n - _ROUNDING) + 1]
+        rare = rare[: n - math.ceil(_MIN_OVERLAP_FAR * n - _ROUNDING) + 1]
         for other in sorted({held for piece in rare for held in holders[piece]}):
             if min(partners[row], partners[other]) <= 1:
                 yield other, row
@@ -354,7 +340,7 @@ def _lookalikes(
 
 
 def _number_repetitions(parts: Sequence[str]) -> list[tuple[str, int]]:
-    """Return a multiset as a set: each part with its number of earlier occurrences."""
+    """Pair each part with its number of earlier copies, so that a set can represent a multiset."""
     before: Counter[str] = Counter()
     numbered = []
     for part in parts:
@@ -363,41 +349,41 @@ def _number_repetitions(parts: Sequence[str]) -> list[tuple[str, int]]:
     return numbered
 
 
-def _plain(problem: Problem) -> list[str]:
+def _normalise_options(problem: Problem) -> list[str]:
     return [tidy(option).casefold() for option in problem.options]
 
 
-def _are_opposites(first: Problem, second: Problem, least: float) -> bool:
-    """Return whether two unmarked problems are similar with different answers; see `paired`."""
+def _are_opposites(first: Problem, second: Problem, min_overlap: float) -> bool:
+    """Return whether two unmarked problems are a twin by the rules of `pair_neighbours`."""
     if first.twin_id or second.twin_id or first.answer is None or second.answer is None:
         return False
-    one, other = _plain(first), _plain(second)
+    one, other = _normalise_options(first), _normalise_options(second)
     shared = set(one) & set(other)
     right, other_right = one[first.answer], other[second.answer]
-    if len(shared) < len(one):  # an option was changed: the other one is correct once
-        least, flipped = _ALIKE_WITHOUT_OPTIONS, (right in shared) != (other_right in shared)
+    if len(shared) < len(one):  # with a changed option, the common option is correct once
+        min_overlap, flipped = _MIN_OVERLAP_CHANGED, (right in shared) != (other_right in shared)
     else:
         flipped = right != other_right
-    return flipped and _are_alike(first, second, least)
+    return flipped and _are_alike(first, second, min_overlap)
 
 
-def _twins(first: Problem, second: Problem) -> bool:
-    return _are_unequal(first, second) and _are_opposites(first, second, _APART)
+def _are_twins(first: Problem, second: Problem) -> bool:
+    return _are_unequal(first, second) and _are_opposites(first, second, _MIN_OVERLAP_FAR)
 
 
 def _may_be_twins(first: Problem, second: Problem) -> bool:
-    """Return whether two unmarked problems look like a twin; answers may be unknown."""
+    """Return whether two unmarked problems look like a twin, even if answers are withheld."""
     if first.twin_id or second.twin_id or first.lineage or second.lineage:
         return False
     if first.answer is not None and second.answer is not None:
-        return _twins(first, second)
-    is_alike = _are_unequal(first, second) and _are_alike(first, second, _APART)
-    return is_alike and sorted(_plain(first)) == sorted(_plain(second))
+        return _are_twins(first, second)
+    is_alike = _are_unequal(first, second) and _are_alike(first, second, _MIN_OVERLAP_FAR)
+    return is_alike and sorted(_normalise_options(first)) == sorted(_normalise_options(second))
 
 
-def _are_alike(first: Problem, second: Problem, least: float) -> bool:
-    """Return whether two texts share enough words and are not the same text with two blanks."""
-    if overlap(pieces(first.sentence), pieces(second.sentence)) < least:
+def _are_alike(first: Problem, second: Problem, min_overlap: float) -> bool:
+    """Return whether two texts share enough words without being one text with another blank."""
+    if overlap(pieces(first.sentence), pieces(second.sentence)) < min_overlap:
         return False
     if kind_of_script(first.sentence) == "unspaced":
         return not _is_same_text(first.sentence, second.sentence, _LONGEST_PRONOUN)
@@ -417,7 +403,7 @@ def _are_unequal(first: Problem, second: Problem) -> bool:
 def _is_same_text(one: str, other: str, longest: int) -> bool:
     """Return whether two sentences differ only in which of their pronouns is the blank.
 
-    They do in "a _ m her z" and "a him m _ z". A pronoun has at most `longest` letters.
+    For example, "a _ m her z" and "a him m _ z". A pronoun has at most `longest` letters.
     """
     if one.count(BLANK) != 1 or other.count(BLANK) != 1:
         return False

@@ -1,12 +1,12 @@
 """Winogender schemas (Rudinger et al. 2018): the 720 sentences, or their 120 templates.
 
-The id is `sentid`: occupation.participant.answer.gender.txt, with 0 if the pronoun refers to the
-occupation and 1 for the participant. So **the published id gives the answer away**. The options are
+The id is `sentid`: occupation.participant.answer.gender.txt, where the answer is 0 for the
+occupation and 1 for the participant. So **the published id reveals the answer**. The options are
 "the technician" and "the customer" (or "someone"), the pronoun is the blank, and `extra` has
 `winogender.occupation`, `.participant` and `.gender` (male, female, neutral), from which the gender
-gap is measured. One sentence has "a student" for "the student". In the sentences of a template,
+gap is computed. One sentence has "a student" for "the student". In the sentences of a template,
 "The someone" becomes "Someone", and "they was" becomes "they were". The answers of an
-occupation's two templates differ: with the same participant and gender they are twins.
+occupation's two templates differ; sentences with the same participant and gender are twins.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PRONOUNS = {
 }
 
 
-def _problem(row: Row, position: int) -> Problem:
+def _parse_problem(row: Row, position: int) -> Problem:
     sentid, sentence = row["sentid"], row["sentence"]
     parts = _SENTID.fullmatch(sentid)
     if not parts:
@@ -42,7 +42,7 @@ def _problem(row: Row, position: int) -> Problem:
     found = re.findall(rf"\b(?:{pronouns})\b", sentence, re.IGNORECASE)
     if len(found) != 1:
         raise ProblemError(
-            f"the sentence contains {len(found)} pronouns of the gender {gender!r}; 1 is needed"
+            f"the sentence contains {len(found)} pronouns of the gender {gender!r}; 1 is required"
         )
     return Problem(
         id=sentid,
@@ -81,8 +81,8 @@ def _expand_template(row: Row) -> Iterator[Row]:
             yield {"sentid": sentid, "sentence": sentence}
 
 
-def _sentences(rows: Rows) -> Iterator[data.Row[Row]]:
-    for row in _base.cells(rows, _TEMPLATE_COLUMNS):
+def _expand_templates(rows: Rows) -> Iterator[data.Row[Row]]:
+    for row in _base.read_cells(rows, _TEMPLATE_COLUMNS):
         yield from (
             [row] if row.values is None else map(row.with_values, _expand_template(row.values))
         )
@@ -91,13 +91,13 @@ def _sentences(rows: Rows) -> Iterator[data.Row[Row]]:
 WINOGENDER = Format(
     name="winogender",
     title="Winogender: sentid and sentence, tab-separated",
-    read=lambda rows: _base.build_entries(_base.cells(rows, _COLUMNS), _problem),
+    read=lambda rows: _base.build_entries(_base.read_cells(rows, _COLUMNS), _parse_problem),
     needs=frozenset(_COLUMNS),
 )
 
 WINOGENDER_TEMPLATES = Format(
     name="winogender-templates",
     title="Winogender's templates, expanded",
-    read=lambda rows: _base.build_entries(_sentences(rows), _problem),
+    read=lambda rows: _base.build_entries(_expand_templates(rows), _parse_problem),
     needs=frozenset(_TEMPLATE_COLUMNS),
 )

@@ -1,19 +1,19 @@
 """WinoGrande 1.1 and files in its format: JSON Lines with sentence, option1, option2, answer.
 
-`qID` becomes the id. In WinoGrande it is the crowd task's id, shared by both halves, and then
-"-1" or "-2": **the published suffix is the answer**, also in the test file, which withholds the
-answer itself. The id is kept because published predictions refer to it; `winosmith stats`
+`qID` becomes the id. In WinoGrande, it is the id of the crowd task, which both halves share,
+followed by "-1" or "-2". **The suffix reveals the answer**, even in the test file, which withholds
+the answer itself. The id is kept because published predictions refer to it; `winosmith stats`
 reports the leak, and `winosmith build` writes new ids.
 
-Three kinds of files have this format, with different further keys, which go to `extra`:
+Three kinds of files have this format. They differ in their further keys, which go to `extra`:
 
-- `winogrande`: none. Without qID (as some hubs export it), a problem's id is its 0-based line, and
-  twins are found by their texts, as they are if no qID is a task's id.
+- `winogrande`: none. Without qID (as in some hubs' exports), a problem's id is its 0-based line.
+  Twins are detected by their texts if there are no qIDs, or if no qID has a task's id.
 - `wsc273-jsonl` (of the KnowRef-60k benchmark): `ed`; qIDs "wsc-1" to "wsc-273".
 - `perturbed-wsc-jsonl` (Abdou et al. 2020): `pair_number`, `associative`, `switchable`; qIDs are
   "q", one digit for the kind of change, and the 0-based schema: "q110" is schema 10 in the other
-  voice. Each original is the root of its changes. In two sentences another "they" is the blank
-  than in the table.
+  voice. Each original is the root of its changes. In two sentences, the blank replaces another
+  "they" than in the table.
 
 Written files lack pronoun, origin, lineage, embargo, `extra` of other formats, and twins that can't
 be found by their texts. A problem with more than 2 options or without a plain blank is refused.
@@ -31,7 +31,7 @@ from winosmith.data import Rows
 from winosmith.errors import ProblemError
 from winosmith.formats import _base
 from winosmith.formats._base import Format, Item, Writer
-from winosmith.formats._csv import has_other_key, is_table_of_ours
+from winosmith.formats._csv import has_key_elsewhere, is_plain_table
 from winosmith.formats._evograd import is_evograd
 from winosmith.formats._twins import TASK, pair_neighbours
 from winosmith.problem import Extra, Lineage, Problem
@@ -42,34 +42,34 @@ _NOTHING = Extra()
 _NUMBERS = ("pair_number", "associative", "switchable")
 
 PERTURBED_QID = re.compile(r"q([0-7])(\d+)")
-"""A digit for the kind of change, then the 0-based number of the schema in the WSC."""
+"""A digit for the kind of change, then the schema's 0-based number in the WSC."""
 
 
-def _is_form(rows: Rows, *further: str) -> bool:
+def _is_winogrande(rows: Rows, *further: str) -> bool:
     names = set(rows.names)
     is_form = {"sentence", "option1", "option2"} <= names and {"ed", "pair_number"} & names == {
         *further
     }
-    is_other = is_form and (is_evograd(rows) or has_other_key(rows))
-    return is_form and not is_other and not is_table_of_ours(rows)
+    is_other = is_form and (is_evograd(rows) or has_key_elsewhere(rows))
+    return is_form and not is_other and not is_plain_table(rows)
 
 
-def _problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:
-    qid = _base.text_field(record, "qID") if "qID" in record else str(position)
+def _parse_problem(record: Mapping[str, Any], position: int, format_key: str) -> Problem:
+    qid = _base.get_text_field(record, "qID") if "qID" in record else str(position)
     task = TASK.fullmatch(qid) if format_key == "winogrande" else None
     further = [(key, value) for key, value in record.items() if key not in _KEYS]
     return Problem(
         id=qid,
-        sentence=_base.text_field(record, "sentence"),
-        options=(_base.text_field(record, "option1"), _base.text_field(record, "option2")),
+        sentence=_base.get_text_field(record, "sentence"),
+        options=(_base.get_text_field(record, "option1"), _base.get_text_field(record, "option2")),
         answer=_base.parse_option_number(record.get("answer"), 2),
         twin_id=task[1] if task else None,
-        extra=Extra(_base.extra_items(further, format_key)) if further else _NOTHING,
+        extra=Extra(_base.make_extra_items(further, format_key)) if further else _NOTHING,
     )
 
 
-def _perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
-    problem = _problem(record, position, "perturbed_wsc")
+def _parse_perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
+    problem = _parse_problem(record, position, "perturbed_wsc")
     qid = PERTURBED_QID.fullmatch(problem.id)
     if not qid:
         raise ProblemError(f"the qID {problem.id!r} is not 'q', a digit from 0 to 7, and a number")
@@ -80,14 +80,16 @@ def _perturbed_problem(record: Mapping[str, Any], position: int) -> Problem:
 
 
 def _write(items: Sequence[Item], file: IO[str]) -> None:
-    for problem in _base.problems_of(items):
+    for problem in _base.require_problems(items):
         if len(problem.options) != 2:
             why = f"the format has 2 options per problem, not {len(problem.options)}"
             raise _base.unwritable_error(problem, why)
         if not problem.blank_is_plain:
             has_none = problem.blank is None
-            why = "has a blank in each text" if has_none else "can't mark its blank among other '_'"
-            why = f"the format {why}; winosmith's own JSON Lines hold it"
+            why = (
+                "needs a blank in each text" if has_none else "can't mark the blank among other '_'"
+            )
+            why = f"the format {why}; winosmith's own JSON Lines can store it"
             raise _base.unwritable_error(problem, why)
         option1, option2 = problem.options
         record: dict[str, Any] = {"qID": problem.id, "sentence": problem.sentence}
@@ -105,33 +107,35 @@ WINOGRANDE = Format(
     name="winogrande",
     title="WinoGrande 1.1",
     read=lambda rows: _base.build_entries(
-        _base.records(rows, {*rows.names} - _KEYS),
-        lambda record, at: _problem(record, at, "winogrande"),
+        _base.read_records(rows, {*rows.names} - _KEYS),
+        lambda record, at: _parse_problem(record, at, "winogrande"),
     ),
     needs=frozenset({"sentence", "option1", "option2"}),
-    sign=_is_form,
+    sign=_is_winogrande,
     writer=Writer(
         _write,
         suffix=".jsonl",
-        keeps=frozenset({"id", "sentence", "options", "answer"}),
+        kept_fields=frozenset({"id", "sentence", "options", "answer"}),
     ),
-    twin_names=frozenset(),  # except for ids of the crowd's tasks, which are twin ids
+    twin_names=frozenset(),  # qIDs with a task's id already give twin ids
 )
 
 WSC273_JSONL = Format(
     name="wsc273-jsonl",
-    title="WSC273 in WinoGrande's form (wsc-273.jsonl)",
+    title="WSC273 in WinoGrande's format (wsc-273.jsonl)",
     read=lambda rows: pair_neighbours(
-        _base.build_entries(_base.records(rows), lambda record, at: _problem(record, at, "wsc273"))
+        _base.build_entries(
+            _base.read_records(rows), lambda record, at: _parse_problem(record, at, "wsc273")
+        )
     ),
-    sign=lambda rows: _is_form(rows, "ed"),
+    sign=lambda rows: _is_winogrande(rows, "ed"),
 )
 
 PERTURBED_JSONL = Format(
     name="perturbed-wsc-jsonl",
     title="perturbed WSC, one file for each kind of change",
     read=lambda rows: pair_neighbours(
-        _base.build_entries(_base.records(rows, _NUMBERS), _perturbed_problem)
+        _base.build_entries(_base.read_records(rows, _NUMBERS), _parse_perturbed_problem)
     ),
-    sign=lambda rows: _is_form(rows, "pair_number"),
+    sign=lambda rows: _is_winogrande(rows, "pair_number"),
 )

@@ -1,14 +1,15 @@
 """The Winograd Schema Challenge, and the PDPs with human counts, as XML (Davis's collections).
 
-The pronoun becomes the blank and is kept as `pronoun`. A possessive pronoun becomes a bare blank
-("_ drawing"), as in every published recast of these files. The snippet (`quote`) and the
-source go to `extra`, and so do the human counts of the Pronoun Disambiguation Problems:
-`pdp.agree` of `pdp.subjects` people gave the answer, and `pdp.same_text` marks a problem about the
-previous problem's text.
+The pronoun becomes the blank and is stored as `pronoun`. A possessive pronoun becomes a bare blank
+("_ drawing"), as in every published recast of these files. The snippet (`quote`) and the source go
+to `extra`, as do the human counts of the Pronoun Disambiguation Problems: `pdp.agree` of
+`pdp.subjects` people gave the answer, and `pdp.same_text` marks a problem about the previous
+problem's text.
 
-A PDP has 2 to 5 options. The files have no ids. A schema's id is its 0-based place in WSC (as in
-wsc273.json and most annotations of it) and its 1-based place in PDP (as in pdp60.json). WSC273 is
-the first 273 of the 285: `read(path)[:273]`. Twins are found by their order; PDPs have no twins.
+A PDP has 2 to 5 options. The files have no ids. A schema's id is its 0-based position in WSC (as in
+wsc273.json and most annotations) and its 1-based position in PDP (as in pdp60.json). WSC273 is the
+first 273 of the 285 schemas: `read(path)[:273]`. Twins are detected by their order; PDPs have no
+twins.
 
 The reader accepts twelve spellings of the correct answer ("A.  "), stray spaces and newlines, "Â"
 from a wrongly decoded no-break space (schemas 283 and 284), a declaration of ISO-8859-1 in a UTF-8
@@ -56,10 +57,10 @@ def letter_index(letter: str, options: int) -> int | None:
     return _LETTERS.index(bare)
 
 
-def _problem(schema: Element, problem_id: str, mistaken: bool) -> Problem:
+def _parse_schema(schema: Element, problem_id: str, mistaken: bool) -> Problem:
     before, pronoun, after = (
         _MISTAKEN_SPACE.sub("", text) if mistaken else text
-        for text in (_base.child_text(schema, f"text/{part}") for part in ("txt1", "pron", "txt2"))
+        for text in (_base.get_child_text(schema, f"text/{p}") for p in ("txt1", "pron", "txt2"))
     )
     sentence, pronoun_or_none = _base.replace_pronoun(before, pronoun, after)
     options = tuple(_base.tidy("".join(answer.itertext())) for answer in schema.iter("answer"))
@@ -69,13 +70,13 @@ def _problem(schema: Element, problem_id: str, mistaken: bool) -> Problem:
         options=options,
         answer=letter_index(schema.findtext("correctAnswer") or "", len(options)),
         pronoun=pronoun_or_none,
-        extra=Extra(_kept_fields(schema)),
+        extra=Extra(_parse_extra(schema)),
     )
 
 
-def _kept_fields(schema: Element) -> dict[str, Scalar]:
+def _parse_extra(schema: Element) -> dict[str, Scalar]:
     places = {"source": "source", "quote1": "quote/quote1", "quote2": "quote/quote2"}
-    kept = _texts({key: schema.findtext(place) for key, place in places.items()})
+    kept = _make_text_items({key: schema.findtext(place) for key, place in places.items()})
     if schema.find("sameText") is not None:
         kept["pdp.same_text"] = True
     people = schema.findtext("humanSubjects")
@@ -87,17 +88,16 @@ def _kept_fields(schema: Element) -> dict[str, Scalar]:
     return kept
 
 
-def _texts(texts: Mapping[str, str | None]) -> dict[str, Scalar]:
-    """Return the items of `Extra` for the texts of a schema that are not empty."""
+def _make_text_items(texts: Mapping[str, str | None]) -> dict[str, Scalar]:
     return {f"wsc.{key}": _base.tidy(text) for key, text in texts.items() if text and text.strip()}
 
 
-def _entries(rows: Rows, first_id: int) -> Iterator[Entry]:
-    # In a file that declares another encoding, an "Â" is meant.
+def _read_schemas(rows: Rows, first_id: int) -> Iterator[Entry]:
+    # In a file that does not declare Latin-1, an "Â" is intended.
     mistaken = bool(_DECLARES_LATIN.match(rows.start))
     return _base.build_entries(
         rows.elements("schema"),
-        lambda schema, position: _problem(schema, str(first_id + position), mistaken),
+        lambda schema, position: _parse_schema(schema, str(first_id + position), mistaken),
     )
 
 
@@ -110,14 +110,14 @@ def _is_collection(rows: Rows, *, counted: bool) -> bool:
 WSC_XML = Format(
     name="wsc-xml",
     title="the Winograd Schema Challenge, 285 schemas as XML",
-    read=lambda rows: pair_neighbours(_entries(rows, 0)),
+    read=lambda rows: pair_neighbours(_read_schemas(rows, 0)),
     sign=lambda rows: _is_collection(rows, counted=False),
 )
 
 PDP_XML = Format(
     name="pdp-xml",
     title="Pronoun Disambiguation Problems, with human counts",
-    read=lambda rows: _entries(rows, 1),
+    read=lambda rows: _read_schemas(rows, 1),
     sign=lambda rows: _is_collection(rows, counted=True),
 )
 
@@ -125,7 +125,7 @@ PDP_XML = Format(
 _COLUMNS = ("txt1", "pron", "txt2", "answer_0", "answer_1", "label", "source")
 
 
-def _problem_of_row(row: Row, position: int) -> Problem:
+def _parse_row(row: Row, position: int) -> Problem:
     if row["label"] not in ("0", "1"):
         raise ProblemError(f"the label is {row['label']!r}; it must be 0 or 1")
     # The table has no spaces around the pronoun: add them, except next to most punctuation marks.
@@ -139,7 +139,7 @@ def _problem_of_row(row: Row, position: int) -> Problem:
         options=(_base.tidy(row["answer_0"]), _base.tidy(row["answer_1"])),
         answer=int(row["label"]),
         pronoun=pronoun,
-        extra=Extra(_texts(texts)),
+        extra=Extra(_make_text_items(texts)),
     )
 
 
@@ -147,7 +147,7 @@ WSC_CSV = Format(
     name="wsc-csv",
     title="the Winograd Schema Challenge as a table",
     read=lambda rows: pair_neighbours(
-        _base.build_entries(_base.cells(rows, _COLUMNS), _problem_of_row)
+        _base.build_entries(_base.read_cells(rows, _COLUMNS), _parse_row)
     ),
     needs=frozenset(_COLUMNS),
 )

@@ -200,14 +200,16 @@ def grade_models(
         return dict(models)
     if data is None:
         raise InputError("the problems are missing; give them as the second argument")
-    dataset = formats.dataset_of(data)
+    dataset = formats.as_dataset(data)
     if not all(isinstance(own, Answers) for own in models.values()):
         models = read_answers(given, dataset)
     found: dict[str, Graded] = {}
     shared, known = None if partial else clusters(dataset), {*dataset.ids}
     for name, own in models.items():
         try:
-            asked, fitting = own.shared(dataset) if partial else (dataset, own.of(dataset))
+            asked, fitting = (
+                own.select_answered(dataset) if partial else (dataset, own.align_with(dataset))
+            )
         except OtherDataError as error:
             if partial is None or not error.common:
                 raise

@@ -71,7 +71,7 @@ def corpus(
     """Generate practice twins.
 
     The twins are made from handwritten frames in the social and the physical domain. They meet all
-    rules of `winosmith.validate.structure`, and their sentences are distinct. The module
+    rules of `winosmith.validate.filter_by_structure`, and their sentences are distinct. The module
     `_artifacts` describes the balance of sound twins and the artifacts of the others.
 
     Args:
@@ -198,8 +198,8 @@ def draw_drafts(
 def read_handwritten() -> Dataset:
     """Return 72 handwritten twins, half of them social and half physical.
 
-    They are original, meet all rules of `winosmith.validate.structure`, and have winosmith's
-    licence (Apache-2.0).
+    They are original, meet all rules of `winosmith.validate.filter_by_structure`, and have
+    winosmith's licence (Apache-2.0).
 
     >>> twins = read_handwritten()
     >>> len(twins.twins), {problem.origin.domain for problem in twins} == {"social", "physical"}

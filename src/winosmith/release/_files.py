@@ -125,7 +125,7 @@ FILES = (
     File(
         "data/PART.jsonl",
         "the problems of a part, for winosmith and people",
-        _each_part(lambda _, dataset: "".join(formats.lines(dataset)).encode()),
+        _each_part(lambda _, dataset: "".join(formats.to_lines(dataset)).encode()),
     ),
     File(
         "data/PART.parquet", "the same, for the hub and the library datasets", _each_part(_parquet)

@@ -520,7 +520,7 @@ def write_private(done: Gathered, folder: Path) -> Path | None:
     test = done.content.parts.get(_content.TEST, Dataset())
     answered = Dataset(done.answered.values())
     if len(answered) and len(answered) == len(test) and None not in answered.answers:
-        files["test.jsonl"] = "".join(formats.lines(answered))
+        files["test.jsonl"] = "".join(formats.to_lines(answered))
         files["test-labels.lst"] = labels(answered)
     if done.source_ids:
         files[IDS_NAME] = "".join(

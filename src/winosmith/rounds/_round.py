@@ -309,7 +309,7 @@ def _write_files(
 ) -> None:
     for name, dataset in (("roots", following.roots), ("fooling", following.fooling)):
         with folder.write(f"{name}.jsonl") as file:
-            file.writelines(formats.lines(dataset))
+            file.writelines(formats.to_lines(dataset))
     build.write_json(folder, RECORD, record)
     with folder.write("report.html") as file:
         file.write(make_round_page(record, found, following))

@@ -1,4 +1,4 @@
-"""Validation: the structure of twins, the votes of judges, and the number that each step keeps.
+"""Validate the structure of twins and the votes of judges, and count what each step keeps.
 
 >>> from winosmith import Dataset, Problem, validate
 >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
@@ -9,52 +9,52 @@
 
 from __future__ import annotations
 
-from winosmith.validate._check import Checked, Count, Funnel, check, make_funnel
+from winosmith.validate._check import Count, Funnel, ValidationResult, check, make_funnel
 from winosmith.validate._gender import find_gender
 from winosmith.validate._structure import (
     DOMAINS,
-    Applied,
-    Examined,
+    AppliedRules,
+    Examination,
     Finding,
     RuleSet,
     StructureRules,
     examine_structure,
+    filter_by_structure,
     find_applied_rules,
-    structure,
 )
 from winosmith.validate._votes import (
     VoteRules,
     count_unvalidated,
     examine_votes,
+    filter_by_votes,
     read_votes,
-    remove_marks,
+    remove_unvalidated,
     select_eligible,
-    votes,
     write_votes,
 )
 
 __all__ = [
     "DOMAINS",
-    "Applied",
-    "Checked",
+    "AppliedRules",
     "Count",
-    "Examined",
+    "Examination",
     "Finding",
     "Funnel",
     "RuleSet",
     "StructureRules",
+    "ValidationResult",
     "VoteRules",
     "check",
     "count_unvalidated",
     "examine_structure",
     "examine_votes",
+    "filter_by_structure",
+    "filter_by_votes",
     "find_applied_rules",
     "find_gender",
     "make_funnel",
     "read_votes",
-    "remove_marks",
+    "remove_unvalidated",
     "select_eligible",
-    "structure",
-    "votes",
     "write_votes",
 ]

@@ -1,4 +1,4 @@
-"""Validation: first the structure, then the votes, with the counts that each step keeps."""
+"""Validation in two stages, the structure and the votes, with counts of kept problems."""
 
 from __future__ import annotations
 
@@ -14,41 +14,41 @@ from winosmith.report import Signature, signature_of
 from winosmith.response import Response
 from winosmith.results import Result, computed
 from winosmith.validate import _structure, _votes
-from winosmith.validate._structure import Applied, Examined, StructureRules, examine_structure
-from winosmith.validate._votes import SetAside, VoteRules
+from winosmith.validate._structure import AppliedRules, Examination, StructureRules
+from winosmith.validate._votes import UncountedResponse, VoteRules
 
 
 @dataclass(frozen=True)
-class Checked:
+class ValidationResult:
     """The result of validation.
 
     Attributes:
-        stages: the examination of the structure and, if there are votes, that of the votes, on the
-            problems that the first one kept.
-        set_aside: the responses that did not count.
-        funnel: number of problems that each stage kept, with the reasons for the others.
-        result: the problems kept and dropped over all stages.
-        signature: signature of the data, the votes and the rules.
+        stages: the examination of the structure and, if there are votes, the examination of the
+            votes on the problems that the first stage kept.
+        set_aside: the responses that are not counted as votes.
+        funnel: number of problems that each stage kept, and of dropped problems by reason.
+        result: the problems that were kept and dropped over all stages.
+        signature: the signature of the data, the votes and the rules.
         valid: ids of the kept problems that enough judges found valid.
     """
 
-    stages: tuple[Examined, ...] = field(repr=False)
-    set_aside: tuple[SetAside, ...] = field(repr=False)
+    stages: tuple[Examination, ...] = field(repr=False)
+    set_aside: tuple[UncountedResponse, ...] = field(repr=False)
     funnel: Funnel
     result: Filtered
     signature: Signature
     valid: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
-    def applied(self) -> Applied:
-        """The problems that WinoGrande's rules for authors were applied to, and the reason."""
+    def applied(self) -> AppliedRules:
+        """The problems to which WinoGrande's rules for authors were applied, with the reason."""
         found = self.stages[0].applied
-        return found or Applied("none", {}, len(self.stages[0].dataset))
+        return found or AppliedRules("none", {}, len(self.stages[0].dataset))
 
     @property
     def kept(self) -> Dataset:
-        """The kept problems; those that judges found valid are no longer marked as unvalidated."""
-        return _votes.remove_marks(self.result.kept, self.valid)
+        """The kept problems, without the mark "unvalidated" if judges found them valid."""
+        return _votes.remove_unvalidated(self.result.kept, self.valid)
 
 
 def check(
@@ -56,25 +56,25 @@ def check(
     responses: Iterable[Response] | None = None,
     structure: StructureRules = _structure.WINOGRANDE,
     votes: VoteRules = _votes.WINOGRANDE,
-) -> Checked:
-    """Validate a data set: its structure, then the votes on the remaining problems.
+) -> ValidationResult:
+    """Validate a data set's structure, then the votes on the remaining problems.
 
-    Which votes count is decided on the whole data set: a judge has seen a twin even if the first
+    Votes are selected with the whole data set, because a judge has seen a half even if the first
     stage drops it.
 
     Args:
         dataset: the problems as collected.
-        responses: the judges' responses in chronological order; None without judges.
-        structure: the rules for problems and pairs of twins.
+        responses: the judges' responses in chronological order; None if there are no judges.
+        structure: the rules for problems and twins.
         votes: the rules for votes.
 
     Raises:
         DataError: a response does not fit its problem.
     """
-    first = examine_structure(dataset, structure)
+    first = _structure.examine_structure(dataset, structure)
     filtered = first.filtered()
     if responses is None:
-        return Checked(
+        return ValidationResult(
             (first,),
             (),
             make_funnel({"structure": filtered}),
@@ -87,7 +87,7 @@ def check(
     voted = second.filtered()
     later = [replace(entry, row=dataset.row(entry.problem.id)) for entry in voted.dropped]
     digest = hashlib.sha256("".join(map(repr, responses)).encode("utf-8", "surrogatepass"))
-    return Checked(
+    return ValidationResult(
         (first, second),
         aside,
         make_funnel({"structure": filtered, "votes": voted}),
@@ -111,27 +111,27 @@ def _get_parameters(rules: StructureRules | VoteRules) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The numbers of problems, complete pairs of twins, and singles."""
+    """The numbers of problems, complete twins and singles."""
 
     problems: int
     twins: int
     singles: int
 
     @classmethod
-    def of(cls, dataset: Dataset) -> Count:
+    def from_dataset(cls, dataset: Dataset) -> Count:
         """Return the counts of a data set."""
         return cls(len(dataset), len(dataset.twins), len(dataset.singles))
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """The counts of one filter.
+    """The counts after one filter.
 
     Attributes:
-        stage: name of the filter.
-        kept: counts of the kept problems.
-        dropped: number of dropped problems for each reason, the most frequent first. A problem that
-            breaks several rules counts only for the first.
+        stage: the name of the filter.
+        kept: the counts of kept problems.
+        dropped: number of dropped problems by reason, the most frequent reason first. A problem
+            that breaks several rules is counted only under the first.
     """
 
     stage: str
@@ -164,10 +164,10 @@ class Funnel(Result):
 def make_funnel(stages: Mapping[str, Filtered]) -> Funnel:
     """Return the counts of consecutive filters.
 
-    A reason is counted by its part before the first colon ("length: 12 words" as "length").
+    A reason is counted under its part before the first colon ("length: 12 words" as "length").
 
     Args:
-        stages: the result of each filter, by its name, in order.
+        stages: the result of each filter, by filter name, in order.
 
     Raises:
         DataError: there is no filter, or a filter's input is not the previous one's output.
@@ -192,6 +192,6 @@ def make_funnel(stages: Mapping[str, Filtered]) -> Funnel:
                 "stages in order"
             )
         reasons = Counter(entry.reason.partition(":")[0] for entry in result.dropped)
-        steps.append(Step(stage, Count.of(result.kept), dict(reasons.most_common())))
+        steps.append(Step(stage, Count.from_dataset(result.kept), dict(reasons.most_common())))
         feed = result.kept
-    return Funnel(Count.of(collected), tuple(steps))
+    return Funnel(Count.from_dataset(collected), tuple(steps))

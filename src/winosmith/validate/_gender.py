@@ -1,7 +1,7 @@
-"""The gender of names and of words for people, for the rule on social twins.
+"""The gender of names and of nouns for people, for the rule on social twins.
 
-The lists are our own: common English given names of one gender, and words for people. A name of
-both genders (Alex, Sam, Jordan) is in neither list, so that its gender is unknown.
+The lists were written for winosmith: common English given names of one gender, and words for
+people. A name that both genders have (Alex, Sam, Jordan) is in no list, so its gender is unknown.
 """
 
 from __future__ import annotations
@@ -106,17 +106,17 @@ _MALE_WORDS = frozenset(
     stepbrother stepfather stepson uncle uncles waiter widower wizard""".split()
 )
 
-_OF_PRONOUNS: dict[str, Gender] = {
+_PRONOUN_GENDERS: dict[str, Gender] = {
     **dict.fromkeys(("she", "her", "hers", "herself"), "female"),
     **dict.fromkeys(("he", "him", "his", "himself"), "male"),
 }
 
 _POSSESSIVES = frozenset("his her hers".split())
-"""Pronouns with the gender of the owner, not of the person: "her brother"."""
+"""Pronouns that show the gender of the owner, not of the person: "her brother"."""
 
 
 def find_gender(option: str) -> Gender | None:
-    """Return the gender of an option's words; None if they have none, or both.
+    """Return the gender that an option's words show; None if they show none, or both.
 
     >>> [find_gender(option) for option in ("Robert", "the old queen", "Alex", "her brother")]
     ['male', 'female', None, 'male']
@@ -135,22 +135,16 @@ def find_gender(option: str) -> Gender | None:
     return found.pop() if len(found) == 1 else None
 
 
-def explain_unlike_people(problem: Problem, halves: Sequence[Problem]) -> str | None:
+def explain_gender_mismatch(problem: Problem, halves: Sequence[Problem]) -> str | None:
     """Return an explanation if the two people of a social problem differ in gender, otherwise "".
 
-    A person's gender is that of the name or noun; if this has none, it is that of the pronoun in
-    the twin whose answer is the person.
-
-    Args:
-        problem: a problem with two options.
-        halves: the problem and its twin.
-
-    Returns:
-        None if the gender of a person is unknown or contradictory.
+    A person's gender is that of the name or noun, and of the pronoun in a half whose answer is the
+    person.
+    The result is None if a person's gender is unknown or contradictory.
     """
     if len(problem.options) != 2:
         return None
-    genders = [_gender_in(option, halves) for option in problem.options]
+    genders = [_find_person_gender(option, halves) for option in problem.options]
     if None in genders:
         return None
     if genders[0] == genders[1]:
@@ -160,10 +154,10 @@ def explain_unlike_people(problem: Problem, halves: Sequence[Problem]) -> str | 
     return f"{both}; two people of the same gender are required"
 
 
-def _gender_in(option: str, halves: Sequence[Problem]) -> Gender | None:
+def _find_person_gender(option: str, halves: Sequence[Problem]) -> Gender | None:
     found = {find_gender(option)}
     found |= {
-        _OF_PRONOUNS.get((half.pronoun or "").lower())  # the pronoun stands for the answer
+        _PRONOUN_GENDERS.get((half.pronoun or "").lower())  # the pronoun stands for the answer
         for half in halves
         if half.answer is not None
         and half.options[half.answer].strip().casefold() == option.strip().casefold()

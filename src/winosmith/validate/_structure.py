@@ -1,12 +1,12 @@
 """Structural validation: WinoGrande's rules for authors, checked on problems and twins.
 
-A check returns "" if the rule is met, the fault in words if it is broken, and None if its input is
-missing. Rules that count words are not checked in text without spaces, and rules that need English
-words not in other scripts (`winosmith.text.writing`).
+A check returns "" if the rule is met, a description of the fault if it is broken, and None if its
+input is missing. Rules that count words are not checked in text without spaces, and rules about
+English words are checked only in Latin script (`winosmith.text.kind_of_script`).
 
 The rules are for twins that people write (WinoGrande, section 2). They do not fit perturbed
-problems, which may be shorter or share fewer words, or other published data: 126 of the 273
-Winograd schemas break one of them.
+problems, which may be shorter or share fewer words. They do not fit other published data, either:
+126 of the 273 Winograd schemas break a rule.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from winosmith.options import Numbers, OrFalse, declaration
 from winosmith.problem import Problem
 from winosmith.report import percent
 from winosmith.text import kind_of_script
-from winosmith.validate._gender import explain_unlike_people
+from winosmith.validate._gender import explain_gender_mismatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Finding:
     Attributes:
         rule: name of the rule ("length").
         rows: the row of the problem, or the rows of both halves of a twin.
-        detail: the fault in words ("12 words; 15 to 30 are required").
+        detail: a description of the fault ("12 words; 15 to 30 are required").
     """
 
     rule: str
@@ -44,34 +44,34 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Examined:
+class Examination:
     """The result of examining a data set.
 
     Attributes:
         dataset: the examined data set.
         stage: name of the examination ("structure", "votes").
-        findings: the broken rules, in the order of the problems, then of the rules.
-        checked: number of problems that each active rule was checked on. A rule is not checked
-            without its input (the anchor, votes, the answer, the other half), and then never fails.
-        applied: the problems that the rules were applied to, and the reason; None for votes.
+        findings: the broken rules, sorted by problem, then by rule.
+        checked: number of problems on which each active rule was checked. A rule is not checked,
+            and can't fail, without its input (the anchor, votes, the answer, the other half).
+        applied: the problems to which the rules were applied, with the reason; None for votes.
     """
 
     dataset: Dataset
     stage: str
     findings: tuple[Finding, ...] = field(repr=False)
     checked: Mapping[str, int]
-    applied: Applied | None = None
+    applied: AppliedRules | None = None
 
-    def failed(self, rule: str) -> tuple[int, ...]:
-        """Return the rows that break a rule, in order."""
+    def failed_rows(self, rule: str) -> tuple[int, ...]:
+        """Return the rows that break a rule, in ascending order."""
         rows = {row for found in self.findings if found.rule == rule for row in found.rows}
         return tuple(sorted(rows))
 
     def filtered(self) -> Filtered:
-        """Keep the problems without a finding, and drop the others.
+        """Keep the problems without findings, and drop the others.
 
         The reason lists all broken rules in order ("length: 12 words; 15 to 30 are required |
-        overlap: …"). The text before its first colon is the rule that the funnel counts.
+        overlap: …"). The funnel counts it under the text before the first colon.
         """
         reasons: dict[int, list[str]] = {}
         for rule in self.checked:
@@ -85,14 +85,14 @@ class Examined:
 
 
 Outcome = tuple[str, tuple[int, ...], str | None]
-"""Result of a rule for a problem or twin: the rule's name, the rows, and the fault ("" for none,
-None if the rule can't be checked)."""
+"""Result of a rule for a problem or twin: the rule's name, the rows, and the fault ("" if there is
+none, None if the rule can't be checked)."""
 
 
-def gather(
+def collect_outcomes(
     dataset: Dataset, stage: str, outcomes: Iterable[Outcome], rules: Iterable[str]
-) -> Examined:
-    """Collect the outcomes of the given rules; `rules` has their order."""
+) -> Examination:
+    """Collect the outcomes of rules, whose names are given in order."""
     checked = dict.fromkeys(rules, 0)
     place = {rule: number for number, rule in enumerate(checked)}
     findings = []
@@ -102,31 +102,31 @@ def gather(
         if detail:
             findings.append(Finding(rule, rows, detail))
     findings.sort(key=lambda found: (found.rows[0], place[found.rule]))
-    return Examined(dataset, stage, tuple(findings), checked)
+    return Examination(dataset, stage, tuple(findings), checked)
 
 
 RuleSet = Literal["auto", "winogrande", "none"]
-"""Whether WinoGrande's rules apply to all problems, to none, or ("auto") to all except perturbed
+"""The problems to which WinoGrande's rules apply: all, none, or ("auto") all except perturbed
 problems, their roots, and problems of known published data sets."""
 
 PERTURBED = "perturbed or their roots"
-"""The reason why the rules do not apply to a family with lineages."""
+"""The reason for exempting a family with lineages from the rules."""
 
 MADE_FOR = frozenset({"WinoGrande"})
-"""The published data sets that the rules are for."""
+"""The published data sets to which the rules apply."""
 
 
 @dataclass(frozen=True)
-class Applied:
-    """The problems that WinoGrande's rules were applied to.
+class AppliedRules:
+    """The problems to which WinoGrande's rules were applied.
 
     Attributes:
         rules: the setting.
-        exempt: the rows that the rules were not applied to, each with the reason; none with
-            "winogrande", all with "none".
+        exempt: the rows to which the rules were not applied, with the reason for each; empty for
+            "winogrande", all rows for "none".
         n: number of problems.
-        unspaced: number of problems in a script without spaces (`winosmith.text.writing`).
-        spaced: number of problems in another script with spaces than Latin.
+        unspaced: number of problems in a script without spaces (`winosmith.text.kind_of_script`).
+        spaced: number of problems in a script with spaces other than Latin.
     """
 
     rules: RuleSet
@@ -136,36 +136,37 @@ class Applied:
     spaced: int = 0
 
     def __str__(self) -> str:
-        """Return the summary that a report starts with.
+        """Return the summary at the start of a report.
 
-        >>> str(Applied("auto", {2: "of WSC, published"}, 3))
-        "Rules: WinoGrande's for authors, on 2 of 3; not on 1 of WSC, published"
+        >>> str(AppliedRules("auto", {2: "of WSC, published"}, 3))
+        "Rules: WinoGrande's for authors, applied to 2 of 3 problems; not to 1 (of WSC, published)"
         """
         if self.rules == "none":
-            return "Rules: none of WinoGrande's for authors, as set"
+            return "Rules: WinoGrande's for authors, not applied, as set"
         if self.rules == "winogrande":
-            return f"Rules: WinoGrande's for authors, on all {self.n:,}, as set"
+            return f"Rules: WinoGrande's for authors, applied to all {self.n:,} problems, as set"
         if not self.exempt:
             return "Rules: WinoGrande's for authors; no problem is perturbed or known as published"
         why = Counter(self.exempt.values()).most_common()
-        reasons = ", ".join(f"{count:,} {reason}" for reason, count in why)
+        reasons = ", ".join(f"{count:,} ({reason})" for reason, count in why)
         left = self.n - len(self.exempt)
         if not left:
-            return f"Rules: none of WinoGrande's for authors: {reasons}"
-        return f"Rules: WinoGrande's for authors, on {left:,} of {self.n:,}; not on {reasons}"
+            return f"Rules: WinoGrande's for authors, not applied to {reasons}"
+        whole = f"applied to {left:,} of {self.n:,} problems"
+        return f"Rules: WinoGrande's for authors, {whole}; not to {reasons}"
 
     @property
     def lines(self) -> tuple[str, ...]:
         """The summary, and a note for each script in which some rules are not checked.
 
-        >>> Applied("auto", {}, 2, unspaced=1).lines[1]
-        '1 without spaces between words: rules about words are not checked there'
+        >>> AppliedRules("auto", {}, 2, unspaced=1).lines[1]
+        '1 in a script without spaces between words: rules about words are not checked'
         """
         other = (
-            (self.unspaced, "without spaces between words: rules about words"),
-            (self.spaced, "in another script than Latin: rules about English words"),
+            (self.unspaced, "in a script without spaces between words: rules about words"),
+            (self.spaced, "in a script other than Latin: rules about English words"),
         )
-        notes = (f"{count:,} {what} are not checked there" for count, what in other if count)
+        notes = (f"{count:,} {what} are not checked" for count, what in other if count)
         return str(self), *notes
 
     def record(self) -> dict[str, Any]:
@@ -180,8 +181,8 @@ class Applied:
         }
 
 
-def find_applied_rules(dataset: Dataset, rules: RuleSet) -> Applied:
-    """Return the problems that WinoGrande's rules apply to: both halves of a twin, or neither.
+def find_applied_rules(dataset: Dataset, rules: RuleSet) -> AppliedRules:
+    """Return the problems to which WinoGrande's rules apply; halves of a twin are treated alike.
 
     >>> from winosmith import Problem
     >>> wsc = Problem("0", "The trophy doesn't fit into the brown suitcase because the _ is too "
@@ -195,7 +196,7 @@ def find_applied_rules(dataset: Dataset, rules: RuleSet) -> Applied:
     elif rules == "auto":
         exempt = _find_exempt(dataset)
     written = Counter(kind_of_script(problem.sentence) for problem in dataset)
-    return Applied(rules, exempt, len(dataset), written["unspaced"], written["spaced"])
+    return AppliedRules(rules, exempt, len(dataset), written["unspaced"], written["spaced"])
 
 
 def _find_exempt(dataset: Dataset) -> dict[int, str]:
@@ -216,7 +217,7 @@ def _find_exempt(dataset: Dataset) -> dict[int, str]:
     return dict(sorted(exempt.items()))
 
 
-def _check_length(length: tuple[int, int]) -> tuple[int, int]:
+def _validate_length(length: tuple[int, int]) -> tuple[int, int]:
     if not 1 <= length[0] <= length[1]:
         raise ValueError("it must be a range of words such as [15, 30]")
     return length
@@ -226,55 +227,55 @@ def _check_length(length: tuple[int, int]) -> tuple[int, int]:
 class StructureRules:
     """`[structure]`: the rules for problems and twins; false disables a rule.
 
-    `rules` selects the problems that the rules apply to.
+    `rules` selects the problems to which the rules apply.
 
-    Thresholds are WinoGrande's (section 2) if it states them. In the released train_debiased and
-    dev, 99.7 % of the problems meet `length` and 99.96 % of the twins meet `overlap`, if words are
-    separated by white space.
+    Thresholds are those that WinoGrande states (section 2). In the released train_debiased and dev,
+    99.7 % of the problems meet `length` and 99.96 % of the twins meet `overlap`, if words are split
+    at white space.
 
     Two checks are always active: a twin id must not have more than two problems, and lineages must
     be consistent (`winosmith.lineage.check_lineages`), unless the parent or root is missing.
     """
 
     rules: RuleSet = "auto"
-    """The problems that the rules apply to. "auto": all problems except perturbed ones, their
+    """The problems to which the rules apply. "auto": all problems except perturbed ones, their
     roots, and those whose sentences are from known published data sets (WSC, PDP, DPR, KnowRef,
     COPA, Winogender, SuperGLUE-WSC); "winogrande": all; "none": none."""
-    length: OrFalse[Annotated[Numbers, AfterValidator(_check_length)]] = (15, 30)
-    """Least and greatest number of words in a sentence, including the blank."""
+    length: OrFalse[Annotated[Numbers, AfterValidator(_validate_length)]] = (15, 30)
+    """Minimum and maximum number of words in a sentence, including the blank."""
     overlap: OrFalse[Annotated[float, Field(ge=0, le=1)]] = 0.7
-    """Least number of words that the halves share, as a fraction of the longer half."""
+    """Minimum number of words that the halves share, as a fraction of the longer half."""
     edit: OrFalse[Annotated[float, Field(ge=0, le=1)]] = 1.0
-    """Greatest token edit distance between the halves, as a fraction of the tokens of the longer
+    """Maximum token edit distance between the halves, as a fraction of the tokens of the longer
     half; 1 sets no limit. The paper requires "non-zero but small", without a number, so by default
     only a distance of 0 fails. A limit of 0.3 would refuse twins that share exactly 70 % of their
     words."""
     anchor: bool = True
     """Each half contains the words of both halves' anchors."""
     content_anchor: bool = True
-    """An anchor has other words than function words ("the, it, he, of")."""
+    """An anchor contains a word that is not a function word ("the, it, he, of")."""
     options_in_sentence: bool = True
-    """Each option occurs in the sentence, in any case. This rule is our own: all of WinoGrande
-    meets it; disable it for COPA, whose options are clauses."""
+    """Each option occurs in the sentence, ignoring case. The paper does not state this rule, but
+    all of WinoGrande meets it. Disable it for COPA, whose options are clauses."""
     same_options: bool = True
-    """The halves have the same options, in any order and case."""
+    """The halves have the same options, ignoring order and case."""
     flipped: bool = True
     """The halves have different answers."""
     domain: bool = True
-    """The domain, if any, is one of the paper's two, "social" and "physical"."""
+    """The domain, if there is one, is "social" or "physical", as in the paper."""
     same_gender: bool = True
-    """The two people of a "social" problem have the same gender; checked only if their names or
-    the pronouns behind the blanks show it."""
+    """The two people of a "social" problem have the same gender. Checked only if their names, or
+    the pronouns that the blanks replaced, show the gender."""
     complete: bool = False
-    """Refuse problems without their other half. Off by default, as validation can drop one half,
-    and WinoGrande keeps the other."""
+    """Refuse problems without their other half. Off by default, because validation can drop one
+    half, and WinoGrande then keeps the other half."""
 
 
 WINOGRANDE = StructureRules()
 
 
-def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
-    """Drop the problems that break a rule, and both halves of twins that break a rule for twins.
+def filter_by_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
+    """Drop the problems that break a rule, and both halves of twins that break a rule on twins.
 
     >>> from winosmith import Problem
     >>> text = "The trophy does not fit into the suitcase because the _ is too "
@@ -282,7 +283,7 @@ def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
     ...     Problem("a", text + "large.", ("trophy", "suitcase"), 0, twin_id="t"),
     ...     Problem("b", text + "small indeed.", ("trophy", "suitcase"), 0, twin_id="t"),
     ... ]
-    >>> for entry in structure(Dataset(twin)).dropped:
+    >>> for entry in filter_by_structure(Dataset(twin)).dropped:
     ...     print(entry.problem.id, entry.reason)
     a length: 14 words; 15 to 30 are required | flipped answers: both halves have 'trophy'
     b flipped answers: both halves have 'trophy'
@@ -290,17 +291,17 @@ def structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Filtered:
     return examine_structure(dataset, rules).filtered()
 
 
-def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Examined:
+def examine_structure(dataset: Dataset, rules: StructureRules = WINOGRANDE) -> Examination:
     """Check each rule on each problem and twin, and return the findings."""
     using = find_applied_rules(dataset, rules.rules)
-    names = [rule.name for rule in (*OF_A_HALF, *OF_A_TWIN) if _is_on(rule, rules)]
+    names = [rule.name for rule in (*PROBLEM_RULES, *TWIN_RULES) if _is_active(rule, rules)]
     names += [_TWIN_ID] * any(len(rows) > 2 for rows in dataset.groups)
     names += ["lineage"] * any(problem.lineage for problem in dataset)
-    found = gather(dataset, "structure", _examine(dataset, rules, using), names)
+    found = collect_outcomes(dataset, "structure", _examine(dataset, rules, using), names)
     return replace(found, applied=using)
 
 
-def _is_on(rule: Rule, rules: StructureRules) -> bool:
+def _is_active(rule: Rule, rules: StructureRules) -> bool:
     setting = getattr(rules, rule.setting)
     off = rules.rules == "none" and rule.setting != "complete"
     return setting is not None and setting is not False and not off
@@ -310,9 +311,13 @@ _TWIN_ID = "twin id"
 """Name of the rule that a twin id has at most two problems; listed only if it is broken."""
 
 
-def _examine(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterator[Outcome]:
-    of_a_half = [(rule, getattr(rules, rule.setting)) for rule in OF_A_HALF if _is_on(rule, rules)]
-    of_a_twin = [(rule, getattr(rules, rule.setting)) for rule in OF_A_TWIN if _is_on(rule, rules)]
+def _examine(dataset: Dataset, rules: StructureRules, using: AppliedRules) -> Iterator[Outcome]:
+    of_a_half = [
+        (rule, getattr(rules, rule.setting)) for rule in PROBLEM_RULES if _is_active(rule, rules)
+    ]
+    of_a_twin = [
+        (rule, getattr(rules, rule.setting)) for rule in TWIN_RULES if _is_active(rule, rules)
+    ]
     for rows in dataset.groups:
         group = [dataset[row] for row in rows]
         for row, problem in zip(rows, group, strict=True):
@@ -339,9 +344,9 @@ def _examine(dataset: Dataset, rules: StructureRules, using: Applied) -> Iterato
 
 
 class Rule(NamedTuple):
-    """A rule's name, its field of `StructureRules`, and its check.
+    """A rule's name, its field in `StructureRules`, and its check.
 
-    The check of a problem takes the problem, all problems with its twin id, and the setting; the
+    The check of a problem takes the problem, all problems with its twin id, and the setting. The
     check of a twin takes both halves and the setting.
     """
 
@@ -350,7 +355,7 @@ class Rule(NamedTuple):
     check: Callable[[Any, Any, Any], str | None]
 
 
-def _check_text_length(
+def _check_word_count(
     problem: Problem, group: Sequence[Problem], limits: tuple[int, int]
 ) -> str | None:
     if problem.blank is None or text.kind_of_script(problem.sentence) == "unspaced":
@@ -403,7 +408,9 @@ def _check_domain(problem: Problem, group: Sequence[Problem], _: bool) -> str | 
 
 def _check_gender(problem: Problem, group: Sequence[Problem], _: bool) -> str | None:
     return (
-        explain_unlike_people(problem, group) if _get_domain(problem).lower() == "social" else None
+        explain_gender_mismatch(problem, group)
+        if _get_domain(problem).lower() == "social"
+        else None
     )
 
 
@@ -426,28 +433,30 @@ def _check_flipped(first: Problem, second: Problem, _: bool) -> str | None:
     return f"both halves have {answer!r}"
 
 
-def _check_overlap(first: Problem, second: Problem, least: float) -> str | None:
-    if _has_no_words(first, second):
+def _check_overlap(first: Problem, second: Problem, min_overlap: float) -> str | None:
+    if _are_unspaced(first, second):
         return None
     share = text.overlap(text.words(first.sentence), text.words(second.sentence))
-    if share >= least:
+    if share >= min_overlap:
         return ""
-    return f"the halves share {percent(share)} of their words; {percent(least, 0)} are required"
+    return (
+        f"the halves share {percent(share)} of their words; {percent(min_overlap, 0)} are required"
+    )
 
 
-def _check_edit(first: Problem, second: Problem, most: float) -> str | None:
+def _check_edit(first: Problem, second: Problem, limit: float) -> str | None:
     mine, theirs = text.tokens(first.sentence), text.tokens(second.sentence)
     distance, longer = text.edit_distance(mine, theirs), max(len(mine), len(theirs))
     if distance == 0:
         return "the halves are the same sentence"
-    if _has_no_words(first, second):
+    if _are_unspaced(first, second):
         return None
-    if distance <= most * longer:
+    if distance <= limit * longer:
         return ""
-    return f"the halves differ in {distance} of {longer} tokens; {percent(most, 0)} are allowed"
+    return f"the halves differ in {distance} of {longer} tokens; {percent(limit, 0)} are allowed"
 
 
-def _has_no_words(*halves: Problem) -> bool:
+def _are_unspaced(*halves: Problem) -> bool:
     return any(text.kind_of_script(half.sentence) == "unspaced" for half in halves)
 
 
@@ -463,8 +472,8 @@ def _format_missing(names: Sequence[str]) -> str:
     return f"{_format_list(names)} not in the sentence" if names else ""
 
 
-OF_A_HALF = (
-    Rule("length", "length", _check_text_length),
+PROBLEM_RULES = (
+    Rule("length", "length", _check_word_count),
     Rule("options", "options_in_sentence", _check_options),
     Rule("anchor", "anchor", _check_anchor),
     Rule("function word", "content_anchor", _check_content_anchor),
@@ -472,7 +481,7 @@ OF_A_HALF = (
     Rule("same gender", "same_gender", _check_gender),
     Rule("other half", "complete", _check_complete),
 )
-OF_A_TWIN = (
+TWIN_RULES = (
     Rule("same options", "same_options", _check_same_options),
     Rule("flipped answers", "flipped", _check_flipped),
     Rule("overlap", "overlap", _check_overlap),

@@ -1,6 +1,6 @@
-"""Validation by judges: which votes count, and which problems they find valid (WinoGrande, 2).
+"""Validation by judges: select the votes that count and the valid problems (WinoGrande, 2).
 
-Files of votes are CSV, which people can edit, or JSON Lines. The CSV table has a header; its
+Files of votes are CSV, which people can edit, or JSON Lines. The CSV table has a header, and its
 columns may be in any order:
 
 ==============  ===========================================================================
@@ -14,11 +14,11 @@ columns may be in any order:
 `seconds`       time to answer, in seconds, or empty
 ==============  ===========================================================================
 
-In JSON Lines each line is an object with the fields of `winosmith.Response`, so that `choice` and
+In JSON Lines, each line is an object with the fields of `winosmith.Response`, so `choice` and
 `shown` count **from 0**, like `Problem.answer`.
 
-In CSV, text that a spreadsheet would execute as a formula is written with an apostrophe before it,
-which reading removes.
+In CSV, text that a spreadsheet would execute as a formula is written with a leading apostrophe,
+which is removed when the file is read.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ from winosmith.outputs import atomic_write, guard_cell, unguard_cell
 from winosmith.problem import Extra, Problem
 from winosmith.records import json_lines, read_text
 from winosmith.response import Response
-from winosmith.validate._structure import Examined, gather
+from winosmith.validate._structure import Examination, collect_outcomes
 
 Agreement = Literal["majority", "unanimous", "off"]
-"""Required agreement: more than half of the judges, all of them, or none (the rule is off)."""
+"""Required agreement: more than half of the judges, all judges, or "off" to disable the rule."""
 
 
 @declaration
@@ -62,23 +62,23 @@ class VoteRules:
     """
 
     judges: Annotated[int, Field(ge=1)] = 3
-    """Least number of judges of a problem. All votes count if there are more."""
+    """Minimum number of judges per problem. If there are more, all their votes count."""
     correct: Agreement = "majority"
-    """Agreement of the judges on the correct option. Choosing no option counts as incorrect."""
+    """Required agreement on the correct option. Choosing no option counts as incorrect."""
     unambiguous: Agreement = "majority"
-    """Agreement of the judges that one option is clearly more plausible."""
+    """Required agreement that one option is clearly more plausible."""
     unassociated: Agreement = "majority"
-    """Agreement of the judges that nearby words do not reveal the answer."""
+    """Required agreement that nearby words do not reveal the answer."""
     local: Agreement = "unanimous"
-    """Agreement on the correct option, among judges who saw only the local context, that makes a
-    problem invalid. By default "unanimous": three guessing judges are all correct on 1 problem in
-    8, but a majority of them on 1 in 2."""
+    """A problem is invalid if judges who saw only the local context reach this agreement on the
+    correct option. By default "unanimous", because three guessing judges are all correct on 1
+    problem in 8, but most of them are correct on 1 in 2."""
     local_before: Annotated[int, Field(ge=0)] = 2
-    """Number of words before the blank in the local context, which extends to the end. 2 is that of
-    WinoGrande's local-context baseline (section 4.1)."""
+    """Number of words before the blank in the local context, which extends to the sentence's end.
+    WinoGrande's local-context baseline uses 2 (section 4.1)."""
     both_halves: bool = False
     """Allow a judge to vote on both halves of a twin. Off by default, because a judge who has seen
-    one half expects the opposite answer for the other."""
+    one half expects the opposite answer for the other half."""
     undecided: Literal["drop", "keep"] = "drop"
     """Whether to drop or keep a problem with too few votes."""
 
@@ -86,13 +86,13 @@ class VoteRules:
 WINOGRANDE = VoteRules()
 
 
-def votes(
+def filter_by_votes(
     dataset: Dataset, responses: Iterable[Response], rules: VoteRules = WINOGRANDE
 ) -> Filtered:
     """Drop the problems that the judges do not find valid.
 
     Not all votes count; see `select_eligible`. The kept problems were selected by these answers, so
-    they can't also measure human performance: the majority would be correct by construction.
+    the same answers can't measure human performance: the majority would always be correct.
 
     Raises:
         DataError: a response does not fit its problem.
@@ -100,9 +100,9 @@ def votes(
     >>> from winosmith import Problem
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
     >>> said = [Response("a", who, "validate", choice) for who, choice in [("x", 1), ("y", 0)]]
-    >>> votes(data, said).dropped[0].reason
+    >>> filter_by_votes(data, said).dropped[0].reason
     'enough votes: 2 of the 3 judges that are needed'
-    >>> votes(data, [*said, Response("a", "z", "validate", 1)]).kept.ids
+    >>> filter_by_votes(data, [*said, Response("a", "z", "validate", 1)]).kept.ids
     ('a',)
     """
     return examine_votes(dataset, responses, rules).filtered()
@@ -110,8 +110,8 @@ def votes(
 
 def examine_votes(
     dataset: Dataset, responses: Iterable[Response], rules: VoteRules = WINOGRANDE
-) -> Examined:
-    """Check each rule on each problem by the votes that count, and return the findings."""
+) -> Examination:
+    """Check each rule on each problem with the votes that count, and return the findings."""
     counted, _ = select_eligible(dataset, responses, both_halves=rules.both_halves)
     whole: list[list[Response]] = [[] for _ in dataset]
     local: list[list[Response]] = [[] for _ in dataset]
@@ -121,12 +121,12 @@ def examine_votes(
     outcomes = (
         (rule, (row,), detail)
         for row, problem in enumerate(dataset)
-        for rule, detail in _decide(problem, whole[row], local[row], rules)
+        for rule, detail in _check_problem(problem, whole[row], local[row], rules)
     )
-    return gather(dataset, "votes", outcomes, _iterate_active_rules(rules))
+    return collect_outcomes(dataset, "votes", outcomes, _list_active_rules(rules))
 
 
-class _Rule(NamedTuple):
+class _VoteRule(NamedTuple):
     """A rule on the votes of judges who read the whole problem."""
 
     name: str
@@ -135,20 +135,20 @@ class _Rule(NamedTuple):
     words: str
 
 
-_OF_THE_WHOLE = (
-    _Rule(
+_WHOLE_RULES = (
+    _VoteRule(
         "majority",
         "correct",
         lambda vote, problem: vote.choice == problem.answer,
         "chose the right option",
     ),
-    _Rule(
+    _VoteRule(
         "ambiguity",
         "unambiguous",
         lambda vote, _: not vote.ambiguous,
         "find one option clearly more plausible",
     ),
-    _Rule(
+    _VoteRule(
         "word association",
         "unassociated",
         lambda vote, _: not vote.associative,
@@ -157,24 +157,24 @@ _OF_THE_WHOLE = (
 )
 
 
-def _iterate_active_rules(rules: VoteRules) -> Iterator[str]:
+def _list_active_rules(rules: VoteRules) -> Iterator[str]:
     if rules.undecided == "drop":
         yield "enough votes"
-    for rule in _OF_THE_WHOLE:
+    for rule in _WHOLE_RULES:
         if getattr(rules, rule.setting) != "off":
             yield rule.name
     if rules.local != "off":
         yield "local context"
 
 
-def _decide(
+def _check_problem(
     problem: Problem, whole: Sequence[Response], local: Sequence[Response], rules: VoteRules
 ) -> Iterator[tuple[str, str | None]]:
     enough = len(whole) >= rules.judges
     if rules.undecided == "drop":
         short = f"{len(whole)} of the {rules.judges} judges that are needed"
         yield "enough votes", "" if enough else short
-    for rule in _OF_THE_WHOLE:
+    for rule in _WHOLE_RULES:
         how: Agreement = getattr(rules, rule.setting)
         if how == "off":
             continue
@@ -211,7 +211,7 @@ TEST = "it belongs to a human test"
 
 
 @dataclass(frozen=True, slots=True)
-class SetAside:
+class UncountedResponse:
     """A response that does not count as a vote, with the reason."""
 
     response: Response
@@ -220,13 +220,14 @@ class SetAside:
 
 def select_eligible(
     dataset: Dataset, responses: Iterable[Response], *, both_halves: bool = False
-) -> tuple[tuple[Response, ...], tuple[SetAside, ...]]:
-    """Return the votes that count, and the other responses; each in the given order.
+) -> tuple[tuple[Response, ...], tuple[UncountedResponse, ...]]:
+    """Return the votes that count, and the other responses, both in the given order.
 
-    The responses must be in chronological order. Set aside are: a vote by the author of the problem
-    or of its other half, a repeated vote of a judge on a problem for the same purpose, a vote on
-    the local context by a judge who had read the whole problem, a vote by a judge who had seen the
-    other half (unless `both_halves`), responses of human tests, and responses to unknown problems.
+    The responses must be in chronological order. These do not count: a vote by the author of the
+    problem or of its other half, a judge's repeated vote on a problem for the same purpose, a vote
+    on the local context by a judge who had read the whole problem, a vote by a judge who had seen
+    the other half (unless `both_halves`), responses in human tests, and responses to unknown
+    problems.
 
     Raises:
         DataError: a choice, or the order shown, does not fit the problem's options.
@@ -240,11 +241,11 @@ def select_eligible(
     rows = {problem.id: row for row, problem in enumerate(dataset)}
     seen: dict[str, dict[int, set[str]]] = {}
     votes: list[Response] = []
-    aside: list[SetAside] = []
+    aside: list[UncountedResponse] = []
     for response in responses:
         row = rows.get(response.problem_id)
         if row is None:
-            aside.append(SetAside(response, UNKNOWN))
+            aside.append(UncountedResponse(response, UNKNOWN))
             continue
         _check_options(response, dataset[row])
         before = seen.setdefault(response.participant, {})
@@ -263,7 +264,7 @@ def select_eligible(
             reason = ""
         here.add(response.purpose)
         if reason:
-            aside.append(SetAside(response, reason))
+            aside.append(UncountedResponse(response, reason))
         else:
             votes.append(response)
     return tuple(votes), tuple(aside)
@@ -286,12 +287,7 @@ def _check_options(response: Response, problem: Problem) -> None:
 def find_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) -> frozenset[str]:
     """Return the ids of the kept problems that enough judges answered correctly.
 
-    Problems with a withheld answer are not included, and none is if `rules.correct` is "off".
-
-    Args:
-        kept: problems that `votes` kept; some may have too few votes.
-        counted: the votes that count.
-        rules: the rules for votes.
+    Problems with a withheld answer are omitted. The result is empty if `rules.correct` is "off".
     """
     votes = Counter(response.problem_id for response in counted if response.purpose != "local")
     return frozenset(
@@ -304,7 +300,7 @@ def find_valid(kept: Dataset, counted: Iterable[Response], rules: VoteRules) -> 
 
 
 def count_unvalidated(problems: Iterable[Problem]) -> int:
-    """Return the number of generated problems that people have not found valid.
+    """Return the number of generated problems that no judges have validated.
 
     >>> count_unvalidated([Problem("a", "A _ b.", ("x", "y"), extra=Extra({UNVALIDATED: True}))])
     1
@@ -312,8 +308,8 @@ def count_unvalidated(problems: Iterable[Problem]) -> int:
     return sum(bool(problem.extra.get(UNVALIDATED)) for problem in problems)
 
 
-def remove_marks(dataset: Dataset, valid: Collection[str]) -> Dataset:
-    """Return the data set without the mark "unvalidated" on the problems with these ids."""
+def remove_unvalidated(dataset: Dataset, valid: Collection[str]) -> Dataset:
+    """Remove the mark "unvalidated" from the problems with the given ids."""
     problems = [
         replace(p, extra=Extra({k: v for k, v in p.extra.items() if k != UNVALIDATED}))
         if p.id in valid and UNVALIDATED in p.extra
@@ -324,18 +320,18 @@ def remove_marks(dataset: Dataset, valid: Collection[str]) -> Dataset:
 
 
 COLUMNS = tuple(field.name for field in fields(Response))
-"""The columns of a CSV file, and keys of a JSON object, of responses."""
+"""The columns of responses in CSV, which are also their keys in JSON Lines."""
 
 _NEEDED = ("problem_id", "participant", "choice")
 _YES_NO = {"": False, "0": False, "1": True, "false": False, "true": True, "no": False, "yes": True}
 
 
 def read_votes(path: str | Path) -> tuple[Response, ...]:
-    """Read responses from CSV or JSON Lines, as the first character shows.
+    """Read responses from CSV or JSON Lines, which are distinguished by the first character.
 
     Raises:
         FormatError: the file is empty or not UTF-8, a column is missing or unknown, or a response
-            can't be read; names the line.
+            can't be read. The message has the line.
     """
     text = read_text(path)
     if not text.strip():
@@ -382,7 +378,7 @@ def check_names(names: Iterable[str], needed: tuple[str, ...], path: str | Path,
 
 
 def read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the line number and the fields of each response; raises FormatError."""
+    """Yield the line number and the fields of each response in CSV text."""
     table = csv.reader(io.StringIO(text, newline=""), strict=True)
     header: list[str] | None = None
     start = 1
@@ -400,7 +396,7 @@ def read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[st
                 raise FormatError(reason, path, line)
             yield line, _parse_row(dict(zip(header, cells, strict=True)), path, line)
     except csv.Error as error:
-        raise FormatError(f"the row is not CSV: {error}", path, start) from None
+        raise FormatError(f"the row is not valid CSV: {error}", path, start) from None
 
 
 def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str, Any]:
@@ -479,4 +475,4 @@ _MAY_BE: Mapping[str, tuple[type, ...]] = {
     "shown": (list,),
     "seconds": (int, float, NoneType),
 }
-"""The types of each key's value in JSON Lines; a Boolean is not a number."""
+"""The accepted types of each key's value in JSON Lines; a Boolean is not a number."""

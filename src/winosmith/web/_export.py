@@ -66,7 +66,7 @@ def export(folder: str | Path, *, format_name: str = "winosmith", public: bool =
         OutputError: The folder contains something else, or can't be written.
         FormatError: The format is unknown or read-only, or can't store a problem.
     """
-    suffix = formats.writer_named(format_name).suffix
+    suffix = formats.get_writer(format_name).suffix
     recipe = {"command": "winosmith admin export", "format": format_name, "public": public}
     output = OutputFolder.open(folder, recipe)
     with output.discard_on_error(), one_moment():
@@ -102,7 +102,7 @@ def _write_public(output: OutputFolder, format_name: str, suffix: str) -> int:
     data = (one for rows in chunks(public_problems()) for one in as_public(rows))
     if format_name == "winosmith":
         with output.write(name) as file:
-            return sum(1 for line in formats.lines(data, marked=True) if file.write(line))
+            return sum(1 for line in formats.to_lines(data, marked=True) if file.write(line))
     problems = list(data)
     formats.write(problems, output.path / name, format_name)
     output.add(name)

@@ -66,7 +66,9 @@ def test_a_download_checked_again_gives_the_same(
         formats.write(data, tmp_path / "set.jsonl")
         validate.write_votes(list(iter_responses([problem])), tmp_path / "votes.csv")
         read: Dataset = formats.read(tmp_path / "set.jsonl")
-        again = validate.votes(read, validate.read_votes(tmp_path / "votes.csv"), vote_rules())
+        again = validate.filter_by_votes(
+            read, validate.read_votes(tmp_path / "votes.csv"), vote_rules()
+        )
         assert problem.state == ("valid" if len(again.kept) else "rejected")
         assert problem.reasons == (again.dropped[0].reason.split(" | ") if again.dropped else [])
         transaction.set_rollback(True)

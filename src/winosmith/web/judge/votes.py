@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _, gettext_noop
 from winosmith import Dataset, Response
 from winosmith.lineage import UNVALIDATED
 from winosmith.metrics import Reliability, answer_table, krippendorff_alpha, wilson_interval
-from winosmith.validate import VoteRules, votes
+from winosmith.validate import VoteRules, filter_by_votes
 from winosmith.web._kept import cached
 from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.models import Gold, Skip, Slot, Verdict
@@ -158,7 +158,7 @@ def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict")
     """
     with writing():
         datum, cast = as_problem(problem), list(iter_responses([problem]))
-        dropped = votes(Dataset([datum]), cast, vote_rules()).dropped
+        dropped = filter_by_votes(Dataset([datum]), cast, vote_rules()).dropped
         reasons = dropped[0].reason.split(" | ") if dropped else []
         to = State("rejected" if dropped else "valid")
         if problem.state != to:
@@ -189,7 +189,7 @@ FAULTS = (
     ),
     gettext_noop("local context: %(n)s of %(of)s judges found the right option from %(context)s"),
 )
-"""Reasons for an invalid problem, as `winosmith.validate.votes` stores them."""
+"""Reasons for an invalid problem, as `winosmith.validate.filter_by_votes` stores them."""
 
 
 _NEXT = re.compile(f"; (?={'|'.join(fault.partition(':')[0] for fault in FAULTS)}: )")

@@ -31,7 +31,7 @@ from django.views.decorators.http import require_safe
 
 from winosmith import Problem as Datum, __version__, formats
 from winosmith.errors import InputError
-from winosmith.formats import Format, format_named, writer_named
+from winosmith.formats import Format, get_format, get_writer
 from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
 from winosmith.web._lock import chunked
@@ -140,9 +140,9 @@ def align_columns(table: str, header: Sequence[str], *, with_header: bool) -> st
 
 
 FILES: dict[str, Format] = {
-    "problems.jsonl": format_named("winosmith"),
-    "problems.csv": format_named("csv"),
-    "problems.winogrande.jsonl": format_named("winogrande"),
+    "problems.jsonl": get_format("winosmith"),
+    "problems.csv": get_format("csv"),
+    "problems.winogrande.jsonl": get_format("winogrande"),
 }
 """File name → format. A site has no claims or questions, which other formats contain."""
 
@@ -222,9 +222,9 @@ def _try_format(data: list[Datum], known: Format) -> tuple[dict[str, str], list[
 
 def _write_part(data: Sequence[Datum], known: Format, *, silent: bool = False) -> str:
     if known.name == "winosmith":
-        return "".join(formats.lines(data, marked=silent))
+        return "".join(formats.to_lines(data, marked=silent))
     file = StringIO(newline="")
-    writer_named(known.name).write(data, file)
+    get_writer(known.name).write(data, file)
     return file.getvalue()
 
 

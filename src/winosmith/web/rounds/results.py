@@ -299,7 +299,7 @@ def iter_lines(round_: Round, *, kept: bool) -> Iterator[bytes]:
             place.problem_id: place
             for place in Place.objects.filter(round=round_, problem__in=chunk)
         }
-        written = formats.lines(as_public(chunk), marked=True)
+        written = formats.to_lines(as_public(chunk), marked=True)
         for row, line in zip(chunk, written, strict=True):
             told = line
             if not kept:

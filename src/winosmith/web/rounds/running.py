@@ -442,7 +442,7 @@ def write_pool(round_: Round) -> Path:
     votes = []
     with one_moment(), output.write(PROBLEMS) as file:
         for rows in chunks(public_problems()):
-            file.writelines(formats.lines(as_public(rows), marked=True))
+            file.writelines(formats.to_lines(as_public(rows), marked=True))
             votes += list(iter_responses(rows))
     write_votes(votes, folder / VOTES)
     output.add(VOTES)

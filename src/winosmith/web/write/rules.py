@@ -22,7 +22,7 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.text import separate_blank
 from winosmith.topics import Topic, open_topics
-from winosmith.validate import DOMAINS, Examined, StructureRules, examine_structure
+from winosmith.validate import DOMAINS, Examination, StructureRules, examine_structure
 from winosmith.web._lock import writing
 from winosmith.web.judge.submissions import enter, may_revise, retire_replaced
 from winosmith.web.people.gates import act_once, stored_result
@@ -453,13 +453,13 @@ class _Checked:
     anchors: tuple[str, ...]
     usable: bool
     rows: dict[int, int]
-    found: Examined
+    found: Examination
 
     def verdict(self, rule: str, half: int | None = None) -> Verdict:
         needed = self.rows.keys() if half is not None else {0, 1}
         if (half is not None and half not in self.rows) or needed != needed & self.rows.keys():
             return "todo"
-        failed = self.found.failed(rule)
+        failed = self.found.failed_rows(rule)
         if self.rows[half] in failed if half is not None else failed:
             return "fail"
         if self.is_unreadable(rule, half):
