@@ -124,7 +124,7 @@ def test_a_script_runs_from_left_to_right(before: list[str], after: list[str]) -
 @pytest.mark.parametrize(
     ("edit", "complaint"),
     [
-        (Edit("substitute", 0, "b", "c"), "expects 'b' at token 0, where 'a' is"),
+        (Edit("substitute", 0, "b", "c"), "expects 'b' at token 0, but found 'a'"),
         (Edit("delete", 2, "b"), "is at token 2, beyond the end of 1 tokens"),
         (Edit("insert", 2, new="b"), "is at token 2, beyond the end of 1 tokens"),
     ],
@@ -248,10 +248,13 @@ def test_a_cycle_is_named_once_for_each_problem_on_it() -> None:
 
 
 CONTRADICTIONS = [
-    (Lineage("0", "0", (Edit("substitute", 0, "q", "b"),)), "expects 'q' at token 0, where 'a' is"),
-    (Lineage("0", "0", (Edit("substitute", 0, "a", "z"),)), "lead to 'z _' at token 0"),
+    (
+        Lineage("0", "0", (Edit("substitute", 0, "q", "b"),)),
+        "expects 'q' at token 0, but found 'a'",
+    ),
+    (Lineage("0", "0", (Edit("substitute", 0, "a", "z"),)), "result in 'z _' at token 0"),
     (Lineage("0", "0", (Edit("delete", 7, "a"),)), "beyond the end of 2 tokens"),
-    (Lineage("2", "0"), "the root is '2', but that of its parent '0' is '0'"),
+    (Lineage("2", "0"), "the root is '2', but its parent '0' has the root '0'"),
 ]
 
 

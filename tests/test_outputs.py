@@ -78,7 +78,7 @@ def test_missing_folders_are_made(tmp_path: Path) -> None:
 def test_a_folder_that_is_a_file_is_told(tmp_path: Path, below: str) -> None:
     """Writing below what is a file says so, and what to do."""
     (tmp_path / "file").touch()
-    told = "a file has the name of .* choose another place"
+    told = "a file has the name of .* choose another folder"
     with pytest.raises(OutputError, match=told), atomic_write(tmp_path / "file" / below):
         pass
 
@@ -228,7 +228,7 @@ def test_a_manifest_that_is_not_ours_deletes_nothing(tmp_path: Path, manifest: s
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / MANIFEST).write_text(manifest)
-    with pytest.raises(OutputError, match="can't be read as a manifest"):
+    with pytest.raises(OutputError, match="is not a valid manifest"):
         OutputFolder.open(folder, RECIPE, force=True)
     assert (tmp_path / "victim.txt").read_text() == "precious"
 

@@ -1,8 +1,8 @@
-"""Published data sets (`fetch.toml`) and their downloads with pooch.
+"""Download published data sets, which `fetch.toml` lists, with pooch.
 
-Downloads use HTTPS, also after redirects, and stop at the size of the published file. A file gets
-its name only if its SHA-256 is the published one, and archives are unpacked after that check. The
-largest file has 3.4 MB, so an interrupted download starts again.
+Downloads use HTTPS, also after redirects, and stop if they exceed the size of the published file.
+A file is renamed to its final name, and an archive unpacked, only if its SHA-256 matches. The
+largest file has 3.4 MB, so an interrupted download is not resumed but starts again.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from winosmith.outputs import OutputFolder, sha256 as checksum
 __all__ = ["HEADERS", "PUBLISHED", "Published", "Remote", "download", "get", "published"]
 
 HEADERS = {"User-Agent": f"winosmith/{__version__}", "Accept-Encoding": "identity"}
-"""The headers of every request."""
+"""HTTP headers of every request."""
 
 CHUNK = 64 * 1024
-"""Number of bytes to read at once."""
+"""Number of bytes per chunk of a download."""
 
 TIMEOUT = 30.0
 """Seconds to wait for each response of a server."""
@@ -37,7 +37,7 @@ class Remote:
     """A file on a server.
 
     Attributes:
-        url: its https address.
+        url: its https:// URL.
         sha256: its SHA-256, 64 hexadecimal digits.
         size: its length in bytes.
     """
@@ -48,12 +48,12 @@ class Remote:
 
     @property
     def name(self) -> str:
-        """The last part of the address."""
+        """The file name: the last part of the URL."""
         return self.url.rsplit("/", 1)[-1]
 
     @property
     def is_archive(self) -> bool:
-        """Whether `get` unpacks it."""
+        """Whether the file is an archive, which `get` unpacks."""
         return self.name.endswith(".zip")
 
 
@@ -79,7 +79,7 @@ class Published:
 
 
 def published(name: str) -> Published:
-    """Return a published data set by name.
+    """Return the published data set with a name.
 
     Raises:
         OutputError: there is no such data set; the message lists the names.
@@ -110,7 +110,7 @@ PUBLISHED = _from_toml()
 """The data sets that `winosmith data` lists, from `fetch.toml`."""
 
 Report = Callable[[Remote, int], None]
-"""A function that takes a file and the number of its bytes that have arrived."""
+"""A callback with a file and the number of bytes that have been downloaded."""
 
 
 def get(
@@ -118,8 +118,8 @@ def get(
 ) -> dict[Path, str]:
     """Download the files of a data set into a folder, and unpack archives.
 
-    The folder must be new, empty, or written by this function for the same data set: finished files
-    are kept.
+    The folder must be new, empty, or written by this function for the same data set. Finished
+    files are not downloaded again.
 
     Args:
         data: the data set; see `published`.
@@ -130,7 +130,7 @@ def get(
         The SHA-256 of each file, by path, in alphabetical order.
 
     Raises:
-        OutputError: see `download`; or the folder has another origin, or a file in an archive
+        OutputError: see `download`; or the folder contains other files, or a file in an archive
             differs from the published one.
     """
     folder = Path(folder)
@@ -141,7 +141,7 @@ def get(
         path = download(remote, folder, on_progress=on_progress)
         for name in _unpack(path, data.members) if remote.is_archive else ():
             opened.add(name)
-        opened.add(remote.name)  # last: an archive in the manifest is one that was unpacked
+        opened.add(remote.name)  # last, so that an archive in the manifest is always unpacked
     return {folder / name: digest for name, digest in sorted(opened.files.items())}
 
 
@@ -152,7 +152,7 @@ def download(remote: Remote, folder: Path, *, on_progress: Report | None = None)
     `REQUESTS_CA_BUNDLE`).
 
     Raises:
-        OutputError: the address is not https, the server can't be reached or refuses the request,
+        OutputError: the URL is not https, the server can't be reached or refuses the request,
             or the file is too long, incomplete or has another checksum.
     """
     import pooch
@@ -177,7 +177,7 @@ def download(remote: Remote, folder: Path, *, on_progress: Report | None = None)
         raise
     except ValueError as error:
         raise OutputError(
-            f"{remote.url}: the file is not the published one, so it was removed: {error}"
+            f"{remote.url}: the file differs from the published one and was removed: {error}"
         ) from error
     path = folder / remote.name
     path.chmod(0o644)  # pooch leaves it readable only by its owner
@@ -185,7 +185,7 @@ def download(remote: Remote, folder: Path, *, on_progress: Report | None = None)
 
 
 class _Progress:
-    """A pooch progress bar that reports progress and stops a download that is too long."""
+    """A pooch progress bar that calls `report`, and stops downloads that are too large."""
 
     def __init__(self, remote: Remote, report: Report | None):
         self.remote, self.report = remote, report
@@ -195,24 +195,24 @@ class _Progress:
         self.done += size
         if max(self.total, self.done - CHUNK) > self.remote.size:
             raise OutputError(
-                f"{self.remote.url}: the file is longer than the published "
+                f"{self.remote.url}: the file is larger than the published "
                 f"{self.remote.size} bytes, so it was removed"
             )
         if self.report:
             self.report(self.remote, min(self.done, self.remote.size))
 
     def reset(self) -> None:
-        """Start at 0 bytes."""
+        """Set the progress to 0 bytes."""
         self.done = 0
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing; pooch calls it at the end."""
 
 
 def _check_https(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname:
-        raise OutputError(f"{url}: only https addresses are downloaded from")
+        raise OutputError(f"{url}: this is not an https:// URL; only https is allowed")
 
 
 def _check_redirect(response: Any, **_: Any) -> None:
@@ -221,7 +221,7 @@ def _check_redirect(response: Any, **_: Any) -> None:
 
 
 def _unpack(archive: Path, members: Mapping[str, str]) -> list[str]:
-    """Unpack a zip archive next to it; return the names of its files."""
+    """Unpack a zip archive into its folder, and return the names of its files."""
     with zipfile.ZipFile(archive) as opened:
         names = [name for name in opened.namelist() if _is_data(name)]
         opened.extractall(archive.parent, names)
@@ -230,11 +230,11 @@ def _unpack(archive: Path, members: Mapping[str, str]) -> list[str]:
         if name in members and checksum(path) != members[name]:
             path.unlink()
             raise OutputError(
-                f"{path}: this file of the archive is not the published one, so it was removed"
+                f"{path}: this file of the archive differs from the published one and was removed"
             )
     return names
 
 
 def _is_data(name: str) -> bool:
-    """Return whether an archive's member is a file that macOS did not add."""
+    """Return whether an archive's member is neither a folder nor a file that macOS added."""
     return not name.endswith(("/", ".DS_Store")) and "__MACOSX" not in name

@@ -1,11 +1,11 @@
-"""Declarations of parameters: one class states each parameter's type, range, default and meaning.
+"""Declare each parameter's type, range, default and meaning in one class.
 
 `@declaration` turns a class into a frozen dataclass that validates its values. The range is in the
-type (`Annotated[int, Field(ge=1)]`), the description in the string below the field, and a rule for
-several fields in `__post_init__`, which raises ValueError. Errors, recipe tables, the reference,
-command-line options and the JSON schema are generated from this declaration. `dataclasses.replace`
-validates the new values, too. With `@checked`, the signature of a function is a declaration of its
-parameters.
+type (`Annotated[int, Field(ge=1)]`), and the description in the string below the field. Rules for
+several fields are in `__post_init__`, which raises ValueError. Errors, recipe tables, the
+reference, command-line options and the JSON schema are generated from the class.
+`dataclasses.replace` validates the new values, too. `@checked` validates the parameters of a
+function in the same way.
 
 Declarations that recipes and `winosmith debias` share are also here.
 """
@@ -37,7 +37,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 OrFalse = Annotated[T | None, BeforeValidator(lambda value: None if value is False else value)]
-"""A value that can be turned off: `false` in a file, None in Python."""
+"""An optional value, which is `false` in a file and None in Python if it is turned off."""
 
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
 """A list of texts."""
@@ -46,10 +46,10 @@ Numbers = Annotated[tuple[int, int], Field(strict=False)]
 """A list of two whole numbers."""
 
 Count = Annotated[int, Field(ge=1)]
-"""A positive count."""
+"""A whole number, 1 or more."""
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
-"""A fraction, 0–1."""
+"""A fraction from 0 to 1."""
 
 Part = Annotated[float, Field(gt=0, lt=1)]
 """A fraction between 0 and 1, exclusive."""
@@ -58,17 +58,17 @@ Positive = Annotated[float, Field(gt=0)]
 """A positive number."""
 
 TwoOrMore = Annotated[int, Field(ge=2)]
-"""A count of at least two, such as the folds of cross-fitting."""
+"""A whole number, 2 or more, such as the number of folds of cross-fitting."""
 
 Draws = Annotated[int, Field(ge=20)]
-"""The number of draws of a null or bootstrap; an interval needs 20."""
+"""Number of random draws of a null or bootstrap; an interval needs at least 20."""
 
 Seed = Annotated[int, Field(ge=0)]
 """A random seed."""
 
 
 def text_matching(pattern: str, wanted: str) -> AfterValidator:
-    """Return a validator of texts that must match a pattern; errors print `wanted`."""
+    """Return a validator for texts that must match a pattern, which `wanted` describes."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -160,7 +160,7 @@ def _parameters(function: Callable[..., Any]) -> type:
 def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> RecipeError:
     found = error.errors(include_url=False)[0]
     cause = found.get("ctx", {}).get("error", found["msg"])
-    if isinstance(cause, RecipeError):  # of a rule for several fields, which names one of them
+    if isinstance(cause, RecipeError):  # `__post_init__` names the field
         return cause
     message = str(cause)
     if not found["loc"]:
@@ -177,7 +177,7 @@ def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> Re
         if found["type"] == "value_error"
         else f"it must be {describe_values(properties[key])}"
     )
-    held = list(given[key]) if isinstance(given[key], tuple) else given[key]  # as in a file
+    held = list(given[key]) if isinstance(given[key], tuple) else given[key]  # as in TOML
     value = "not valid" if properties[key].get("writeOnly") else repr(held)
     refusal = RecipeError(f"{key} is {value}; {wanted}")
     refusal.key, refusal.wanted = key, wanted
@@ -195,7 +195,7 @@ def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None)
     Args:
         kind: the class of the declaration.
         table: the keys and values.
-        top: the class for the whole file; used to suggest the right table of a misplaced key.
+        top: the class of the whole file, which is used to suggest the table of a misplaced key.
 
     Raises:
         RecipeError: a key is unknown or missing, or a value is invalid.
@@ -229,7 +229,7 @@ def _nested_value(title: str, kind: Any, table: Mapping[str, Any], top: Any) -> 
 
 
 def table_of(one: Any) -> dict[str, Any]:
-    """Return the TOML table of a declaration without default values; inverse of `from_table`."""
+    """Return a declaration's TOML table without default values; the inverse of `from_table`."""
     table: dict[str, Any] = TypeAdapter(type(one)).dump_python(
         one, mode="json", exclude_defaults=True
     )
@@ -237,7 +237,7 @@ def table_of(one: Any) -> dict[str, Any]:
 
 
 def _table_of(hint: Any) -> type[Any] | None:
-    """Return the declaration of a field that is a table; None for other fields."""
+    """Return the declaration that a field's type contains, or None."""
     inside = () if typing.get_origin(hint) is tuple else typing.get_args(hint)
     found = next(filter(is_dataclass, (hint, *inside)), None)
     return typing.cast("type[Any] | None", found)
@@ -346,13 +346,13 @@ Aim = Literal["error", "chance"]
 """Objective of the mirror filter."""
 
 FalseShare = Annotated[float, Field(gt=0, le=0.2)]
-"""A fraction of sound problems among those that the mirror filter removes."""
+"""Fraction of sound problems among the problems that the mirror filter removes."""
 
 PmiVariant = Literal["signed", "absolute", "max", "pairwise"]
 
 PmiLabel = Literal["first-mentioned", "option-1"]
-"""The correct option that is coded as y = 1: the option that the sentence mentions first, or the
-option that is listed first, as in WinoGrande, section 3."""
+"""The correct option that is coded as y = 1: the one that the sentence mentions first, or the one
+that is listed first, as in WinoGrande, section 3."""
 
 Method = Literal["aflite", "mirror", "pmi", "random", "none"]
 

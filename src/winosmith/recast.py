@@ -1,7 +1,7 @@
-"""Problems recast as true-or-false claims, as two-way comparisons, or with reordered options.
+"""Convert problems to true-or-false claims or two-way comparisons, and reorder options.
 
-A problem with k options is k claims, one of them true (SuperGLUE-WSC), and k - 1 comparisons of the
-correct option with an incorrect one (WinoGrande's table 5 counts the 80 comparisons of the 60
+A problem with k options becomes k claims, one of them true (SuperGLUE-WSC), or k - 1 comparisons of
+the correct option with an incorrect one (WinoGrande's table 5 counts the 80 comparisons of the 60
 PDPs).
 """
 
@@ -44,16 +44,16 @@ _LETTERS = re.compile(
     r"(?:the|these|those|them)\b ?(?:above|below|options|answers|choices|others)?\W*$"
 )
 _NAMED = re.compile(r"\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)")
-"""Texts of options, and parts of questions, that refer to options or to their order."""
+"""A reference to an option by its letter, such as "option B"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A claim without a problem.
+    """A claim that could not be grouped into a problem.
 
     Attributes:
         claim: the claim.
-        reason: why it has no problem.
+        reason: why it could not be grouped.
         row: its 0-based index in the input.
     """
 
@@ -64,7 +64,7 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Recast:
-    """The result of `to_problems`: each claim is part of a problem or a leftover.
+    """The result of `to_problems`: every claim is part of a problem, or a leftover.
 
     Attributes:
         problems: the problems, in the order of their first claims.
@@ -76,7 +76,7 @@ class Recast:
 
 
 def to_claims(problems: Iterable[Problem]) -> tuple[Claim, ...]:
-    """Return a claim for each option of each problem, in order.
+    """Convert problems to claims, one for each option, in order.
 
     Claims don't keep the twin, origin, lineage and embargo of their problem.
 
@@ -106,9 +106,9 @@ def to_claims(problems: Iterable[Problem]) -> tuple[Claim, ...]:
 def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     """Group claims by `problem_id` into problems; other claims are leftovers.
 
-    The options are the candidates, in order. A claim that repeats an earlier one of its group is a
-    leftover. So is a group whose claims have different sentences, that has fewer than 2 or more
-    than 26 claims, in which only some claims have a label, or in which not exactly one is true. The
+    The options are the candidates, in order. A claim that repeats an earlier claim of its group is
+    a leftover. All claims of a group are leftovers if they have different sentences, if there are
+    fewer than 2 or more than 26, if only some have a label, or if not exactly one is true. The
     problem keeps the values of `extra` that all its claims share.
 
     >>> claims = to_claims([Problem("p", "A _ b.", ("x", "y"), 0)])
@@ -138,7 +138,7 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
 
 
 def _distinct_claims(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
-    """Return the rows of distinct claims, and the reasons for repeated ones by row."""
+    """Return the rows of distinct claims, and a reason for each row that repeats a claim."""
     said: dict[tuple[str, bool | None], int] = {}
     repeated: dict[int, str] = {}
     for row in rows:
@@ -179,11 +179,12 @@ def _problem(group: Sequence[Claim]) -> Problem:
 
 
 def to_pairs(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return the comparisons of the correct option with each incorrect one, as problems.
+    """Convert problems to comparisons of the correct option with each incorrect option.
 
-    A problem with two options or without an answer is unchanged. The others become k - 1
-    comparisons with the ids "id#1", "id#2" and so on, by the 1-based index of the incorrect option
-    among the incorrect ones, so that the id does not reveal the answer. Options keep their order.
+    A problem with two options or without an answer is unchanged. Other problems become k - 1
+    comparisons with the ids "id#1", "id#2" and so on. The number is the 1-based index of the
+    incorrect option among all incorrect options, so that the id does not reveal the answer. Options
+    keep their order.
 
     >>> problem = Problem("p", "It is _.", ("red", "green", "blue"), 1)
     >>> [(pair.id, pair.options, pair.answer) for pair in to_pairs([problem])]
@@ -209,7 +210,7 @@ def _pairs(problem: Problem) -> Iterator[Problem]:
 
 
 def has_fixed_order(question: str, options: Sequence[str]) -> bool:
-    """Return whether the order of options has a meaning: one refers to others, or to letters.
+    """Return whether options must keep their order, because a text refers to other options.
 
     >>> has_fixed_order("Which floats?", ("cork", "lead", "none of the above"))
     True
@@ -224,11 +225,11 @@ def has_fixed_order(question: str, options: Sequence[str]) -> bool:
 
 
 def reorder(problem: Problem, order: Sequence[int]) -> Problem:
-    """Return a problem with its options in another order, and the same correct option.
+    """Return a problem with its options in another order; the correct option stays the same.
 
     Args:
         problem: the problem.
-        order: the numbers of its options in the new order.
+        order: the 0-based indices of its options in the new order.
 
     >>> new = reorder(Problem("p", "It is _.", ("red", "green", "blue"), 1), (2, 0, 1))
     >>> new.options, new.answer

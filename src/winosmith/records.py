@@ -1,7 +1,8 @@
-"""Conversion of problems and claims to JSON objects and back.
+"""Convert problems and claims to JSON objects and back.
 
-These objects are the lines of winosmith's own JSON Lines, and the input of a data set's digest.
-Empty fields and defaults are omitted, so that a new field does not change old digests.
+These objects are the lines of winosmith's own JSON Lines format, and a data set's digest is
+computed from them. Empty fields and defaults are omitted, so that a new field does not change old
+digests.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _CLAIM_KEYS = {f.name for f in fields(Claim)}
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> Record:
-    """Return an object's keys and values; refuse repeated keys, which would hide a value."""
+    """Return an object's keys and values; raise ValueError if a key is repeated."""
     record = dict(pairs)
     if len(record) < len(pairs):
         twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
@@ -72,15 +73,15 @@ def _parse_finite(digits: str) -> float:
 DECODER = json.JSONDecoder(
     object_pairs_hook=_unique_keys, parse_float=_parse_finite, parse_constant=_refuse_constant
 )
-"""A decoder of standard JSON (RFC 8259) that refuses repeated keys in an object."""
+"""A strict decoder of JSON (RFC 8259) that refuses repeated keys in an object."""
 
 
 def parse_json(text: str | bytes) -> Any:
     """Parse JSON from text or UTF-8 bytes.
 
     Raises:
-        ValueError: the text is not JSON, or has NaN, Infinity, a number that is too large, a key
-            that occurs twice in an object, or brackets nested too deep.
+        ValueError: the text is not JSON, or contains NaN, Infinity, a number that is too large, an
+            object with a repeated key, or brackets nested too deep.
 
     >>> parse_json('{"id": "a", "id": "b"}')
     Traceback (most recent call last):
@@ -93,7 +94,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether a file exists; False if its name is too long.
+    """Return whether a path is an existing file; False if its name is too long.
 
     >>> is_file(Path(".")), is_file(Path("9" * 4000))
     (False, False)
@@ -105,7 +106,7 @@ def is_file(path: Path) -> bool:
 
 
 def read_toml(path: str | Path) -> Record:
-    """Return the table of a TOML file.
+    """Parse a TOML file and return its table.
 
     Raises:
         RecipeError: the file can't be opened, or is not TOML.
@@ -124,7 +125,7 @@ def read_text(path: str | Path) -> str:
     """Return the text of a file without a byte-order mark.
 
     Raises:
-        FormatError: the file can't be read, or is not UTF-8 (with the line).
+        FormatError: the file can't be read or is not UTF-8; the error has the line number.
     """
     try:
         raw = Path(path).read_bytes()
@@ -138,14 +139,14 @@ def read_text(path: str | Path) -> str:
 
 
 def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
-    r"""Yield the objects of JSON Lines with their 1-based line numbers; empty lines are skipped.
+    r"""Yield each object of JSON Lines with its 1-based line number, skipping empty lines.
 
     Args:
         text: the text of the file.
         path: the path of the file, for messages.
 
     Raises:
-        FormatError: a line is not a JSON object (with file and line).
+        FormatError: a line is not a JSON object.
 
     >>> list(json_lines('{"id": "a"}\n\n{"id": "b"}', "x.jsonl"))
     [(1, {'id': 'a'}), (3, {'id': 'b'})]
@@ -163,7 +164,7 @@ def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
 
 
 def json_file(path: str | Path) -> Iterator[Record]:
-    """Yield the objects of a file of JSON Lines.
+    """Yield the objects of a JSON Lines file.
 
     Raises:
         OSError: the file can't be read.
@@ -173,7 +174,7 @@ def json_file(path: str | Path) -> Iterator[Record]:
 
 
 def canonical(record: Any) -> str:
-    """Return a record as one line of JSON; equal records have equal bytes.
+    """Return a record as one line of JSON; equal records give identical text.
 
     >>> canonical({"id": "a", "options": ["é", "b"]})
     '{"id":"a","options":["é","b"]}'
@@ -182,7 +183,7 @@ def canonical(record: Any) -> str:
 
 
 def problem_record(problem: Problem) -> Record:
-    """Return the record of a problem."""
+    """Return the JSON object of a problem."""
     record: Record = {
         "id": problem.id,
         "sentence": problem.sentence,
@@ -202,10 +203,10 @@ def problem_record(problem: Problem) -> Record:
 
 
 def problem_of(record: Mapping[str, Any]) -> Problem:
-    """Return the problem of a record.
+    """Return the problem that a JSON object describes.
 
     Raises:
-        ProblemError: a key is unknown or missing, or the values are not a valid problem.
+        ProblemError: a key is unknown or missing, or the values do not form a valid problem.
 
     >>> record = {"id": "1", "sentence": "A _ b.", "options": ["x", "y"], "answer": 1}
     >>> problem_record(problem_of(record)) == record
@@ -236,7 +237,7 @@ def problem_of(record: Mapping[str, Any]) -> Problem:
 
 
 def dropped_problem(record: Mapping[str, Any]) -> Problem:
-    """Return the problem of a line that also states why a build dropped it.
+    """Return the problem that a line of a build's `dropped.jsonl` describes.
 
     Raises:
         ProblemError: see `problem_of`.
@@ -249,14 +250,14 @@ def dropped_problem(record: Mapping[str, Any]) -> Problem:
 
 
 def claim_record(claim: Claim) -> Record:
-    """Return the record of a claim."""
+    """Return the JSON object of a claim."""
     record: Record = {f.name: getattr(claim, f.name) for f in fields(Claim)}
     record["extra"] = dict(claim.extra) or None
     return {key: value for key, value in record.items() if value is not None}
 
 
 def claim_of(record: Mapping[str, Any]) -> Claim:
-    """Return the claim of a record.
+    """Return the claim that a JSON object describes.
 
     Raises:
         ProblemError: the record is not a valid claim.
@@ -314,7 +315,7 @@ def _lineage_of(record: Any) -> Lineage | None:
 
 
 def _construct(kind: Any, record: Any) -> Any:
-    """Construct `kind` from a record; the error names the invalid key."""
+    """Construct a `kind` from a JSON object; errors name the invalid key."""
     if record is None:
         return None
     if not isinstance(record, dict):

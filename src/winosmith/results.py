@@ -1,8 +1,8 @@
-"""Results of measurements: frozen dataclasses with JSON, tables and other views.
+"""Base class of results: frozen dataclasses that render as JSON, tables and text.
 
-Fields state their headings and formats with `shown`; properties that belong to the result are
+Fields state their headings and formats with `shown`. Properties that are part of the result are
 marked with `computed`. The JSON record, the repr, the view in a notebook, the DataFrame, the
-paragraph for a paper, and the tables of commands and pages are made from these.
+paragraph for a paper, and the tables of commands and pages are generated from these.
 
 >>> from dataclasses import dataclass, field
 >>> @dataclass(frozen=True)
@@ -41,17 +41,17 @@ from winosmith._version import __version__
 from winosmith.errors import InputError, require
 
 Form = str | Callable[[Any], report.Value]
-"""A format specification, or a function that returns the cell of a value."""
+"""A format specification, or a function that converts a value to a table cell."""
 
 Json = bool | str | Callable[[Any], Any]
-"""How a value is in the record: True (unchanged); False (omitted); "if any" (omitted if it is None,
-empty or zero); "flat" (its keys are keys of the record); or a function that converts it."""
+"""How the record includes a value: True (unchanged), False (not at all), "if any" (unless it is
+None, empty or zero), "flat" (its keys become the record's), or a function that converts it."""
 
 CITATION = (
     f"Computed with winosmith {__version__} (The winosmith maintainers, winosmith: build, filter "
     "and measure Winograd-style benchmarks)."
 )
-"""The last sentence of each paragraph for a paper: the version, and how to cite it."""
+"""Last sentence of each paragraph for a paper, with the version and the citation."""
 
 REPR = 200
 """Maximum length of a repr."""
@@ -61,11 +61,11 @@ _T = typing.TypeVar("_T")
 
 @dataclass(frozen=True)
 class Member:
-    """A field, or a property that belongs to the result.
+    """A field, or a property that is part of the result.
 
     Attributes:
         name: name of the attribute.
-        columns: (heading, form) of each of its table cells; empty if tables omit it by default.
+        columns: heading and format of each of its table cells; empty if tables omit it by default.
         json: see `Json`.
         key: key in the record; by default the name.
         rows: whether its elements are the rows of the result's DataFrame.
@@ -78,14 +78,14 @@ class Member:
     rows: bool = False
 
     def heads(self, *, numeric: bool = False) -> list[report.Column]:
-        """Return the headings of its cells, by default its name."""
+        """Return the columns of a table for this member; the default heading is its name."""
         columns = self.columns or ((self.name.replace("_", " "), ""),)
         return [
             report.Column(title, "" if callable(form) else form, numeric) for title, form in columns
         ]
 
     def cells(self, value: Any) -> list[report.Value]:
-        """Return its value as cells; a value of None gives None in each."""
+        """Convert a value to table cells, which are all None if the value is None."""
         forms = [form for _, form in self.columns] or [""]
         return [
             None if value is None else form(value) if callable(form) else _cell(value)
@@ -101,14 +101,14 @@ def shown(
 
 
 HIDDEN = {"json": False}
-"""The metadata of a field that records and tables omit."""
+"""Metadata of a field that records and tables omit."""
 
 IF_ANY = {"json": "if any"}
-"""The metadata of a field that the record omits if it is None, empty or zero."""
+"""Metadata of a field that the record omits if it is None, empty or zero."""
 
 
 def computed(**metadata: Any) -> Callable[[_T], _T]:
-    """Return a decorator of a property, cached or not, that belongs to the result."""
+    """Return a decorator for a property, cached or not, that is part of the result."""
 
     def mark(getter: _T) -> _T:
         getter.metadata = metadata  # type: ignore[attr-defined]
@@ -118,7 +118,7 @@ def computed(**metadata: Any) -> Callable[[_T], _T]:
 
 
 def members(kind: Any) -> tuple[Member, ...]:
-    """Return the computed properties of a dataclass, then its fields, in their order."""
+    """Return the computed properties of a dataclass, followed by its fields."""
     properties = [
         Member(name, **vars(of)["metadata"])
         for base in reversed(kind.__mro__)
@@ -129,12 +129,12 @@ def members(kind: Any) -> tuple[Member, ...]:
 
 
 class Result:
-    """The base of every result; see the module."""
+    """Base class of results; see the module's docstring."""
 
     __slots__ = ()
 
     def __init_subclass__(cls) -> None:
-        """Prevent `dataclass` from generating a repr with all values."""
+        """Prevent `dataclass` from generating a repr with all fields."""
         super().__init_subclass__()
         if "__repr__" not in vars(cls):
             cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
@@ -155,7 +155,7 @@ class Result:
         return record
 
     def __repr__(self) -> str:
-        """Return the class name and the first non-empty values on one line."""
+        """Return the class name and as many non-empty values as fit into `REPR` characters."""
         text = f"{type(self).__name__}("
         for one in members(type(self)):
             value = None if one.json is False else getattr(self, one.name)
@@ -175,8 +175,8 @@ class Result:
         """Return the result as a pandas DataFrame.
 
         A result with several measurements, such as the cues of an audit or the pairs of a
-        comparison, has a row for each; other results have one row. Columns have the keys of
-        `record()`, with dots between nested keys ("accuracy.value").
+        comparison, has a row for each; other results have one row. Columns are named like the keys
+        of `record()`, with dots between nested keys ("accuracy.value").
 
         Raises:
             MissingExtraError: pandas is not installed.
@@ -211,10 +211,10 @@ class Result:
 
         Args:
             path: path of the file with the extension .svg, .png (300 dots per inch) or .pdf. If
-                there are several charts, their numbers are added to the name: "cues-2.pdf".
+                there are several charts, a number is added to the name: "cues-2.pdf".
 
         Raises:
-            InputError: the result has no chart, or the extension is another one.
+            InputError: the result has no chart, or the extension is not supported.
 
         >>> Result().save_charts("fit.png")
         Traceback (most recent call last):
@@ -232,7 +232,7 @@ class Result:
 
 
 def _rows(result: Any) -> Iterator[dict[str, Any]]:
-    """Yield a DataFrame's rows: the elements of the field with `rows`, or the result itself."""
+    """Yield the DataFrame's rows: the elements of the member with `rows`, or the result itself."""
     one = next((one for one in members(type(result)) if one.rows), None)
     if not isinstance(result, Result) or one is None:
         yield to_json(result)
@@ -258,7 +258,7 @@ def _has_words(value: Any) -> bool:
 
 
 def to_json(value: Any) -> Any:
-    """Return a value converted for JSON."""
+    """Convert a value to JSON types."""
     if hasattr(value, "record"):
         return value.record()
     if is_dataclass(value):
@@ -271,7 +271,7 @@ def to_json(value: Any) -> Any:
 
 
 def brief(value: Any, most: int = 60) -> str:
-    """Return a short text for a value.
+    """Return a value as a short text, such as "<4 values>".
 
     >>> brief(1 / 3), brief([1, 2, 3, 4]), brief({"a": 1}), brief("a" * 99, most=5)
     ('0.3333', '<4 values>', '<1 value>', "'aaa…")
@@ -288,7 +288,7 @@ def brief(value: Any, most: int = 60) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is printed as a number: a number, an interval or a fraction."""
+    """Return whether a value prints as a number, an interval or a fraction."""
     if isinstance(value, tuple):
         return all(map(_is_number, value))
     return (isinstance(value, Real) and not isinstance(value, bool)) or _has_words(value)
@@ -318,11 +318,11 @@ def table(
 
     Args:
         caption: caption of the table.
-        rows: the results; if they are given by name, the first column has the names.
+        rows: the results; if it is a mapping, the first column contains the names.
         names: names of the attributes to show, with dots for nested results ("agreement.kappa"); by
-            default those with a heading, or all if none has one.
+            default the attributes with a heading, or all if none has a heading.
         head: heading of the first column, if rows have names.
-        more: see `report.Table`.
+        more: arguments of `report.Table`.
     """
     results = list(rows.values()) if isinstance(rows, Mapping) else list(rows)
     every = [one for one in members(type(results[0])) if one.json is not False] if results else []
@@ -343,14 +343,14 @@ def table(
 
 
 def _value(result: Any, name: str) -> Any:
-    """Return the value of a possibly nested attribute; None if it is missing."""
+    """Return an attribute's value by its dotted name; None if an object on the way is None."""
     for part in filter(None, name.split(".")):
         result = None if result is None else getattr(result, part)
     return result
 
 
 def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
-    """Yield a result's tables: one of its single values, and one for each nested result."""
+    """Yield a table of a result's single values, and a table for each nested result."""
     rows: list[list[report.Value]] = []
     later: list[report.Table] = []
     for one in members(type(result)):
@@ -369,7 +369,7 @@ def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
 
 
 def _nested(value: Any, title: str) -> Iterator[report.Table]:
-    """Yield the tables of a nested result, or of several, with or without names."""
+    """Yield the tables of a nested result, or of a list or mapping of results."""
     if isinstance(value, Result) and not _has_words(value):
         yield from tables(value, title)
     if not isinstance(value, Mapping | tuple | list):

@@ -1,6 +1,6 @@
-"""The input of a solver: the sentence with the blank, or with the pronoun that the blank replaced.
+"""The input that a solver sees: the sentence with the blank, or with the original pronoun.
 
-With the blank, options are filled in and the pronoun is hidden: versions of a sentence with
+With the blank, options are filled in and the pronoun is hidden. Versions of a sentence with
 different pronouns, as in Winogender, are then the same input. With the pronoun, the sentence is
 unchanged, and the question is whom the pronoun refers to.
 """
@@ -32,21 +32,21 @@ __all__ = [
 ]
 
 Sees = Literal["blank", "pronoun"]
-"""The text in the place of the answer; see the module."""
+"""Whether a solver sees the blank or the pronoun; see the module's docstring."""
 
 Input = tuple[str, frozenset[str]]
-"""A solver's input: the sentence that it sees, and the options."""
+"""A solver's input: the text that it sees, and the options."""
 
 _MARKS = tuple(map(chr, range(0xE000, 0xF900)))
-"""Private-use characters of Unicode, one of which marks the blank in a text with other `_`."""
+"""Private-use characters, one of which marks the blank if the text contains other `_`."""
 
 MOST_COPIES = 0.5
-"""Least fraction of problems with a version that differs only in the pronoun, for a data set about
-pronouns. Winogender has 95 %, the WSC, DPR, KnowRef and the PDPs none."""
+"""Minimum fraction of problems with a version that differs only in the pronoun, for a data set
+about pronouns. Winogender has 95 %; the WSC, DPR, KnowRef and the PDPs have none."""
 
 
 def check_sees(sees: str) -> None:
-    """Raise InputError if the value is neither "blank" nor "pronoun"."""
+    """Raise InputError unless `sees` is "blank" or "pronoun"."""
     if sees not in get_args(Sees):
         raise InputError(f"unknown value {sees!r} of `sees`; use {' or '.join(get_args(Sees))}")
 
@@ -54,11 +54,11 @@ def check_sees(sees: str) -> None:
 def check_blanks(
     problems: Iterable[Problem], what: str, instead: str = "", *, plain: bool = False
 ) -> None:
-    """Refuse questions, which have no blank.
+    """Raise DataError if problems are questions, which have no blank.
 
     Args:
         problems: the problems.
-        what: the thing that needs the blank, as the start of a sentence ("a test sheet").
+        what: what needs the blank, as the subject of the message ("a test sheet").
         instead: advice for questions, if any ("use --solver random").
         plain: whether to refuse problems with a `_` other than their blank, too.
 
@@ -103,7 +103,7 @@ def local_only(problem: Problem, before: int, *, whole: bool = True) -> Problem:
 
 
 def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
-    """Return the tokens of a problem's text, and the index of its blank; None for a question.
+    """Return the tokens of a problem's text, and the index of the blank (None for a question).
 
     >>> tokens_and_blank(Problem("a", "Run _x_, _ said.", ("Ann", "Eva"), blank=9))
     (['Run', '_x_', ',', '_', 'said', '.'], 3)
@@ -119,9 +119,10 @@ def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
 
 
 def units_and_blank(problem: Problem) -> tuple[list[str], int | None]:
-    """Return the units of a problem's text (`text.units`) and the index of its blank, or None.
+    """Return the units of a problem's text, and the index of the blank (None for a question).
 
-    In text without spaces between words, each mention of an option is one unit.
+    Units are those of `text.units`. In text without spaces between words, each mention of an option
+    is one unit.
 
     >>> units_and_blank(Problem("a", "猫は箱より_が好き。", ("猫", "箱")))
     (['猫', 'は', '箱', 'よ', 'より', 'り', '_', 'が', 'が好', '好', '好き', 'き', '。'], 6)
@@ -137,10 +138,10 @@ def units_and_blank(problem: Problem) -> tuple[list[str], int | None]:
 
 
 def check_two_options(problems: Sequence[Problem], advice: str) -> None:
-    """Refuse problems with more than two options.
+    """Raise DataError if problems have more than two options.
 
     Raises:
-        DataError: there are such problems; the message names the first three, with the advice.
+        DataError: there are such problems; the message names the first three, with `advice`.
     """
     others = [problem.id for problem in problems if len(problem.options) != 2]
     if others:
@@ -151,7 +152,7 @@ def check_two_options(problems: Sequence[Problem], advice: str) -> None:
 
 
 def check_pronouns(problems: Sequence[Problem]) -> None:
-    """Raise DataError, with the first three ids, if problems have no known pronoun."""
+    """Raise DataError if the pronoun of a problem is unknown."""
     check_blanks(problems, "a solver that sees the pronoun", "show the question (`sees='blank'`)")
     without = [problem.id for problem in problems if not (problem.pronoun or "").strip()]
     if without:
@@ -163,7 +164,7 @@ def check_pronouns(problems: Sequence[Problem]) -> None:
 
 
 def with_pronoun(problem: Problem, mark: str = "") -> str:
-    """Return the sentence with its pronoun in place of the blank, between two marks.
+    """Return the sentence with its pronoun in place of the blank, enclosed in a mark.
 
     Raises:
         DataError: the pronoun is unknown.
@@ -178,7 +179,7 @@ def with_pronoun(problem: Problem, mark: str = "") -> str:
 
 
 def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
-    """Return the solver's input for each problem, to find equal inputs.
+    """Return the solver's input for each problem, normalised for comparison.
 
     White space and the order of options are ignored. If a pronoun is unknown, the input has the
     blank.
@@ -204,10 +205,10 @@ def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) ->
 
 
 def differ_in_pronoun(problems: Sequence[Problem]) -> bool:
-    """Return whether a data set is about pronouns, as Winogender and WinoBias are.
+    """Return whether a data set is about pronouns, like Winogender and WinoBias.
 
-    It is if at least half of the problems have a version that differs only in the pronoun: to a
-    solver that sees the blank, such versions are the same.
+    That is, at least half of the problems have a version that differs only in the pronoun, which a
+    solver that sees the blank can't distinguish.
     """
     if not all((problem.pronoun or "").strip() for problem in problems):
         return False

@@ -1,6 +1,6 @@
-"""Kinds of solvers, and the TOML table that declares a solver for a round or the platform.
+"""Declare the kinds of solvers, and the TOML table of a solver for a round or the platform.
 
-Each kind is declared only here: its options, whether it learns, and how to construct it.
+Each kind declares its options, whether it learns, and how to construct the solver.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class SolverParts:
     """Objects that a solver needs in addition to the options of its kind.
 
     Attributes:
-        train: the `Dataset` that it learns from, or from which shots are drawn; None without one.
+        train: the `Dataset` to learn from or to draw shots from, if any.
         models: for language models and encoders: folders or hub ids that replace the model in the
             options; several form an ensemble.
-        combine: how an ensemble combines its scores.
-        smoothing: for word association: the number added to each count; None is the default.
+        combine: how an ensemble combines the scores of its models.
+        smoothing: for word association: the number added to each count; None uses the default.
         index: for knowledge hunting: the `Retriever` to search.
         client: for chat: the `ChatModel` to ask.
-        reply_log: for chat: a list to which replies are appended; None to discard them.
-        on_progress: called with the number of texts that a model has read, and with the total.
+        reply_log: for chat: a list to which replies are appended; None discards them.
+        on_progress: called with the number of texts that a model has read, and the total number.
     """
 
     train: Any = None
@@ -70,7 +70,7 @@ class SolverParts:
 
 @declaration
 class Kind(ABC):
-    """Options that all kinds share, and the construction of the solver."""
+    """Base class of solver kinds, with the options that all kinds share."""
 
     learns = False
 
@@ -80,15 +80,15 @@ class Kind(ABC):
     """Training data of the solver: files, published data sets, and "other:NAME"."""
 
     def make(self, parts: SolverParts) -> Solver:
-        """Return the solver for these options and parts."""
-        from winosmith import solve  # here, as it imports numpy
+        """Construct the solver from these options and its parts."""
+        from winosmith import solve  # here, because it imports numpy
 
         solver: Solver = self.solver(solve, parts)
         return solver
 
     @abstractmethod
     def solver(self, solve: Any, parts: SolverParts) -> Any:
-        """Return the solver; `solve` is the package `winosmith.solve`."""
+        """Construct the solver; `solve` is the package `winosmith.solve`."""
 
 
 @declaration
@@ -126,7 +126,7 @@ class _Files(_Model):
     than at its start."""
 
     def of_models(self, solve: Any, kind: Any, parts: SolverParts, settings: Options) -> Any:
-        """Return the solver with one model, or the ensemble of several models."""
+        """Construct the solver for one model, or an ensemble for several models."""
         settings = {**settings, "device": self.device, "on_progress": parts.on_progress}
         solvers = tuple(kind(model, **settings) for model in parts.models or (self.model,))
         return solvers[0] if len(solvers) == 1 else solve.Ensemble(solvers, parts.combine)
@@ -142,7 +142,7 @@ class _Random(Kind, _Seeded):
 
 @declaration
 class _Majority(Kind):
-    """The option at the position that is correct most often in the training data."""
+    """The option whose position is most often correct in the training data."""
 
     learns = True
 
@@ -228,7 +228,7 @@ class _Address:
 
 @declaration
 class _Chat(Kind, _Shots, _Sees, _Address, _Model):
-    """A chat model, asked through an OpenAI-compatible server."""
+    """A chat model on an OpenAI-compatible server."""
 
     learns = True
 
@@ -276,7 +276,7 @@ KINDS: dict[str, Any] = {
 Random, majority and hunting see no pronoun (`winosmith.seen`)."""
 
 LEARNERS = tuple(kind for kind, of in KINDS.items() if of.learns)
-"""Kinds that learn, by counting or from solved problems in the prompt (`shots`)."""
+"""Kinds that learn by counting, or from solved problems in the prompt (`shots`)."""
 
 
 def _check_kind(kind: str) -> str:
@@ -324,14 +324,14 @@ class SolverRule:
 
     @classmethod
     def of(cls, table: Any, *, learns: bool = False) -> SolverRule:
-        """Return the rule of a table in a file.
+        """Construct the rule from a table in a file.
 
         Args:
             table: the parsed TOML table.
             learns: whether the file may contain `learn = true`.
 
         Raises:
-            RecipeError: the value is not a table, lacks `name` or `solver`, or is not a valid rule.
+            RecipeError: it is not a table, lacks `name` or `solver`, or is not a valid rule.
         """
         if not isinstance(table, dict) or not {"name", "solver"} <= set(table):
             raise RecipeError('each table of a solver needs name = "…" and solver = "…"')

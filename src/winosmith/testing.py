@@ -1,7 +1,7 @@
 """Helpers for tests of winosmith and of projects that use it.
 
-A chat server that answers with a function; synthetic twins and families; tiny untrained language
-models.
+They provide a chat server whose replies a function returns, synthetic twins and families, and tiny
+untrained language models.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ __all__ = [
 
 
 Author = Callable[[list[Message]], Reply | str | int | None]
-"""Returns the answer: a reply, a text, an HTTP status of an error, or None to hang up."""
+"""A function that returns the answer to a conversation: a reply, its text, the HTTP status of an
+error, or None to drop the connection."""
 
 
 @contextmanager
 def chat_server(author: Author) -> Iterator[str]:
-    """Serve the OpenAI-compatible chat protocol; yield the base URL.
+    """Serve the OpenAI-compatible chat protocol on localhost, and yield the base URL.
 
     Args:
-        author: called with each conversation, in their order. An HTTP status (429, 500) is sent as
-            an error, and None drops the connection in the middle.
+        author: called with each conversation. An HTTP status (429, 500) is sent as an error, and
+            None drops the connection in the middle of the response.
 
     >>> import urllib.request
     >>> with chat_server(lambda messages: messages[-1].content.upper()) as url:
@@ -84,7 +85,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = self.close_connection or cut
 
     def log_message(self, *_: object) -> None:
-        """Keep standard error quiet."""
+        """Print nothing to standard error."""
 
 
 def _completion(reply: Reply) -> Any:
@@ -109,16 +110,16 @@ _WORDS = tuple(
 
 
 def made_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
-    """Return `count` twins and then `singles` problems without another half, all distinct.
+    """Return `count` twins, followed by `singles` problems without another half.
 
-    The sentences have 18 words and follow the rules of structure, but have no meaning. The order of
-    halves and their answers are random.
+    The sentences are distinct, have 18 words and pass the structure rules, but have no meaning. The
+    order of halves and their answers are random.
 
     >>> data = made_twins(3, singles=1)
     >>> len(data), len(data.twins), len(data.singles)
     (7, 3, 1)
     """
-    rng = random.Random(seed)  # noqa: S311 - makes test data, not secrets
+    rng = random.Random(seed)  # noqa: S311 - for test data, not secrets
     problems: list[Problem] = []
     for number in range(count + singles):
         first, second, place, left, right = rng.sample(_WORDS, 5)
@@ -139,13 +140,13 @@ def made_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
 
 
 def made_families(*depths: Sequence[int], roots: bool = True) -> Dataset:
-    """Return a family for each row of depths, with all problems children of its root.
+    """Return a family for each sequence of depths, in which all problems are children of the root.
 
-    Children declare their depths, and this number of words differs from the root's sentence.
+    Each child declares its depth, and its sentence differs from the root's in this number of words.
 
     Args:
-        depths: depths of the perturbed problems of each family.
-        roots: False omits the roots.
+        depths: the depths of the perturbed problems of each family.
+        roots: whether to include the roots.
 
     >>> data = made_families([1, 3], [2])
     >>> data.ids
@@ -189,14 +190,14 @@ ALSO: dict[str, dict[str, Any]] = {
     "qwen2": {"num_key_value_heads": 2},
     "roberta": {"max_position_embeddings": 1026, "type_vocab_size": 1},
 }
-"""Further settings of architectures."""
+"""Additional settings by architecture."""
 
 AROUND = {"llama": "<s> $A", "opt": "<s> $A", "gemma2": "<s> $A", "roberta": "<s> $A </s>"}
-"""The tokens around every text, by architecture."""
+"""The special tokens around every text ($A), by architecture."""
 
 
 SPECIAL = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
-"""The special tokens of a tokeniser like BERT's."""
+"""The special tokens of a BERT-like tokeniser."""
 
 
 def tiny_language_model(
@@ -208,21 +209,18 @@ def tiny_language_model(
     vocabulary: int = 700,
     **changes: Any,
 ) -> Path:
-    """Save a tiny untrained causal or masked language model with the words of some texts.
+    """Save a tiny untrained causal or masked language model, and return its folder.
 
-    Its random weights are ten times as large as usual, so that its scores depend on all tokens. It
-    has two layers of width 32 by default.
+    Its random weights are ten times as large as usual, so that its scores depend on all tokens. By
+    default, it has two layers of width 32.
 
     Args:
         folder: output folder.
         architecture: its name in transformers ("gpt2", "llama", "mamba"; "bert", "roberta").
-        texts: for training its tokeniser.
-        masked: whether it fills masks or continues a text.
-        vocabulary: largest number of tokens.
+        texts: texts that the tokeniser is trained on.
+        masked: whether it is a masked language model; otherwise it is causal.
+        vocabulary: maximum number of tokens.
         changes: settings of the architecture, such as `hidden_size` and `num_hidden_layers`.
-
-    Returns:
-        The folder.
     """
     torch = require("torch", "models")
     transformers = require("transformers", "models")
@@ -250,7 +248,7 @@ def tiny_language_model(
 
 
 def _byte_pairs(texts: Sequence[str], size: int, around: str) -> Any:
-    """Return a tokeniser like GPT-2's, trained on texts; `around` has the tokens around each."""
+    """Train a GPT-2-like tokeniser; `around` is the template with the tokens around each text."""
     tokenizers = require("tokenizers", "models")
     byte_level = tokenizers.pre_tokenizers.ByteLevel
     tokeniser = tokenizers.Tokenizer(tokenizers.models.BPE())
@@ -276,9 +274,9 @@ def _byte_pairs(texts: Sequence[str], size: int, around: str) -> Any:
 
 
 def _word_pieces(texts: Sequence[str], size: int) -> Any:
-    """Return a tokeniser like BERT's: the letters of the texts, and their most frequent words.
+    """Return a BERT-like tokeniser with the letters and the most frequent words of the texts.
 
-    It is not trained: the library's trainer breaks ties otherwise in each process.
+    It is not trained, because the library's trainer breaks ties differently in each process.
     """
     tokenizers = require("tokenizers", "models")
     normal = tokenizers.normalizers.BertNormalizer()

@@ -139,8 +139,11 @@ def test_what_solvers_were_trained_on_is_compared_by_content(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ("xyzzy", r"the contents of 'xyzzy' are not known; known are wsc, pdp.*other:xyzzy"),
-        ("near=xyzzy", r"the contents of 'xyzzy' are not known"),
+        (
+            "xyzzy",
+            r"the contents of 'xyzzy' are unknown; known data sets are wsc, pdp.*other:xyzzy",
+        ),
+        ("near=xyzzy", r"the contents of 'xyzzy' are unknown"),
         ("gone.jsonl", r"'gone\.jsonl' is not a file"),
         ("other:", r"'other:' is not a file"),
         ("third=evolved.jsonl", r"'third' is none of near, far"),

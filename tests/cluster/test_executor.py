@@ -118,7 +118,7 @@ def test_a_scheduler_file_that_is_none_is_told(dask, tmp_path):
     """The error names the file."""
     path = tmp_path / "scheduler.json"
     path.write_text("{")
-    with pytest.raises(InputError, match=r"scheduler\.json: this is not a file from"):
+    with pytest.raises(InputError, match=r"scheduler\.json: this is not a complete file of"):
         cluster.connect(path).__enter__()
 
 
@@ -130,7 +130,7 @@ def test_a_cluster_that_is_not_there_is_reported(start, tmp_path):
         "scheduler", "--scheduler-file", str(file), "--port", "0", "--host", "127.0.0.1"
     )
     awaited(file)
-    with pytest.raises(InputError, match=r"has no worker; start some.*dask worker tcp"):
+    with pytest.raises(InputError, match=r"has no workers; start one.*dask worker tcp"):
         cluster.connect(file, timeout=0.5).__enter__()
     options = ["--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]
     start("worker", "--scheduler-file", str(file), *options)

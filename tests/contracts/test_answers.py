@@ -698,7 +698,7 @@ def _others(n: int) -> list[Problem]:
         ("m.lst", "1\n?\nx y\nNo\n", ":2: '?' is not a label, such as 1 or A"),
         ("m.lst", "1;[ 0.5 abc ]\n", ":1: the scores ' 0.5 abc ' are not numbers"),
         ("m.lst", "1,2,1,1,2\n" * 12, ":1: the line has several labels, as a leaderboard"),
-        ("m.lst", "1;[1 2 3]\n" + "1\n" * 11, ":1: the 3 scores of 'q0' can't be for 4"),
+        ("m.lst", "1;[1 2 3]\n" + "1\n" * 11, ":1: the 3 scores of 'q0' don't match 4"),
     ],
 )  # fmt: skip
 def test_answers_that_would_be_misread_are_refused(

@@ -57,7 +57,9 @@ def test_an_archive_is_unpacked_and_its_files_are_checked(site: Any, tmp_path: P
     fetch.get(good, tmp_path / "good")
     assert site.asked == 1
     bad = data(site, body, "made.zip", members={"made/a.jsonl": "0" * 64})
-    with pytest.raises(OutputError, match="this file of the archive is not the published one"):
+    with pytest.raises(
+        OutputError, match="this file of the archive differs from the published one"
+    ):
         fetch.get(bad, tmp_path / "bad")
     assert not (tmp_path / "bad/made/a.jsonl").exists()
 

@@ -243,7 +243,7 @@ def test_a_changed_choice_or_score_changes_the_digest() -> None:
     [
         (PAIRS, RIGHT[4:], r"4 of 12 problems have no prediction \('0-0', '0-1', '1-0', …\)"),
         (PAIRS[:6], RIGHT, r"6 predictions have no problem \('3-0', '3-1', '4-0', …\)"),
-        (PAIRS, [*RIGHT, *RIGHT], "12 problems have two predictions or more"),
+        (PAIRS, [*RIGHT, *RIGHT], "12 problems have several predictions"),
         (
             PAIRS.blind(),
             RIGHT,
@@ -257,7 +257,7 @@ def test_a_changed_choice_or_score_changes_the_digest() -> None:
         (
             PAIRS,
             [Prediction("0-0", 0, (1.0,)), *RIGHT[1:]],
-            "the 1 scores of '0-0' can't be for 2 options",
+            "the 1 scores of '0-0' don't match 2 options",
         ),
         (Dataset(), [], "there are no problems to score"),
     ],

@@ -419,7 +419,7 @@ def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str)
     if cut == "another array":
         np.savez(file, sides=np.arange(3))
     with pytest.raises(
-        InputError, match=r"trained_on\.npz: this is not a valid record .*train it again"
+        InputError, match=r"trained_on\.npz: this is not a valid record .*train the model again"
     ):
         read_contents(tmp_path)
 

@@ -1,4 +1,4 @@
-"""One entry point for data: rows with their places, from any container.
+"""Read rows with their locations from files, archives, folders and tables in memory.
 
 >>> rows = read([{"question": "Why?", "answer": "so"}])
 >>> [(str(row.place), row.values) for row in rows]

@@ -1,8 +1,8 @@
 """Delimited text: CSV, TSV, or with semicolons.
 
-A first line `sep=;` names the separator. Quotation marks enclose cells; they are text if all
-lines have the same number of cells without them. An apostrophe that prevents a spreadsheet from
-running a cell as a formula is removed.
+A first line `sep=;` declares the separator. Quotation marks enclose cells. They are text if all
+lines have the same number of cells when the marks are ignored. An apostrophe that prevents a
+spreadsheet from running a cell as a formula is removed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from winosmith.outputs import unguard_cell
 
 _SEPARATORS = (",", ";", "\t")
 _DECLARED = re.compile(r'\ufeff?"?sep=(.)"?\r?\n', re.IGNORECASE)
-"""A first line that names the separator for Excel."""
+"""A first line that declares the separator, as in files for Excel."""
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _WHOLE = re.compile(r'"(?:[^"]|"")*"')
@@ -32,7 +32,7 @@ _WHOLE = re.compile(r'"(?:[^"]|"")*"')
 
 @dataclass(frozen=True)
 class Delimited:
-    r"""The cells of a delimited text.
+    r"""A delimited text, with its header and rows.
 
     >>> table = Delimited(Source("a.csv", b"sep=;\nx;y\n1;\"a;b\"\n"))
     >>> table.header, [row.values for row in table.rows()]
@@ -43,7 +43,7 @@ class Delimited:
 
     @cached_property
     def _begins(self) -> int:
-        """The offset of the header in the text."""
+        """Offset of the header in the text, after a declared separator."""
         declared = _DECLARED.match(self.source.text)
         return declared.end() if declared else 0
 
@@ -62,7 +62,7 @@ class Delimited:
 
     @cached_property
     def header(self) -> tuple[str, ...]:
-        """The cells of the first row that is not empty, without spaces around them."""
+        """The column names: the stripped cells of the first row that is not empty."""
         if '"' not in self._first_line:
             cells = _cells(self._first_line.rstrip("\r"), self.separator)
             if any(map(str.strip, cells)):
@@ -80,8 +80,8 @@ class Delimited:
     def is_quoted(self) -> bool:
         r"""Whether quotation marks enclose cells; otherwise they are text.
 
-        They are text if, without them, every line has as many cells as the first, and a mark
-        begins a cell but doesn't end it. A single such mark in the file is an error.
+        They are text if every line has the same number of cells when quotes are ignored, and some
+        cell has a quotation mark only at its start. A single mark in the file is an error.
 
         >>> Delimited(Source("a.tsv", b'x\ty\n"Why?" I asked.\tb\n')).is_quoted
         False
@@ -101,16 +101,16 @@ class Delimited:
     def rows(
         self, header: Sequence[str] = (), *, is_quoted: bool | None = None
     ) -> Iterator[Row[Mapping[str, str]]]:
-        """Yield the cells of each row by column.
+        """Yield each row as a mapping from column names to cells.
 
         An apostrophe that prevents a cell from running as a formula is removed.
 
         Args:
-            header: the column names, if the first line is already a row.
-            is_quoted: whether quotation marks enclose cells; found if None.
+            header: the column names, if the first line is a row.
+            is_quoted: whether quotation marks enclose cells; None to detect it.
 
         Raises:
-            FormatError: a column occurs twice.
+            FormatError: two columns have the same name.
         """
         source, path = self.source, str(self.source.path)
         is_quoted = self.is_quoted if is_quoted is None else is_quoted
@@ -127,7 +127,7 @@ class Delimited:
             except csv.Error as error:
                 place, raw = self._part(starts, first, reader.line_num, above, path)
                 lost = (
-                    f" (lines {place.number:,} to {reader.line_num + above:,} are lost)"
+                    f" (lines {place.number:,} to {reader.line_num + above:,} were not read)"
                     if reader.line_num > first + 1
                     else ""
                 )
@@ -157,7 +157,7 @@ class Delimited:
     def _part(
         self, starts: list[int], first: int, last: int, above: int, path: str
     ) -> tuple[Place, str]:
-        """Return the place and text of the lines after `first` up to `last`."""
+        """Return the location and the text of the lines after `first` up to `last`."""
         start = starts[min(first, len(starts) - 1)]
         end = starts[last] if last < len(starts) else len(self.source.text)
         raw = self.source.text[start:end].rstrip("\r\n")
@@ -172,9 +172,9 @@ def _cells(line: str, separator: str) -> list[str]:
 
 
 def _tidy(cells: Sequence[str]) -> list[str]:
-    """Return the names in a header that has at least one name."""
+    """Return the stripped names in a header, without unnamed columns at its end."""
     full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
-    # A spreadsheet writes columns that were emptied; one alone may have been left unnamed.
+    # Spreadsheets write empty columns; a single one at the end may be an unnamed data column.
     cells = cells[:full] if len(cells) - full > 1 else cells
     return [unguard_cell(cell).strip() for cell in cells]
 
@@ -182,10 +182,10 @@ def _tidy(cells: Sequence[str]) -> list[str]:
 def column_names(
     cells: Sequence[str], path: str, number: int, unit: Literal["line", "row"] = "line"
 ) -> list[str]:
-    """Return the column names of a header.
+    """Return the column names in the cells of a header.
 
     Raises:
-        FormatError: two names are the same.
+        FormatError: two columns have the same name.
     """
     names = _tidy(cells)
     twice = next((name for name, n in Counter(names).items() if n > 1), None)
@@ -197,7 +197,7 @@ def column_names(
 def row_of_cells(
     cells: list[str], names: Sequence[str], place: Place, raw: str
 ) -> Row[Mapping[str, str]]:
-    """Return a row with its cells by column name, or with the reason why it can't be read."""
+    """Map a row's cells to its column names; the result has a reason if the row can't be read."""
     while len(cells) > len(names) and not cells[-1].strip():
         cells.pop()
     if len(cells) != len(names):

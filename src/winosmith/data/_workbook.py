@@ -1,10 +1,10 @@
 """Excel workbooks, XLSX (`pip install 'winosmith[xlsx]'`).
 
-A sheet is read like its CSV file, but rows have Excel's numbers. If several visible sheets have
-data, name one, as in `quiz.xlsx#Level 1`. Empty rows are skipped, and the first other row names the
-columns. The value of a merged cell is repeated in each of its rows. Formulas have the values that
-Excel saved; a row with a formula without a value, or with an error such as `#REF!`, is a bad
-record. Dates become texts in ISO 8601.
+A sheet is read like a CSV file, but rows have Excel's numbers. If several visible sheets have data,
+name one, as in `quiz.xlsx#Level 1`. The first row that is not empty contains the column names;
+later empty rows are skipped. The value of a merged cell is repeated in each of its rows. Formulas
+have the values that Excel saved; a row with a formula without a value, or with an error such as
+`#REF!`, is a bad record. Dates become ISO 8601 texts.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ _MOST_ROWS = 1 << 20
 _MERGED = re.compile(rb'<mergeCell [^>]*ref="([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})"')
 
 _ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
-"""The values of formulas that can't be computed."""
+"""Values of formulas that can't be computed."""
 
 _BROKEN = (
     *(KeyError, IndexError, TypeError, ValueError, AttributeError, OSError, RuntimeError),
-    *(SyntaxError, EOFError, zipfile.BadZipFile, zlib.error),  # a SyntaxError of XML
+    *(SyntaxError, EOFError, zipfile.BadZipFile, zlib.error),  # SyntaxError: from the XML parser
 )
-"""Exceptions of openpyxl and zipfile for a damaged file."""
+"""Exceptions that openpyxl and zipfile raise for a damaged file."""
 
 
 def file_of(path: str) -> str:
-    """Return the path of a workbook without the sheet that it may name.
+    """Return a path without the sheet that it may name.
 
     >>> file_of("quiz.xlsx#Level 1"), file_of("quiz #1.xlsx")
     ('quiz.xlsx', 'quiz #1.xlsx')
@@ -59,30 +59,30 @@ Grid = list[list[Any]]
 
 
 def is_workbook(raw: bytes) -> bool:
-    """Return whether bytes are a workbook and not another zip archive."""
+    """Return whether a file is a workbook; other zip archives are already unpacked."""
     return raw.startswith(ZIP)
 
 
 def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]]]:
-    """Return a sheet's path, its header, and its rows with cells as text; see the module.
+    """Return the path, the header and the rows of a sheet, with cells as text.
 
     Args:
-        file: the workbook; its path ends in "#" and a sheet's name if one is named.
+        file: the workbook; its path may end in "#" and the name of a sheet.
 
     Raises:
-        FormatError: the workbook is damaged, a column occurs twice, or no sheet is named although
-            none or several have data.
+        FormatError: the workbook is damaged, two columns have the same name, or the path names no
+            sheet and no or several visible sheets have data.
         MissingExtraError: openpyxl is not installed.
     """
     openpyxl = require("openpyxl", "xlsx")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # styles and checks of input that openpyxl skips
+            warnings.simplefilter("ignore")  # styles and data validation are skipped
             path, grid, formulas = _sheet(file, openpyxl)
     except FormatError:
         raise
     except _BROKEN as error:
-        raise FormatError(f"this workbook can't be read: {error}", file.path) from None
+        raise FormatError(f"the workbook can't be read: {error}", file.path) from None
     texts = [[cell(plain(value)) for value in row] for row in grid]
     filled = [number for number, row in enumerate(texts) if any(map(str.strip, row))]
     if not filled:
@@ -121,7 +121,7 @@ def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
         raise FormatError(f"there is no sheet {named!r}; the sheets are {', '.join(sheets)}", path)
     if len(full) > 1:
         raise FormatError(
-            f"the workbook has the sheets {', '.join(full)}; name one, as '{path}#{full[0]}'", path
+            f"the workbook has the sheets {', '.join(full)}; name one: '{path}#{full[0]}'", path
         )
     if not full:
         raise FormatError("the workbook has no visible sheet with data", path)
@@ -139,8 +139,8 @@ def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
 
 
 def _values(sheet: Any, file: File) -> Iterator[list[Any]]:
-    """Yield the values of each row up to its last cell."""
-    sheet.reset_dimensions()  # those that a file declares may be wrong
+    """Yield the values of each row of a sheet up to the row's last cell."""
+    sheet.reset_dimensions()  # the file may declare wrong dimensions
     left = most_bytes(len(file.raw)) // 8  # a value in a list takes eight bytes
     for row in sheet.iter_rows(max_row=_MOST_ROWS, values_only=True):
         left -= len(row)
@@ -150,7 +150,7 @@ def _values(sheet: Any, file: File) -> Iterator[list[Any]]:
 
 
 def _xml(raw: bytes, sheet: str) -> bytes:
-    """Return a sheet's XML, found by the workbook's list of parts."""
+    """Return a sheet's XML, whose path the workbook's relationships contain."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         book = fromstring(archive.read("xl/workbook.xml"))
         parts = fromstring(archive.read("xl/_rels/workbook.xml.rels"))

@@ -1,4 +1,4 @@
-"""XML files. Nothing is fetched, and declared entities are refused."""
+"""XML files. External files are not fetched, and declared entities are refused."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
 
 def elements(source: Source, tag: str) -> Iterator[Row[Element]]:
-    """Yield the elements with a tag; if the XML is broken, yield a bad row with the reason.
+    """Yield the elements with a tag, and a bad row with the reason if the XML is malformed.
 
-    A document type is skipped, not fetched; declared entities are refused. By the rules of XML,
-    nothing can be read after a fault.
+    A document type is skipped, not fetched; declared entities are refused. According to the rules
+    of XML, nothing can be read after an error.
     """
     builder = _Located(tag)
     parser = DefusedXMLParser(target=builder, forbid_dtd=False)
     builder.position = parser.parser
-    # The text is already decoded: the encoding that it declares would be applied twice.
+    # The text is already decoded, so the parser must not see the declared encoding.
     text = _DECLARATION.sub(lambda found: "\n" * found[0].count("\n"), source.text, count=1)
     reason, line = None, 1
     try:

@@ -1,7 +1,7 @@
 """YAML (`pip install 'winosmith[yaml]'`): a list of records, or a mapping with one such list.
 
-Plain scalars are read by the core schema of YAML 1.2: yes, no and 1:30 are texts. Nothing is
-executed. Aliases and merged keys are refused, since they could make a small file very large.
+Plain scalars follow the core schema of YAML 1.2, in which yes, no and 1:30 are texts. No code is
+executed. Aliases and merge keys are refused, because a small file could expand to a very large one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3
 
 
 def is_yaml(source: Source) -> bool:
-    """Return whether a file has an extension of YAML."""
+    """Return whether a file has the extension .yaml or .yml."""
     return source.path.suffix.lower() in (".yaml", ".yml")
 
 
@@ -33,8 +33,7 @@ def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
     """Yield the records of a YAML file.
 
     Raises:
-        FormatError: the file is not YAML, contains an alias, or has not exactly one list of
-            records.
+        FormatError: the file is not YAML, contains an alias, or has several lists of records.
     """
     for record in yaml_records(source):
         number = line_of(source, record.start)
@@ -47,7 +46,7 @@ def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
 
 
 def yaml_records(source: Source) -> list[Value]:
-    """Return the records of a YAML file as values with their places.
+    """Return the records of a YAML file, with the offsets of their values.
 
     Raises:
         FormatError: see `yaml_rows`.
@@ -58,7 +57,7 @@ def yaml_records(source: Source) -> list[Value]:
         for event in yaml.parse(source.text, Loader=_loader(yaml)):
             if isinstance(event, yaml.AliasEvent):
                 number = event.start_mark.line + 1
-                raise FormatError("aliases (*name) are not read; write the value", path, number)
+                raise FormatError("aliases (*name) are not allowed; write the value", path, number)
         nodes = [*yaml.compose_all(source.text, Loader=_loader(yaml))]
         documents = [_value(node, path) for node in nodes if node is not None]
     except yaml.MarkedYAMLError as error:
@@ -76,7 +75,7 @@ def yaml_records(source: Source) -> list[Value]:
         if len(lists) == 1:
             return [*lists[0].inside.values()]
         if len(lists) > 1:
-            raise FormatError("it has several lists of records; keep one in each file", path)
+            raise FormatError("the file has several lists of records; keep one per file", path)
     return documents
 
 
@@ -85,7 +84,7 @@ def _loader(yaml: Any) -> Any:
 
 
 def _value(node: Any, path: object) -> Value:
-    """Return a YAML node as a value with its place."""
+    """Convert a YAML node to a value with its offsets."""
     start, end = node.start_mark.index, node.end_mark.index
     if node.id == "scalar":
         if node.style in ("|", ">"):
@@ -102,9 +101,9 @@ def _value(node: Any, path: object) -> Value:
         for name, one in node.value:
             number = name.start_mark.line + 1
             if name.id != "scalar" or name.value in inside:
-                raise FormatError("each name must be a text that occurs once", str(path), number)
+                raise FormatError("each key must be a text that occurs once", str(path), number)
             if name.value == "<<" and not name.style:
-                raise FormatError("merged keys (<<) are not read", str(path), number)
+                raise FormatError("merge keys (<<) are not allowed", str(path), number)
             inside[name.value] = _value(one, path)
         value = {name: one.value for name, one in inside.items()}
     if not node.flow_style and inside:
@@ -113,7 +112,7 @@ def _value(node: Any, path: object) -> Value:
 
 
 def _scalar(text: str) -> Any:
-    """Return a plain scalar as YAML 1.2's core schema reads it; other numbers are texts.
+    """Parse a plain scalar according to YAML 1.2's core schema; other numbers are texts.
 
     >>> [_scalar(text) for text in ("3", "0.5", "true", "yes", "1:30", "~")]
     [3, 0.5, True, 'yes', '1:30', None]
