@@ -18,6 +18,7 @@ Every message states what is wrong, where, and what to do.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, get_args
@@ -35,6 +36,7 @@ __all__ = [
     "SameInputError",
     "WinosmithError",
     "check_choice",
+    "first_ids",
     "first_line",
     "require",
 ]
@@ -139,6 +141,15 @@ def first_line(error: BaseException) -> str:
     ('no network', 'TimeoutError')
     """
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" .:;")
+
+
+def first_ids(ids: Sequence[str], most: int = 3) -> str:
+    """Return the first ids as text for a message.
+
+    >>> first_ids(["a", "b", "c", "d"])
+    "'a', 'b', 'c', …"
+    """
+    return ", ".join(map(repr, ids[:most])) + (", …" if len(ids) > most else "")
 
 
 def check_choice(name: str, value: object, choices: Any) -> None:

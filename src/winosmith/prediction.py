@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, OtherDataError, ProblemError
+from winosmith.errors import DataError, OtherDataError, ProblemError, first_ids
 
-__all__ = ["TIE", "Prediction", "align", "best_options", "check_fit", "first_ids"]
+__all__ = ["TIE", "Prediction", "align", "best_options", "check_fit"]
 
 TIE = 1e-6
 """Relative difference up to which a score ties with the best score.
@@ -171,8 +171,3 @@ def check_fit(prediction: Prediction, options: int, source: str = "") -> None:
                 "which are counted from 0"
             )
         raise DataError(f"{source}the {reason}")
-
-
-def first_ids(ids: Sequence[str], most: int = 3) -> str:
-    """Return the first ids, for a message."""
-    return ", ".join(map(repr, ids[:most])) + (", …" if len(ids) > most else "")

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
-from winosmith.errors import DataError, InputError
+from winosmith.errors import DataError, InputError, first_ids
 from winosmith.problem import BLANK, Problem
-from winosmith.text import first_three, kind_of_script, local_context, tokens, units
+from winosmith.text import kind_of_script, local_context, tokens, units
 
 __all__ = [
     "Input",
@@ -81,7 +81,7 @@ def check_blanks(
     else:
         wrong = f"{len(ids):,} problem{' has' if one else 's have'} a further '_'"
     raise DataError(
-        f"{what} needs sentences with a blank ('_'); {wrong} ({first_three(ids)})"
+        f"{what} needs sentences with a blank ('_'); {wrong} ({first_ids(ids)})"
         + (instead and f"; {instead}")
     )
 
@@ -147,7 +147,7 @@ def check_two_options(problems: Sequence[Problem], advice: str) -> None:
     if others:
         raise DataError(
             f"{len(others):,} of {len(problems):,} problems don't have two options "
-            f"({first_three(others)}); {advice}"
+            f"({first_ids(others)}); {advice}"
         )
 
 
@@ -158,7 +158,7 @@ def check_pronouns(problems: Sequence[Problem]) -> None:
     if without:
         raise DataError(
             f"the pronoun of {len(without):,} of {len(problems):,} problems is unknown "
-            f"({first_three(without)}), so solvers can't see it; show them the blank "
+            f"({first_ids(without)}), so solvers can't see it; show them the blank "
             "(`sees='blank'`)"
         )
 

@@ -393,15 +393,6 @@ def count_noun(number: int, noun: str, several: str = "") -> str:
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 
-def first_three(ids: Sequence[str]) -> str:
-    """Return the first three ids as text for a message.
-
-    >>> first_three(["a", "b", "c", "d"])
-    "'a', 'b', 'c', …"
-    """
-    return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
-
-
 def separate_blank(sentence: str) -> str:
     """Insert a space between the blank of a sentence and a word that touches it.
 

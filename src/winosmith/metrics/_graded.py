@@ -18,9 +18,9 @@ from winosmith import formats
 from winosmith.answers import Answers, read as read_answers
 from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, InputError, OtherDataError
+from winosmith.errors import DataError, InputError, OtherDataError, first_ids
 from winosmith.metrics._proportion import Proportion, proportion
-from winosmith.prediction import Prediction, align, first_ids
+from winosmith.prediction import Prediction, align
 from winosmith.problem import Origin, Problem, Scalar
 from winosmith.records import canonical
 from winosmith.results import HIDDEN, Result
