@@ -178,11 +178,7 @@ def one_thread() -> AbstractContextManager[object]:
 
 @lru_cache(1)
 def _blas(modules: int) -> Any:
-    """Return the controller of the loaded BLAS libraries, which are slow to find.
-
-    Args:
-        modules: number of loaded modules, as the cache's key: a new module may load another BLAS.
-    """
+    """Return the controller of the BLAS libraries that a number of loaded modules have loaded."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")

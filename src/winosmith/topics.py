@@ -131,15 +131,7 @@ _MOST_TRIES = 50
 def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, where: str) -> Topic:
     """Return a random topic; all usable topics are equally likely.
 
-    Args:
-        count: number of topics.
-        read: a function that reads the topic with a 0-based number; raises InputError if the topic
-            is unusable.
-        seed: random seed, 0 or more.
-        where: name of the source for messages.
-
-    Raises:
-        InputError: no topic is usable; the message states the first reason.
+    `read` returns the topic with a 0-based number, or raises InputError if it is unusable.
     """
     if not count:
         raise InputError(f"{where} has no topics")
@@ -153,11 +145,7 @@ def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, where: str)
 
 
 def _rng_of(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
-    """Return a random generator for a seed and a purpose.
-
-    Raises:
-        InputError: the seed is negative.
-    """
+    """Return a random generator for a seed and a purpose."""
     if seed < 0:
         raise InputError(f"the seed is {seed}; it must be 0 or more")
     return np.random.default_rng([seed, purpose])
@@ -473,9 +461,6 @@ def _topic_of_record(record: Any, source: str) -> Topic:
     """Parse a topic from a JSON object with a title, a text and, optionally, a domain.
 
     Other keys, such as the date or the URL of an article, are ignored.
-
-    Raises:
-        InputError: the record is not an object, or a value is missing or not a text.
     """
     if not isinstance(record, dict):
         raise InputError(f"a topic must be an object with a title and a text, not {record!r:.60}")
@@ -492,9 +477,6 @@ def _topic_of_text(text: str, source: str, title: str = "") -> Topic:
 
     A heading is marked as in Markdown ("# How to fold a map"), or is followed by an empty line. It
     becomes the title; without a heading, `title` is used.
-
-    Raises:
-        InputError: the text is empty.
     """
     head, _, rest = text.lstrip("\ufeff \n\r\t").partition("\n")
     marked = re.fullmatch(r"#{1,6}\s+(.+?)\s*#*\s*", head)
