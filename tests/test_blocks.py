@@ -14,9 +14,9 @@ from hypothesis import example, given, strategies as st
 
 from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.blocks import (
-    Side,
+    SplitName,
     _sort_key,
-    assign_sides,
+    assign_splits,
     blocks,
     contradictions,
     copies,
@@ -443,12 +443,12 @@ def test_a_side_takes_no_family_that_dwarfs_it() -> None:
     rows = iter(range(sum(sizes)))
     order = [[next(rows) for _ in range(size)] for size in sizes]
     data = made_twins(0, singles=sum(sizes))
-    wanted: dict[Side, int] = {"dev": 20, "test": 20}
-    found = assign_sides(data, order, wanted)
-    assert [of.side for of in found[:2]] == ["train", "train"]
-    assert [sum(len(of.rows) for of in found if of.side == side) for side in wanted] == [20, 20]
-    alone = assign_sides(data, order[:2], {"dev": 20})
-    assert [of.side for of in alone] == ["train", "dev"]
+    wanted: dict[SplitName, int] = {"dev": 20, "test": 20}
+    found = assign_splits(data, order, wanted)
+    assert [of.split for of in found[:2]] == ["train", "train"]
+    assert [sum(len(of.rows) for of in found if of.split == side) for side in wanted] == [20, 20]
+    alone = assign_splits(data, order[:2], {"dev": 20})
+    assert [of.split for of in alone] == ["train", "dev"]
 
 
 @pytest.mark.parametrize(
@@ -470,8 +470,8 @@ def test_a_side_is_too_large_by_so_much_and_no_more(sizes, wanted, keys, sides) 
     for group in order:
         for row in group:
             data[row] = replace(data[row], origin=Origin(author=f"a{group[0]}", domain=f"d{row}"))
-    found = assign_sides(Dataset(data), order, wanted, keys=keys)
-    assert [part.side for part in found] == sides.split()
+    found = assign_splits(Dataset(data), order, wanted, keys=keys)
+    assert [part.split for part in found] == sides.split()
 
 
 def test_what_one_author_wrote_is_on_one_side() -> None:
@@ -479,8 +479,8 @@ def test_what_one_author_wrote_is_on_one_side() -> None:
     data = list(made_twins(0, singles=4))
     data[0], data[2] = (replace(data[row], origin=Origin(author="ann")) for row in (0, 2))
     order = [[row] for row in range(4)]
-    found = assign_sides(Dataset(data), order, {"dev": 2}, keys=("author",))
-    assert [(of.rows, of.side) for of in found] == [
+    found = assign_splits(Dataset(data), order, {"dev": 2}, keys=("author",))
+    assert [(of.rows, of.split) for of in found] == [
         ((0, 2), "dev"), ((1,), "train"), ((3,), "train"),
     ]  # fmt: skip
 
@@ -498,5 +498,5 @@ def test_a_template_filled_hundreds_of_times_is_one_block() -> None:
 def test_a_block_that_counts_for_nothing_is_for_training() -> None:
     """A side takes no block without a row that counts, and counts only those of the others."""
     data = made_twins(0, singles=5)
-    found = assign_sides(data, [[0], [1, 2], [3], [4]], {"dev": 2}, counted={2, 3, 4})
-    assert [part.side for part in found] == ["train", "dev", "dev", "train"]
+    found = assign_splits(data, [[0], [1, 2], [3], [4]], {"dev": 2}, counted={2, 3, 4})
+    assert [part.split for part in found] == ["train", "dev", "dev", "train"]

@@ -25,31 +25,31 @@ if TYPE_CHECKING:
     from winosmith.lookalikes import Ints, Wanted
 
 __all__ = [
-    "HOLDERS",
-    "SIDES",
+    "KEY_FIELDS",
+    "SPLITS",
+    "AssignedBlock",
     "Disjoint",
-    "Former",
-    "Placed",
-    "Side",
-    "assign_sides",
+    "OldProblem",
+    "SplitName",
+    "assign_splits",
     "blocks",
+    "choose_kept_split",
     "comparable_text",
     "contradictions",
     "copies",
     "draw",
     "find_lookalikes",
-    "former_sides",
+    "former_splits",
     "join_blocks",
-    "kept_side",
     "shuffle",
     "shuffled_blocks",
     "whole_twins",
 ]
 
-ALIKE = 0.7
+MIN_OVERLAP = 0.7
 """Minimum fraction of words that the halves of a twin share (WinoGrande, section 2)."""
 
-ALIKE_ALONE = 0.4
+MIN_OVERLAP_UNIQUE = 0.4
 """Minimum fraction of shared words if only two texts have these options. It finds 635 of DPR's 661
 training twins without their ids, instead of 302. In WinoGrande's train_s, dev and test without ids
 (3,674 problems), it joins 2 pairs across splits that are not twins; 0.3 would join 9."""
@@ -82,7 +82,7 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
         for row in rows:
             forest.join(row, rows[0])
     for row, problem in enumerate(dataset):
-        for key in _keys_of(problem):
+        for key in _block_keys(problem):
             forest.join(row, first.setdefault(key, row))
     if lookalikes:
         _join_lookalikes(dataset, forest)
@@ -116,7 +116,7 @@ class _Forest:
         return list(together.values())
 
 
-def _keys_of(problem: Problem) -> Iterable[tuple[str, str]]:
+def _block_keys(problem: Problem) -> Iterable[tuple[str, str]]:
     if problem.twin_id is not None:
         yield "twin", problem.twin_id
     yield "family", problem.root
@@ -129,17 +129,17 @@ def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
     same options, are therefore not compared.
     """
     problems = dataset.problems
-    options = [_options_apart(problem) for problem in problems]
-    for rows, words in _several_owners(problems, _repeated_keys(options), forest.root):
-        share = ALIKE_ALONE if _may_be_twin(problems, rows, words) else ALIKE
-        _find(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows], share)
+    options = [_comparable_options(problem) for problem in problems]
+    for rows, words in _groups_with_several_owners(problems, _repeated_keys(options), forest.root):
+        share = MIN_OVERLAP_UNIQUE if _may_be_twin(problems, rows, words) else MIN_OVERLAP
+        _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows], share)
     changed: dict[frozenset[str], list[int]] = {}
     for row, held in enumerate(options):
         for less in ({}, *({option} for option in held if len(held) > 1)):
             changed.setdefault(frozenset(held) - {*less}, []).append(row)
-    for rows, words in _several_owners(problems, changed.values(), forest.root):
+    for rows, words in _groups_with_several_owners(problems, changed.values(), forest.root):
         if _may_be_twin(problems, rows, words):
-            _find(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows])
+            _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows])
 
 
 def _may_be_twin(
@@ -186,17 +186,17 @@ def find_lookalikes(problems: Sequence[Problem], others: Sequence[Problem]) -> s
 
     found, start = set[int](), len(others)
     both = [*others, *problems]
-    groups = _repeated_keys([_options_apart(problem) for problem in both])
-    for rows, words in _several_owners(both, groups, lambda row: row < start):
+    groups = _repeated_keys([_comparable_options(problem) for problem in both])
+    for rows, words in _groups_with_several_owners(both, groups, lambda row: row < start):
         asks = (np.array(rows) >= start).astype(int)
         partners = Partners(asks, asks)
-        _find(words, partners, asks)
+        _find_similar(words, partners, asks)
         found |= {rows[one] - start for pair in partners.pairs for one in pair if asks[one]}
     return found
 
 
-def _find(
-    words: Sequence[frozenset[str]], wanted: Wanted, owners: ArrayLike, share: float = ALIKE
+def _find_similar(
+    words: Sequence[frozenset[str]], wanted: Wanted, owners: ArrayLike, share: float = MIN_OVERLAP
 ) -> None:
     """Find the pairs of rows that share at least this fraction of the longer row's words."""
     import numpy as np  # here, so that commands that only import blocks start fast
@@ -206,21 +206,21 @@ def _find(
     find(words, of_longer(share), wanted, np.array(owners, int))
 
 
-def _several_owners(
+def _groups_with_several_owners(
     problems: Sequence[Problem], groups: Iterable[list[int]], owner: Callable[[int], int]
 ) -> Iterator[tuple[list[int], list[frozenset[str]]]]:
     """Yield the groups whose rows have several owners, with the words of each row."""
     for rows in groups:
         if len({*map(owner, rows)}) > 1:
-            yield rows, [_word_set(pieces(_plain(problems[row].sentence))) for row in rows]
+            yield rows, [_numbered_words(pieces(_fold(problems[row].sentence))) for row in rows]
 
 
-def _options_apart(problem: Problem) -> tuple[str, ...]:
+def _comparable_options(problem: Problem) -> tuple[str, ...]:
     """Return the letters of each option, without articles, for comparison with other problems."""
-    return tuple(sorted({_letters(_ARTICLE.sub("", _plain(one))) for one in problem.options}))
+    return tuple(sorted({_letters(_ARTICLE.sub("", _fold(one))) for one in problem.options}))
 
 
-def _plain(text: str) -> str:
+def _fold(text: str) -> str:
     return normalize(visible(text), "NFKC").lower()
 
 
@@ -230,11 +230,11 @@ def _letters(text: str) -> str:
     >>> _letters("The cup “fell”: 1.5 m, as  the _ did."), _letters("?!")
     ('thecupfell1.5masthe_did', '?!')
     """
-    whole = "".join(_plain(text).split())
+    whole = "".join(_fold(text).split())
     return _MARKS.sub("", whole) or whole
 
 
-def _word_set(words: Sequence[str]) -> frozenset[str]:
+def _numbered_words(words: Sequence[str]) -> frozenset[str]:
     """Return the words as a set, in which repeated words are numbered: "the", "the 2"."""
     counted = Counter(words)
     again = (f"{word} {at}" for word, n in counted.items() if n > 1 for at in range(2, n + 1))
@@ -256,7 +256,7 @@ def copies(dataset: Dataset) -> list[list[int]]:
     [[0, 1]]
     """
     groups: list[list[int]] = []
-    for same in same_text(dataset):
+    for same in find_same_text(dataset):
         alike: dict[tuple[frozenset[str], int | None], dict[str | None, list[int]]] = {}
         for row in same:
             problem = dataset[row]
@@ -287,7 +287,7 @@ def whole_twins(dataset: Dataset, among: Iterable[Sequence[int]] | None = None) 
     return [sorted(rows) for rows in together]
 
 
-def same_text(dataset: Dataset) -> list[list[int]]:
+def find_same_text(dataset: Dataset) -> list[list[int]]:
     """Return the groups of two or more rows whose sentences have the same tokens, ignoring case.
 
     Tokenising is slow, so only sentences with the same letters are tokenised.
@@ -325,7 +325,9 @@ def contradictions(
     [[0, 1]]
     """
     groups = copies(dataset) if among is None else among
-    return [list(rows) for rows in groups if len(_right(dataset[row] for row in rows)) > 1]
+    return [
+        list(rows) for rows in groups if len(_correct_options(dataset[row] for row in rows)) > 1
+    ]
 
 
 def comparable_text(text: str) -> str:
@@ -350,7 +352,7 @@ def _options(problem: Problem) -> tuple[str, ...]:
     return lowered if len({*lowered}) == len(lowered) else problem.options
 
 
-def _right(problems: Iterable[Problem]) -> set[str]:
+def _correct_options(problems: Iterable[Problem]) -> set[str]:
     return {_options(p)[p.answer] for p in problems if p.answer is not None}
 
 
@@ -438,9 +440,9 @@ def draw(
     return drawn
 
 
-Side = Literal["train", "dev", "test"]
+SplitName = Literal["train", "dev", "test"]
 
-SIDES: tuple[Side, ...] = ("train", "dev", "test")
+SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
 """The splits. A block that was in several splits stays in the first of them, because training data
 can't measure a model, and published answers are not secret."""
 
@@ -450,7 +452,7 @@ Key = Literal["author", "source"]
 Disjoint = Literal["twin", "contributor", "source"]
 """What only one of train, dev and test may contain: a twin (its block), contributor or source."""
 
-HOLDERS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
+KEY_FIELDS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
 """The field of a problem's origin that identifies its contributor or source."""
 
 SLACK = 0.1
@@ -461,24 +463,24 @@ BLOCK_SLACK = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Former:
+class OldProblem:
     """A problem that was split before.
 
     Attributes:
         problem: the problem with its id in the pool; its answer is ignored.
-        side: its split; None for a problem that only joins other problems into one block.
+        split: its split; None for a problem that only joins other problems into one block.
     """
 
     problem: Problem
-    side: Side | None
+    split: SplitName | None
 
 
-def former_sides(
+def former_splits(
     dataset: Dataset,
     order: Sequence[Sequence[int]],
-    former: Sequence[Former],
+    former: Sequence[OldProblem],
     keys: Iterable[Key] = (),
-) -> list[frozenset[Side]]:
+) -> list[frozenset[SplitName]]:
     """Return, for each block, the former splits of its problems and of related problems.
 
     Related problems share a block of old and new problems (`blocks`): copies, families (by the ids
@@ -492,7 +494,7 @@ def former_sides(
 
     >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
-    >>> sides = former_sides(Dataset([old, new]), [[0], [1]], [Former(old, "dev")])
+    >>> sides = former_splits(Dataset([old, new]), [[0], [1]], [OldProblem(old, "dev")])
     >>> [sorted(of) for of in sides]
     [['dev'], []]
     """
@@ -500,44 +502,44 @@ def former_sides(
     both = Dataset(
         replace(p, id=f"{at}", lineage=Lineage(root, root), twin_id=twin)
         for at, (p, root, twin) in enumerate(
-            (*_current_keys(dataset), *_former_keys(dataset, former))
+            (*_current_ids(dataset), *_former_ids(dataset, former))
         )
     )
     named = [[*_field_keys(problem, keys)] for problem in both]
-    found: list[frozenset[Side]] = [frozenset()] * len(dataset)
+    found: list[frozenset[SplitName]] = [frozenset()] * len(dataset)
     for tree in join_blocks(blocks(both), named):
-        past = [former[at - len(dataset)].side for at in tree if at >= len(dataset)]
+        past = [former[at - len(dataset)].split for at in tree if at >= len(dataset)]
         sides = frozenset(side for side in past if side is not None)
         for row in tree:
             if row < len(dataset):
                 found[row] = sides
-    return [frozenset[Side]().union(*(found[row] for row in block)) for block in order]
+    return [frozenset[SplitName]().union(*(found[row] for row in block)) for block in order]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class AssignedBlock:
     """Rows that stay together, with their split.
 
     Attributes:
         rows: row numbers in the data set.
-        side: the split.
+        split: the split.
         former: the former splits of these and of related problems.
     """
 
     rows: tuple[int, ...]
-    side: Side
-    former: frozenset[Side]
+    split: SplitName
+    former: frozenset[SplitName]
 
 
-def assign_sides(
+def assign_splits(
     dataset: Dataset,
     order: Sequence[Sequence[int]],
-    wanted: Mapping[Side, int],
+    wanted: Mapping[SplitName, int],
     *,
     keys: Iterable[Key] = (),
-    former: Sequence[Former] = (),
+    former: Sequence[OldProblem] = (),
     counted: Collection[int] | None = None,
-) -> list[Placed]:
+) -> list[AssignedBlock]:
     """Assign blocks to train, dev and test.
 
     Without former splits, dev and test are filled in the order of `wanted`, and all other problems
@@ -561,8 +563,8 @@ def assign_sides(
             data. None counts all rows.
 
     >>> fell = [Problem(f"{at}", f"The {at} _ fell.", ("cup", f"jug {at}"), 0) for at in range(4)]
-    >>> found = assign_sides(Dataset(fell), [[0, 1], [2], [3]], {"dev": 1, "test": 1})
-    >>> [(part.rows, part.side) for part in found]
+    >>> found = assign_splits(Dataset(fell), [[0, 1], [2], [3]], {"dev": 1, "test": 1})
+    >>> [(part.rows, part.split) for part in found]
     [((0, 1), 'dev'), ((2,), 'test'), ((3,), 'train')]
     """
     keys = tuple(keys)
@@ -574,26 +576,26 @@ def assign_sides(
         side: size * (1 + SLACK) if keys else max(size * (1 + BLOCK_SLACK), 2)
         for side, size in wanted.items()
     }
-    before: Sequence[frozenset[Side]] = [frozenset()] * len(groups)
+    before: Sequence[frozenset[SplitName]] = [frozenset()] * len(groups)
     if former:
-        before = former_sides(dataset, groups, former, keys)
-        sides = _continue_splits(count, list(map(kept_side, before)), wanted, most)
+        before = former_splits(dataset, groups, former, keys)
+        sides = _continue_splits(count, list(map(choose_kept_split, before)), wanted, most)
     else:
         sides = _fill_splits(count, wanted, most)
     if not keys:
         _fill_empty(sides, count, wanted, [at for at, were in enumerate(before) if not were])
     return [
-        Placed(tuple(rows), side, were)
+        AssignedBlock(tuple(rows), side, were)
         for rows, side, were in zip(groups, sides, before, strict=True)
     ]
 
 
 def _fill_splits(
-    count: Sequence[int], wanted: Mapping[Side, int], most: Mapping[Side, float]
-) -> list[Side]:
+    count: Sequence[int], wanted: Mapping[SplitName, int], most: Mapping[SplitName, float]
+) -> list[SplitName]:
     """Return the split of each group: the first split with room for it, or "train"."""
-    sizes = dict.fromkeys(SIDES, 0)
-    found: list[Side] = []
+    sizes = dict.fromkeys(SPLITS, 0)
+    found: list[SplitName] = []
     for more in count:
         fitting = (side for side in wanted if _fits(more, sizes[side], wanted[side], most[side]))
         found.append(next(fitting, "train"))
@@ -603,17 +605,17 @@ def _fill_splits(
 
 def _continue_splits(
     count: Sequence[int],
-    before: Sequence[Side | None],
-    wanted: Mapping[Side, int],
-    most: Mapping[Side, float],
-) -> list[Side]:
+    before: Sequence[SplitName | None],
+    wanted: Mapping[SplitName, int],
+    most: Mapping[SplitName, float],
+) -> list[SplitName]:
     """Return the split of each group: its former split, or the split that is least full."""
-    sizes = dict.fromkeys(SIDES, 0)
+    sizes = dict.fromkeys(SPLITS, 0)
     for more, side in zip(count, before, strict=True):
         if side is not None:
             sizes[side] += more
     wants = {**wanted, "train": sum(count) - sum(wanted.values())}
-    found: list[Side] = []
+    found: list[SplitName] = []
     for more, old in zip(count, before, strict=True):
         if old is not None:
             found.append(old)
@@ -631,7 +633,10 @@ def _fits(more: int, held: int, wanted: int, most: float) -> bool:
 
 
 def _fill_empty(
-    sides: list[Side], count: Sequence[int], wanted: Mapping[Side, int], new: Sequence[int]
+    sides: list[SplitName],
+    count: Sequence[int],
+    wanted: Mapping[SplitName, int],
+    new: Sequence[int],
 ) -> None:
     """Move the smallest new group in the training data to each empty split."""
     for side, size in wanted.items():
@@ -641,29 +646,29 @@ def _fill_empty(
                 sides[min(left, key=count.__getitem__)] = side
 
 
-def kept_side(sides: Iterable[Side]) -> Side | None:
+def choose_kept_split(sides: Iterable[SplitName]) -> SplitName | None:
     """Return the split that a block keeps: the first of its former splits, or None.
 
-    >>> kept_side(["test", "dev"]), kept_side([])
+    >>> choose_kept_split(["test", "dev"]), choose_kept_split([])
     ('dev', None)
     """
-    return min(sides, key=SIDES.index, default=None)
+    return min(sides, key=SPLITS.index, default=None)
 
 
 _NamedProblem = tuple[Problem, str, str | None]
 """A problem, and the ids of its root and twin that old and new problems may share."""
 
 
-def _current_keys(dataset: Dataset) -> Iterable[_NamedProblem]:
+def _current_ids(dataset: Dataset) -> Iterable[_NamedProblem]:
     return ((p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset)
 
 
-def _former_keys(dataset: Dataset, former: Sequence[Former]) -> Iterable[_NamedProblem]:
+def _former_ids(dataset: Dataset, former: Sequence[OldProblem]) -> Iterable[_NamedProblem]:
     now = {problem.id: problem for problem in dataset}
     reused = {
         old.problem.id
         for old in former
-        if old.problem.id in now and not _one_problem(old.problem, now[old.problem.id])
+        if old.problem.id in now and not _is_same_problem(old.problem, now[old.problem.id])
     }
     for old in former:
         p = old.problem
@@ -671,12 +676,12 @@ def _former_keys(dataset: Dataset, former: Sequence[Former]) -> Iterable[_NamedP
         yield p, root, p.twin_id and f"then {p.twin_id}"
 
 
-def _one_problem(old: Problem, new: Problem) -> bool:
+def _is_same_problem(old: Problem, new: Problem) -> bool:
     """Return whether two problems are versions of one: they share the options or most words."""
     if {option.lower() for option in old.options} == {option.lower() for option in new.options}:
         return True
     a, b = (Counter(pieces(problem.sentence.lower())) for problem in (old, new))
-    return (a & b).total() >= ALIKE * max(a.total(), b.total())
+    return (a & b).total() >= MIN_OVERLAP * max(a.total(), b.total())
 
 
 def _field_keys(problem: Problem, keys: Sequence[Key]) -> Iterable[Hashable]:

@@ -11,7 +11,13 @@ from hypothesis import assume, given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Lineage, Origin, Problem, formats
-from winosmith.blocks import Former, assign_sides, former_sides, kept_side, shuffled_blocks
+from winosmith.blocks import (
+    OldProblem,
+    assign_splits,
+    choose_kept_split,
+    former_splits,
+    shuffled_blocks,
+)
 from winosmith.build import build, finished_build, read_last, read_recipe
 from winosmith.build._split import split
 from winosmith.cli import main
@@ -44,7 +50,7 @@ def _recipe(folder, data, kind="winosmith"):
 
 
 def _sides(folder, data):
-    sides = {former.problem.id: former.side for former in read_last(folder).former}
+    sides = {former.problem.id: former.split for former in read_last(folder).former}
     return {problem.id: sides[problem.id] for problem in data}
 
 
@@ -76,7 +82,7 @@ def test_the_next_build_leaves_all_where_it_was(tmp_path, kind):
     )
     assert after.sides is not None
     assert sum(after.sides["new"].values()) == 20
-    now = {f.problem.id: f.side for f in read_last(tmp_path / "next").former}
+    now = {f.problem.id: f.split for f in read_last(tmp_path / "next").former}
     assert {id_: now[f"n-{id_}"] for id_ in before} == before
 
 
@@ -175,7 +181,7 @@ def _in_turn(before, kept, after, kept_now, **more):
     """Return the sides of one pool, and how another is split with them; pass what can't be."""
     try:
         first = _split(before, kept)
-        former = [Former(p, first.sides[row]) for row, p in enumerate(before)]
+        former = [OldProblem(p, first.sides[row]) for row, p in enumerate(before)]
         return former, _split(after, kept_now, former=former, **more)
     except DataError:
         assume(False)
@@ -187,7 +193,7 @@ def test_every_old_block_keeps_its_side(drawn):
     """What was on one side is there again; of two sides, the one that was told wins."""
     before, after, (kept, kept_now) = drawn
     former, second = _in_turn(before, kept, after, kept_now)
-    old = {f.problem.id: f.side for f in former}
+    old = {f.problem.id: f.split for f in former}
     joined = {row for joint in second.joints for row in joint.rows}
     for row, problem in enumerate(after):
         if problem.id in old and row not in joined:
@@ -199,7 +205,7 @@ def test_every_old_block_keeps_its_side(drawn):
         assert {second.sides[row] for row in joint.rows} == {joint.side}
     parts = (*second.debiased, *second.dev, *second.test)
     assert sorted(parts) == kept_now
-    told = {f.problem.id for f in former if f.side != "test"}
+    told = {f.problem.id for f in former if f.split != "test"}
     assert not told & {after[row].id for row in (*second.test, *second.withheld)
                        if second.sides[row] == "test"}  # fmt: skip
     assert {*second.train}.isdisjoint({*second.dev, *second.test, *second.withheld})
@@ -227,7 +233,7 @@ def test_no_contributor_changes_sides_where_that_is_asked_for(drawn):
                             sentence=f"So {p.id} says: {p.sentence}", options=(f"x{p.id}", "y"))
                     for p in made_twins(12))  # fmt: skip
     former, second = _in_turn(before, kept, after, range(24), disjoint="contributor")
-    old = {f.problem.origin.author: f.side for f in former}
+    old = {f.problem.origin.author: f.split for f in former}
     for row, problem in enumerate(after):
         assert second.sides[row] == old.get(problem.origin.author, second.sides[row])
 
@@ -235,10 +241,10 @@ def test_no_contributor_changes_sides_where_that_is_asked_for(drawn):
 def test_new_blocks_go_where_most_is_missing():
     """Sides come to the shares that are asked for, as nearly as old blocks allow."""
     data = made_twins(100)
-    former = [Former(data[row], "train" if row < 40 else "dev") for row in range(80)]
+    former = [OldProblem(data[row], "train" if row < 40 else "dev") for row in range(80)]
     found = _split(data, range(200), former=former)
     assert [len(part) for part in (found.debiased, found.dev, found.test)] == [100, 40, 60]
-    crowded = _split(data, range(200), former=[Former(data[row], "dev") for row in range(100)])
+    crowded = _split(data, range(200), former=[OldProblem(data[row], "dev") for row in range(100)])
     assert len(crowded.dev) == 100
     assert abs(len(crowded.debiased) / 100 - len(crowded.test) / 60) < 0.05
 
@@ -246,15 +252,15 @@ def test_new_blocks_go_where_most_is_missing():
 def test_a_new_block_goes_where_the_least_share_is_there():
     """One of two is less than three of four."""
     data = made_twins(0, singles=5)
-    former = [Former(data[row], "dev" if row < 3 else "test") for row in range(4)]
-    found = assign_sides(data, [[row] for row in range(5)], {"dev": 4, "test": 2}, former=former)
-    assert found[4].side == "test"
+    former = [OldProblem(data[row], "dev" if row < 3 else "test") for row in range(4)]
+    found = assign_splits(data, [[row] for row in range(5)], {"dev": 4, "test": 2}, former=former)
+    assert found[4].split == "test"
 
 
 def test_an_old_block_of_which_nothing_is_kept_stays_secret():
     """What was in test, and is filtered out now, is neither trained on nor published."""
     data = made_twins(30)
-    former = [Former(problem, "test") for problem in data[:2]]
+    former = [OldProblem(problem, "test") for problem in data[:2]]
     found = _split(data, range(2, 60), former=former)
     assert {*found.withheld} >= {0, 1}
     assert {0, 1}.isdisjoint(found.train)
@@ -278,13 +284,13 @@ def test_a_problem_is_known_again(now, stays):
     """By its words, its options, its family; not by an id that another problem has now."""
     old = Problem("r", "The _ stood near the old red wall of the town.", ("cup", "jug"), 0)
     new = replace(old, **now)
-    (sides,) = former_sides(Dataset([new]), [[0]], [Former(old, "test")])
-    assert (kept_side(sides) == "test") is stays
+    (sides,) = former_splits(Dataset([new]), [[0]], [OldProblem(old, "test")])
+    assert (choose_kept_split(sides) == "test") is stays
 
 
 def test_nothing_new_and_a_side_that_is_wanted_is_told():
     """Where every block has its side and one is empty, the way out is named."""
     data = made_twins(10)
-    former = [Former(problem, "train") for problem in data]
+    former = [OldProblem(problem, "train") for problem in data]
     with pytest.raises(DataError, match=r"nothing is left for dev.*redraw=True"):
         _split(data, range(20), former=former)

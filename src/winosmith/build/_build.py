@@ -229,7 +229,7 @@ def _run_steps(job: _Job, step: Step) -> Built:
     with step("checking", None):
         stages = Stages(job.collected)
         _pool.check(stages, recipe, job.inputs.votes)
-        _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.side})
+        _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.split})
         tuning = _pool.set_aside(stages, recipe, job.order)
         stages.refuse_empty()
         pool = stages.rows()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats, validate
-from winosmith.blocks import Former, Side
+from winosmith.blocks import OldProblem, SplitName
 from winosmith.data import is_address
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, RecipeError
@@ -382,11 +382,11 @@ class Previous:
         return {source: one for one, source in self.source_ids.items()}
 
     @property
-    def former(self) -> tuple[Former, ...]:
+    def former(self) -> tuple[OldProblem, ...]:
         """The side of each problem, by the ids of its source; problems without a split train."""
-        sides: Mapping[str, Side] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
+        sides: Mapping[str, SplitName] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
         return tuple(
-            Former(
+            OldProblem(
                 problem.renamed(lambda id_: self.source_ids.get(id_, id_), str),
                 sides.get(_content.side_of(part), _content.TRAIN),
             )
