@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from winosmith import Claim, Dataset, Edit, Extra, Lineage, Origin, Problem
 from winosmith.errors import DataError, ProblemError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 def a_problem(identity: str, twin_id: str | None = None, **fields: object) -> Problem:
@@ -133,14 +133,14 @@ def test_a_family_is_a_root_and_what_was_made_from_it() -> None:
 
 def test_a_blind_data_set_has_no_answers() -> None:
     """A data set made blind has no answer and keeps ids and order."""
-    dataset = made_twins(5)
+    dataset = make_twins(5)
     assert set(dataset.blind().answers) == {None}
     assert dataset.blind().ids == dataset.ids
 
 
 def test_a_data_set_survives_a_worker_process() -> None:
     """A pickled data set is equal to itself, with its name."""
-    dataset = Dataset(made_twins(3), "made")
+    dataset = Dataset(make_twins(3), "made")
     again = pickle.loads(pickle.dumps(dataset))  # noqa: S301 - our own bytes
     assert (again, again.name) == (dataset, "made")
 

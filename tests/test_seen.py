@@ -14,12 +14,12 @@ from winosmith.seen import (
     check_blanks,
     check_pronouns,
     check_sees,
-    differ_in_pronoun,
+    cut_to_local,
     inputs,
-    local_only,
+    is_about_pronouns,
     with_pronoun,
 )
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 NURSE = Problem("n", "The nurse told  the cook that _ left.", ("nurse", "cook"), 0, pronoun="she")
 
@@ -63,13 +63,13 @@ def test_what_is_not_known_is_named() -> None:
 def test_data_that_is_about_pronouns_is_told() -> None:
     """From half of the problems with a version in another pronoun, that is what data is about."""
     he = replace(NURSE, id="h", pronoun="he")
-    others = [replace(problem, pronoun="it") for problem in made_twins(1)]
-    assert differ_in_pronoun([NURSE, he])
-    assert differ_in_pronoun([NURSE, he, *others])
-    assert not differ_in_pronoun([NURSE, he, *others, replace(NURSE, id="x", sentence="_ ran.")])
-    assert not differ_in_pronoun([NURSE, he, replace(he, id="u", pronoun=None)])
-    assert not differ_in_pronoun([NURSE, replace(NURSE, id="copy")])
-    assert not differ_in_pronoun([])
+    others = [replace(problem, pronoun="it") for problem in make_twins(1)]
+    assert is_about_pronouns([NURSE, he])
+    assert is_about_pronouns([NURSE, he, *others])
+    assert not is_about_pronouns([NURSE, he, *others, replace(NURSE, id="x", sentence="_ ran.")])
+    assert not is_about_pronouns([NURSE, he, replace(he, id="u", pronoun=None)])
+    assert not is_about_pronouns([NURSE, replace(NURSE, id="copy")])
+    assert not is_about_pronouns([])
 
 
 @pytest.mark.data
@@ -83,13 +83,13 @@ def test_of_the_published_sets_winogender_alone_is_about_pronouns(data_dir: Path
         "winogrande/dev.jsonl": False,
     }
     for name, expected in files.items():
-        assert differ_in_pronoun(formats.read(data_dir / name)) is expected
+        assert is_about_pronouns(formats.read(data_dir / name)) is expected
 
 
 def test_the_local_context_keeps_the_place_of_the_blank() -> None:
     """Where a sentence holds several `_`, its local context is that of the blank."""
     whole = Problem("a", "Call __init__ on the\n_, it  is _x_ here.", ("x", "y"), blank=21)
-    local = local_only(whole, 2)
+    local = cut_to_local(whole, 2)
     assert (local.before, local.after) == ("on the ", ", it is _x_ here.")
 
 

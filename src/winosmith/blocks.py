@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Literal
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import BLANK, Lineage, Problem
-from winosmith.text import normalize, pieces, tokens, visible
+from winosmith.text import normalize, pieces, remove_invisible, tokens
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from winosmith.lookalikes import Ints, Wanted
+    from winosmith.lookalikes import Ints, PairCollector
 
 __all__ = [
     "KEY_FIELDS",
@@ -153,7 +153,7 @@ def _may_be_twin(
 
 
 class _UnjoinedRows:
-    """A collector of similar rows that are not yet in one tree; see `lookalikes.Wanted`."""
+    """A collector of similar rows that are not yet in one tree; see `lookalikes.PairCollector`."""
 
     def __init__(self, forest: _Forest, rows: Sequence[int]):
         self._forest, self._rows = forest, rows
@@ -182,28 +182,31 @@ def find_lookalikes(problems: Sequence[Problem], others: Sequence[Problem]) -> s
     """
     import numpy as np
 
-    from winosmith.lookalikes import Partners
+    from winosmith.lookalikes import PartnerCollector
 
     found, start = set[int](), len(others)
     both = [*others, *problems]
     groups = _repeated_keys([_comparable_options(problem) for problem in both])
     for rows, words in _groups_with_several_owners(both, groups, lambda row: row < start):
         asks = (np.array(rows) >= start).astype(int)
-        partners = Partners(asks, asks)
+        partners = PartnerCollector(asks, asks)
         _find_similar(words, partners, asks)
         found |= {rows[one] - start for pair in partners.pairs for one in pair if asks[one]}
     return found
 
 
 def _find_similar(
-    words: Sequence[frozenset[str]], wanted: Wanted, owners: ArrayLike, share: float = MIN_OVERLAP
+    words: Sequence[frozenset[str]],
+    wanted: PairCollector,
+    owners: ArrayLike,
+    share: float = MIN_OVERLAP,
 ) -> None:
     """Find the pairs of rows that share at least this fraction of the longer row's words."""
     import numpy as np  # here, so that commands that only import blocks start fast
 
-    from winosmith.lookalikes import find, of_longer
+    from winosmith.lookalikes import find, share_of_longer
 
-    find(words, of_longer(share), wanted, np.array(owners, int))
+    find(words, share_of_longer(share), wanted, np.array(owners, int))
 
 
 def _groups_with_several_owners(
@@ -221,7 +224,7 @@ def _comparable_options(problem: Problem) -> tuple[str, ...]:
 
 
 def _fold(text: str) -> str:
-    return normalize(visible(text), "NFKC").lower()
+    return normalize(remove_invisible(text), "NFKC").lower()
 
 
 def _letters(text: str) -> str:
@@ -336,7 +339,7 @@ def comparable_text(text: str) -> str:
 
 
 def _lowered(text: str) -> str:
-    return normalize(visible(text)).lower()
+    return normalize(remove_invisible(text)).lower()
 
 
 def _group_by_pronoun(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[int]]:

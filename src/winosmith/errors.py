@@ -77,7 +77,7 @@ class FormatError(InputError):
         number = "" if line is None else f":{line}" if unit == "line" else f", row {line}"
         super().__init__(reason if path is None else f"{path}{number}: {reason}")
 
-    def because(self, reason: str) -> FormatError:
+    def with_reason(self, reason: str) -> FormatError:
         """Return an error at the same location with another reason."""
         return FormatError(reason, self.path, self.line, self.unit)
 

@@ -14,7 +14,7 @@ from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.outputs import PRIVATE, sha256
-from winosmith.records import json_file, parse_json
+from winosmith.records import parse_json, read_json_lines
 
 __all__ = ["BuildFiles", "read_old_ids"]
 
@@ -45,7 +45,7 @@ class BuildFiles:
         return hashlib.sha256((self.folder / LAST).read_bytes()).hexdigest()
 
     @property
-    def there(self) -> bool:
+    def exists(self) -> bool:
         """Whether the folder contains a build, finished or not."""
         return any((self.folder / name).exists() for name in ("report.json", LAST))
 
@@ -94,7 +94,7 @@ class BuildFiles:
 
     def dropped(self) -> Iterator[dict[str, Any]]:
         """Yield the records of dropped problems that are public, with stage and reason."""
-        return json_file(self.folder / DROPPED)
+        return read_json_lines(self.folder / DROPPED)
 
     def withheld(self) -> Iterator[dict[str, Any]]:
         """Yield the records of dropped problems that are not public; none without private files."""
@@ -110,7 +110,7 @@ class BuildFiles:
 
     def _private(self, name: str) -> Iterator[dict[str, Any]]:
         path = self.folder / name
-        return json_file(path) if path.is_file() else iter(())
+        return read_json_lines(path) if path.is_file() else iter(())
 
 
 def read_old_ids(private: Path) -> dict[str, str]:
@@ -119,5 +119,5 @@ def read_old_ids(private: Path) -> dict[str, str]:
     The mapping is empty if the folder has no such file.
     """
     path = private / IDS_NAME
-    records = json_file(path) if path.is_file() else ()
+    records = read_json_lines(path) if path.is_file() else ()
     return {record["id"]: record["old_id"] for record in records}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-Least = Callable[[Ints, Ints], Ints]
+MinShared = Callable[[Ints, Ints], Ints]
 """A function that returns the number of words that two sets must share, given their sizes."""
 
 _DIRECT = 12
@@ -37,19 +37,19 @@ _AT_ONCE = 200_000
 """Number of shared rare words that are counted in one step."""
 
 
-def of_longer(share: float) -> Least:
+def share_of_longer(share: float) -> MinShared:
     """Require two sets to share a fraction of the longer set's words.
 
-    >>> of_longer(0.7)(np.array([8, 10]), np.array([10, 11])).tolist()
+    >>> share_of_longer(0.7)(np.array([8, 10]), np.array([10, 11])).tolist()
     [7, 8]
     """
     return lambda one, other: np.ceil(share * np.maximum(one, other)).astype(np.int64)
 
 
-def of_both(share: float) -> Least:
+def share_of_union(share: float) -> MinShared:
     """Require two sets to share a fraction of their union's words (the Jaccard index).
 
-    >>> of_both(0.8)(np.array([8, 9]), np.array([10, 9])).tolist()
+    >>> share_of_union(0.8)(np.array([8, 9]), np.array([10, 9])).tolist()
     [8, 8]
     """
 
@@ -63,7 +63,7 @@ def of_both(share: float) -> Least:
     return least
 
 
-class Wanted(Protocol):
+class PairCollector(Protocol):
     """A collector of similar pairs, which also decides which pairs are wanted."""
 
     def pending(self, rows: Ints) -> Ints:
@@ -76,7 +76,7 @@ class Wanted(Protocol):
         """Add a similar pair of rows."""
 
 
-class Partners:
+class PartnerCollector:
     """A collector of a limited number of similar partners for each row.
 
     A pair is omitted only if both rows have enough other partners.
@@ -112,8 +112,8 @@ class Partners:
 
 def find(
     words: Sequence[Collection[str]],
-    least: Least,
-    wanted: Wanted,
+    least: MinShared,
+    wanted: PairCollector,
     owners: Ints | None = None,
     on_progress: Callable[[int], object] = lambda _: None,
 ) -> None:
@@ -185,7 +185,7 @@ def find(
         done = int(part[-1]) + 1
 
 
-def _prefixes(sizes: Ints, least: Least) -> Ints:
+def _prefixes(sizes: Ints, least: MinShared) -> Ints:
     """Return the length of each row's prefix, which shares a word with every similar row's."""
     lengths = np.zeros_like(sizes)
     for size in np.unique(sizes[sizes > 0]):
@@ -197,6 +197,6 @@ def _prefixes(sizes: Ints, least: Least) -> Ints:
     return lengths
 
 
-def _alike(one: Collection[str], other: Collection[str], least: Least) -> bool:
+def _alike(one: Collection[str], other: Collection[str], least: MinShared) -> bool:
     both = len({*one} & {*other})
     return 0 < both >= int(least(np.array([len(one)]), np.array([len(other)]))[0])

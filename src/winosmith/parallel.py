@@ -21,7 +21,7 @@ __all__ = [
     "no_progress",
     "one_thread",
     "ordered_map",
-    "without_collection",
+    "pause_garbage_collection",
     "workers_of",
 ]
 
@@ -149,7 +149,7 @@ def no_progress(title: str, total: int | None) -> AbstractContextManager[Advance
 
 
 @contextmanager
-def without_collection() -> Iterator[None]:
+def pause_garbage_collection() -> Iterator[None]:
     """Pause Python's cyclic garbage collector, which would visit all records repeatedly.
 
     It is for work that creates no reference cycles. For 100,000 questions, the collector would take

@@ -334,7 +334,7 @@ class Problem:
         return "" if self.blank is None else self.sentence[self.blank + 1 :]
 
     @property
-    def blank_is_plain(self) -> bool:
+    def blank_is_unique(self) -> bool:
         """Whether the blank is the only `_` in sentence and options."""
         return (
             self.blank is not None
@@ -342,7 +342,7 @@ class Problem:
             and not any(BLANK in option for option in self.options)
         )
 
-    def put(self, text: str) -> str:
+    def replace_blank(self, text: str) -> str:
         """Return the sentence with a text in place of the blank, or after a question."""
         return f"{self.before}{text}{self.after}"
 
@@ -351,7 +351,7 @@ class Problem:
 
         For a question: the question, a space and the option.
         """
-        return self.put(self.options[option])
+        return self.replace_blank(self.options[option])
 
     def filled(self) -> tuple[str, ...]:
         """Return the sentences with each option filled in."""
@@ -361,7 +361,7 @@ class Problem:
         """Return the problem as solvers see it, without answer and `extra`."""
         return replace(self, answer=None, extra=_NOTHING)
 
-    def renamed(
+    def with_new_ids(
         self,
         name: Callable[[str], str],
         twin: Callable[[str], str],
@@ -375,7 +375,7 @@ class Problem:
             ids: maps ids in `extra`, such as the id of the other half; numbers are not mapped.
 
         >>> problem = Problem("1", "The _ fell.", ("cup", "jug"), 0, "t")
-        >>> new = problem.renamed("new-{}".format, str.upper)
+        >>> new = problem.with_new_ids("new-{}".format, str.upper)
         >>> new.id, new.twin_id
         ('new-1', 'T')
         """

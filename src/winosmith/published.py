@@ -24,37 +24,37 @@ from winosmith.problem import BLANK, Claim, Problem
 from winosmith.text import words
 
 __all__ = [
-    "HELD",
     "NEARLY_ALL",
-    "Contents",
-    "contents_of",
-    "known_contents",
-    "name_of",
-    "read_contents",
-    "set_of",
-    "traces",
-    "write_contents",
+    "PUBLISHED",
+    "Digests",
+    "digests_of",
+    "find_source_name",
+    "item_digests",
+    "known_digests",
+    "read_digests",
+    "recognise_dataset",
+    "write_digests",
 ]
 
-HELD = "published.npz"
+PUBLISHED = "published.npz"
 """Name of the file with the arrays `NAME/whole` and `NAME/sides` for each data set."""
 
 NEARLY_ALL = 0.9
 """Minimum fraction of known sentences for a data set to be recognised."""
 
-SIDE = 4
+MIN_SIDE_WORDS = 4
 """Minimum number of words before or after a blank that identify a problem (our choice)."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class Digests:
     """Digests of the problems of a data set.
 
     Attributes:
         name: the name of the data set, in lower case.
-        whole: digests of its sentences; see `traces`.
+        whole: digests of its sentences; see `item_digests`.
         sides: digests of the text before or after a blank, with the options.
     """
 
@@ -63,19 +63,19 @@ class Contents:
     sides: frozenset[int]
 
 
-def name_of(sentence: str) -> str | None:
+def find_source_name(sentence: str) -> str | None:
     """Return the name of the published data set that contains a sentence, if any.
 
-    >>> name_of("The trophy doesn't fit into the brown suitcase because _ is too large.")
+    >>> find_source_name("The trophy doesn't fit into the brown suitcase because _ is too large.")
     'WSC'
     """
     return next(iter(_names_of(sentence)), None)
 
 
-def set_of(dataset: Dataset) -> str | None:
+def recognise_dataset(dataset: Dataset) -> str | None:
     """Return the name of the published data set with at least 90 % of the problems, if any.
 
-    >>> set_of(Dataset([Problem("a", "The _ fell.", ("cup", "jug"))])) is None
+    >>> recognise_dataset(Dataset([Problem("a", "The _ fell.", ("cup", "jug"))])) is None
     True
     """
     found = Counter(name for problem in dataset for name in _names_of(problem.sentence))
@@ -83,7 +83,7 @@ def set_of(dataset: Dataset) -> str | None:
     return name if count >= NEARLY_ALL * len(dataset) else None
 
 
-def known_contents(name: str) -> Contents:
+def known_digests(name: str) -> Digests:
     """Return the digests of the published data set with a name from `winosmith data`.
 
     Of KnowRef, only the test part is included, because no other part is public.
@@ -91,7 +91,7 @@ def known_contents(name: str) -> Contents:
     Raises:
         InputError: its contents are unknown; the message lists the known data sets.
 
-    >>> known_contents("WSC").name, len(known_contents("wsc").whole) > 285
+    >>> known_digests("WSC").name, len(known_digests("wsc").whole) > 285
     ('wsc', True)
     """
     known = {name.casefold(): name for name in _stored_digests("whole")}
@@ -101,24 +101,24 @@ def known_contents(name: str) -> Contents:
             f"the contents of {name!r} are unknown; known data sets are {', '.join(known)}. Give "
             f"the file, or write other:{name} if it is not available"
         )
-    return Contents(low, _stored_digests("whole")[known[low]], _stored_digests("sides")[known[low]])
+    return Digests(low, _stored_digests("whole")[known[low]], _stored_digests("sides")[known[low]])
 
 
-def contents_of(name: str, items: Iterable[Problem | Claim]) -> Contents:
+def digests_of(name: str, items: Iterable[Problem | Claim]) -> Digests:
     """Return the digests of a data set's problems or claims."""
-    found = [traces(item) for item in items]
-    return Contents(
+    found = [item_digests(item) for item in items]
+    return Digests(
         name.casefold(),
         frozenset().union(*(whole for whole, _ in found)),
         frozenset().union(*(sides for _, sides in found)),
     )
 
 
-BESIDE = "trained_on.npz"
+DIGESTS_FILE = "trained_on.npz"
 """Name of the file with the digests of a model's training data, in the model's folder."""
 
 
-def write_contents(folder: Path, items: Iterable[Problem | Claim], *before: Contents) -> Path:
+def write_digests(folder: Path, items: Iterable[Problem | Claim], *before: Digests) -> Path:
     """Write the digests of a model's training data into its folder, and return the file's path.
 
     Args:
@@ -126,17 +126,17 @@ def write_contents(folder: Path, items: Iterable[Problem | Claim], *before: Cont
         items: the training data.
         before: the digests of the training data of the model that was fine-tuned.
     """
-    found = (contents_of("", items), *before)
+    found = (digests_of("", items), *before)
     whole, sides = (
         np.array(sorted(set().union(*(getattr(held, which) for held in found))), np.uint64)
         for which in ("whole", "sides")
     )
-    with (folder / BESIDE).open("wb") as file:
+    with (folder / DIGESTS_FILE).open("wb") as file:
         np.savez(file, whole=whole, sides=sides)
-    return folder / BESIDE
+    return folder / DIGESTS_FILE
 
 
-def read_contents(folder: Path) -> tuple[Contents, ...]:
+def read_digests(folder: Path) -> tuple[Digests, ...]:
     """Return the digests of a model's training data from its folder, if there are any.
 
     The folder may be the output of `winosmith train`, with the model in `model/`.
@@ -144,7 +144,7 @@ def read_contents(folder: Path) -> tuple[Contents, ...]:
     Raises:
         InputError: the file can't be read.
     """
-    paths = (folder / BESIDE, folder / "model" / BESIDE)
+    paths = (folder / DIGESTS_FILE, folder / "model" / DIGESTS_FILE)
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
         return ()
@@ -156,10 +156,10 @@ def read_contents(folder: Path) -> tuple[Contents, ...]:
             f"{path}: this is not a valid record of the model's training data ({error}); copy or "
             "train the model again"
         ) from None
-    return (Contents("what it was trained on", whole, sides),)
+    return (Digests("what it was trained on", whole, sides),)
 
 
-def traces(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
+def item_digests(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
     """Return 40-bit digests that identify a problem without revealing its text.
 
     The digests are of the letters and digits, ignoring case and articles. The probability that
@@ -172,7 +172,7 @@ def traces(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
 
     >>> one = Problem("a", "Ann thanked Eva as _ had been kind.", ("Ann", "Eva"), 1)
     >>> two = Problem("b", "Ann thanked Eva as _ was helped.", ("Eva", "Ann"), 1)
-    >>> [bool(a & b) for a, b in zip(traces(one), traces(two))]
+    >>> [bool(a & b) for a, b in zip(item_digests(one), item_digests(two))]
     [False, True]
     """
     if isinstance(item, Problem):
@@ -189,7 +189,7 @@ def traces(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
     return frozenset(whole), frozenset(
         _digest_of("\0".join((name, _letters(side), *options)))
         for name, side in sides
-        if len(words(side)) >= SIDE
+        if len(words(side)) >= MIN_SIDE_WORDS
     )
 
 
@@ -223,7 +223,7 @@ def _names_of(sentence: str) -> list[str]:
 def _stored_digests(which: str) -> Mapping[str, frozenset[int]]:
     """Map each published data set's name to its "whole" or "sides" digests."""
     with (
-        resources.as_file(resources.files("winosmith") / HELD) as path,
+        resources.as_file(resources.files("winosmith") / PUBLISHED) as path,
         np.load(path, allow_pickle=False) as arrays,
     ):
         return {

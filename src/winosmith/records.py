@@ -17,28 +17,20 @@ from pathlib import Path
 from typing import Any
 
 from winosmith.errors import FormatError, ProblemError, RecipeError
-from winosmith.problem import (
-    ONLY,
-    Claim,
-    Edit,
-    Extra,
-    Lineage,
-    Origin,
-    Problem,
-)
+from winosmith.problem import ONLY, Claim, Edit, Extra, Lineage, Origin, Problem
 
 __all__ = [
     "DECODER",
     "canonical",
-    "claim_of",
     "claim_record",
-    "dropped_problem",
     "is_file",
-    "json_file",
-    "json_lines",
+    "parse_claim",
+    "parse_dropped",
     "parse_json",
-    "problem_of",
+    "parse_json_lines",
+    "parse_problem",
     "problem_record",
+    "read_json_lines",
     "read_text",
     "read_toml",
 ]
@@ -138,7 +130,7 @@ def read_text(path: str | Path) -> str:
         raise FormatError("the text is not UTF-8; save it as UTF-8 first", path, line) from None
 
 
-def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
+def parse_json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
     r"""Yield each object of JSON Lines with its 1-based line number, skipping empty lines.
 
     Args:
@@ -148,7 +140,7 @@ def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
     Raises:
         FormatError: a line is not a JSON object.
 
-    >>> list(json_lines('{"id": "a"}\n\n{"id": "b"}', "x.jsonl"))
+    >>> list(parse_json_lines('{"id": "a"}\n\n{"id": "b"}', "x.jsonl"))
     [(1, {'id': 'a'}), (3, {'id': 'b'})]
     """
     for number, line in enumerate(text.split("\n"), start=1):
@@ -163,14 +155,14 @@ def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
         yield number, record
 
 
-def json_file(path: str | Path) -> Iterator[Record]:
+def read_json_lines(path: str | Path) -> Iterator[Record]:
     """Yield the objects of a JSON Lines file.
 
     Raises:
         OSError: the file can't be read.
-        FormatError: see `json_lines`.
+        FormatError: see `parse_json_lines`.
     """
-    yield from (record for _, record in json_lines(Path(path).read_text("utf-8"), path))
+    yield from (record for _, record in parse_json_lines(Path(path).read_text("utf-8"), path))
 
 
 def canonical(record: Any) -> str:
@@ -197,19 +189,19 @@ def problem_record(problem: Problem) -> Record:
         "embargo": problem.embargo or None,
         "extra": dict(problem.extra) or None,
     }
-    if problem.blank_is_plain:
+    if problem.blank_is_unique:
         del record["blank"]
     return {k: value for k, value in record.items() if value is not None or k == "blank"}
 
 
-def problem_of(record: Mapping[str, Any]) -> Problem:
+def parse_problem(record: Mapping[str, Any]) -> Problem:
     """Return the problem that a JSON object describes.
 
     Raises:
         ProblemError: a key is unknown or missing, or the values do not form a valid problem.
 
     >>> record = {"id": "1", "sentence": "A _ b.", "options": ["x", "y"], "answer": 1}
-    >>> problem_record(problem_of(record)) == record
+    >>> problem_record(parse_problem(record)) == record
     True
     """
     more = "; put further values into 'extra'"
@@ -236,17 +228,17 @@ def problem_of(record: Mapping[str, Any]) -> Problem:
     return problem
 
 
-def dropped_problem(record: Mapping[str, Any]) -> Problem:
+def parse_dropped(record: Mapping[str, Any]) -> Problem:
     """Return the problem that a line of a build's `dropped.jsonl` describes.
 
     Raises:
-        ProblemError: see `problem_of`.
+        ProblemError: see `parse_problem`.
 
     >>> line = {"id": "a", "sentence": "A _ b.", "options": ["x", "y"], "stage": "votes"}
-    >>> dropped_problem(line).id
+    >>> parse_dropped(line).id
     'a'
     """
-    return problem_of({k: v for k, v in record.items() if k not in _DROPPED_KEYS})
+    return parse_problem({k: v for k, v in record.items() if k not in _DROPPED_KEYS})
 
 
 def claim_record(claim: Claim) -> Record:
@@ -256,7 +248,7 @@ def claim_record(claim: Claim) -> Record:
     return {key: value for key, value in record.items() if value is not None}
 
 
-def claim_of(record: Mapping[str, Any]) -> Claim:
+def parse_claim(record: Mapping[str, Any]) -> Claim:
     """Return the claim that a JSON object describes.
 
     Raises:

@@ -23,9 +23,9 @@ __all__ = [
     "check_pronouns",
     "check_sees",
     "check_two_options",
-    "differ_in_pronoun",
+    "cut_to_local",
     "inputs",
-    "local_only",
+    "is_about_pronouns",
     "tokens_and_blank",
     "units_and_blank",
     "with_pronoun",
@@ -69,7 +69,7 @@ def check_blanks(
     Traceback (most recent call last):
     winosmith.errors.DataError: a test sheet needs sentences with a blank ('_'); 1 problem is a question without one ('q')
     """  # noqa: E501
-    unfit = [p for p in problems if p.blank is None or (plain and not p.blank_is_plain)]
+    unfit = [p for p in problems if p.blank is None or (plain and not p.blank_is_unique)]
     if not unfit:
         return
     without = [problem.id for problem in unfit if problem.blank is None]
@@ -86,14 +86,14 @@ def check_blanks(
     )
 
 
-def local_only(problem: Problem, before: int, *, whole: bool = True) -> Problem:
+def cut_to_local(problem: Problem, before: int, *, whole: bool = True) -> Problem:
     """Return the problem with its local context as its sentence; see `text.local_context`.
 
     Raises:
         DataError: the problem is a question.
         ProblemError: there are no spaces between words.
 
-    >>> local_only(Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug")), 2).sentence
+    >>> cut_to_local(Problem("a", "The cup fell and the _ broke.", ("cup", "jug")), 2).sentence
     'and the _ broke.'
     """
     check_blanks([problem], "the local context")
@@ -108,12 +108,12 @@ def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
     >>> tokens_and_blank(Problem("a", "Run _x_, _ said.", ("Ann", "Eva"), blank=9))
     (['Run', '_x_', ',', '_', 'said', '.'], 3)
     """
-    if problem.blank is None or problem.blank_is_plain:
+    if problem.blank is None or problem.blank_is_unique:
         cut = tokens(problem.sentence)
         at = None if problem.blank is None else next(n for n, t in enumerate(cut) if BLANK in t)
         return cut, at
     mark = next(sign for sign in _MARKS if sign not in problem.sentence)
-    cut = tokens(problem.put(mark))
+    cut = tokens(problem.replace_blank(mark))
     at = next(n for n, token in enumerate(cut) if mark in token)
     return [token.replace(mark, BLANK) for token in cut], at
 
@@ -175,7 +175,7 @@ def with_pronoun(problem: Problem, mark: str = "") -> str:
     """
     check_pronouns([problem])
     pronoun = (problem.pronoun or "").strip()
-    return problem.put(f"{mark}{pronoun}{mark}")
+    return problem.replace_blank(f"{mark}{pronoun}{mark}")
 
 
 def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
@@ -195,16 +195,20 @@ def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) ->
     """
     found = []
     for problem in problems:
-        shown = problem if local is None else local_only(problem, local)
-        text = shown.sentence if shown.blank is None or shown.blank_is_plain else shown.put("\0_")
+        shown = problem if local is None else cut_to_local(problem, local)
+        text = (
+            shown.sentence
+            if shown.blank is None or shown.blank_is_unique
+            else shown.replace_blank("\0_")
+        )
         if sees == "pronoun" and shown.blank is not None:
-            text = shown.put((problem.pronoun or BLANK).strip().lower())
+            text = shown.replace_blank((problem.pronoun or BLANK).strip().lower())
         options = frozenset(" ".join(option.split()) for option in problem.options)
         found.append((" ".join(text.split()), options))
     return found
 
 
-def differ_in_pronoun(problems: Sequence[Problem]) -> bool:
+def is_about_pronouns(problems: Sequence[Problem]) -> bool:
     """Return whether a data set is about pronouns, like Winogender and WinoBias.
 
     That is, at least half of the problems have a version that differs only in the pronoun, which a

@@ -23,8 +23,8 @@ from winosmith.problem import Lineage, Problem
 
 __all__ = [
     "chat_server",
-    "made_families",
-    "made_twins",
+    "make_families",
+    "make_twins",
     "tiny_language_model",
 ]
 
@@ -109,13 +109,13 @@ _WORDS = tuple(
 )
 
 
-def made_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
+def make_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
     """Return `count` twins, followed by `singles` problems without another half.
 
     The sentences are distinct, have 18 words and pass the structure rules, but have no meaning. The
     order of halves and their answers are random.
 
-    >>> data = made_twins(3, singles=1)
+    >>> data = make_twins(3, singles=1)
     >>> len(data), len(data.twins), len(data.singles)
     (7, 3, 1)
     """
@@ -139,7 +139,7 @@ def made_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
     return Dataset(problems, "made")
 
 
-def made_families(*depths: Sequence[int], roots: bool = True) -> Dataset:
+def make_families(*depths: Sequence[int], roots: bool = True) -> Dataset:
     """Return a family for each sequence of depths, in which all problems are children of the root.
 
     Each child declares its depth, and its sentence differs from the root's in this number of words.
@@ -148,7 +148,7 @@ def made_families(*depths: Sequence[int], roots: bool = True) -> Dataset:
         depths: the depths of the perturbed problems of each family.
         roots: whether to include the roots.
 
-    >>> data = made_families([1, 3], [2])
+    >>> data = make_families([1, 3], [2])
     >>> data.ids
     ('r0', 'r0-0', 'r0-1', 'r1', 'r1-0')
     >>> from winosmith.lineage import depths

@@ -149,10 +149,10 @@ _INVISIBLE = re.compile(
 """Invisible format characters (Unicode's general category Cf)."""
 
 
-def visible(text: str) -> str:
+def remove_invisible(text: str) -> str:
     r"""Return a text without format characters, such as zero-width spaces.
 
-    >>> visible("a\u200b cup")
+    >>> remove_invisible("a\u200b cup")
     'a cup'
     """
     return text if text.isascii() else _INVISIBLE.sub("", text)

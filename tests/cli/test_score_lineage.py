@@ -16,7 +16,7 @@ from winosmith import Dataset, Prediction, Problem, Response, answers, formats
 from winosmith.cli import main
 from winosmith.lineage import depths, perturbed
 from winosmith.metrics import count_edit_kinds, grade, stability
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.validate import write_votes
 
 
@@ -24,7 +24,7 @@ def evolved(families: int = 8, versions: int = 12) -> Dataset:
     """Return families in which each version adds a word to one that came before."""
     rng = np.random.default_rng(0)
     problems: list[Problem] = []
-    for root in made_twins(0, singles=families):
+    for root in make_twins(0, singles=families):
         family = [root]
         for number in range(versions):
             parent = family[int(rng.integers(0, len(family)))]
@@ -104,7 +104,7 @@ def test_the_depth_can_be_chosen(cli: Cli) -> None:
 
 def test_data_without_lineage_is_refused(cli: Cli) -> None:
     """Twins have no depth; the message says what is missing."""
-    twins = made_twins(4)
+    twins = make_twins(4)
     formats.write(twins, "twins.jsonl")
     Path("first.lst").write_text("1\n" * 8)
     assert "no problem has a lineage" in cli.refused("score twins.jsonl first.lst --by lineage")

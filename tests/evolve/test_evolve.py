@@ -27,9 +27,9 @@ from winosmith.evolve import (
     split_roots,
 )
 from winosmith.lineage import check_lineages, perturbed
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(90, singles=3)
+DATA = make_twins(90, singles=3)
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def test_every_cut_of_the_work_is_gone_on_from(size: int) -> None:
 
 
 ONE = Dataset(practice.read_handwritten().problems[:60], "one")
-TWO = Dataset(made_twins(20).problems, "two")
+TWO = Dataset(make_twins(20).problems, "two")
 
 
 def _source(problem: Problem) -> str | None:

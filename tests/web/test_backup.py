@@ -24,7 +24,7 @@ from tests.web.serving import PASSWORD
 from winosmith import Problem, formats
 from winosmith.errors import InputError, OutputError
 from winosmith.lineage import perturbed
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.web import Site, _backup
 
 Start = Callable[..., Any]
@@ -64,7 +64,7 @@ time.sleep(600)
 def _site_with_problems(served: Start, tmp_path: Path, database: str) -> Any:
     site = served(database=database, models=[])  # no model predicts between two exports
     site.people("ann", bob="judge")
-    formats.write(made_twins(6), tmp_path / "twins.jsonl")
+    formats.write(make_twins(6), tmp_path / "twins.jsonl")
     site.admin("import", str(site.folder), str(tmp_path / "twins.jsonl"), "--as", "valid")
     return site
 

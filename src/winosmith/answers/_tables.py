@@ -86,7 +86,7 @@ def read(file: AnswerFile) -> list[Answers]:
         except FormatError as error:
             if len(models) == 1:
                 raise
-            raise error.because(
+            raise error.with_reason(
                 f"the column {column!r}: {error.reason}; remove it if it is not a model's answers"
             ) from None
         if column == choice or not _repeats_one_option(labels, choices, file):

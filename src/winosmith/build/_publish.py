@@ -62,7 +62,7 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
         return ids.get(old) or strangers.setdefault(old, f"{name}-x{len(strangers)}")
 
     twin_of = twins.__getitem__
-    return Dataset((problem.renamed(renamed, twin_of, ids) for problem in collected), name)
+    return Dataset((problem.with_new_ids(renamed, twin_of, ids) for problem in collected), name)
 
 
 def without_extra(problem: Problem) -> Problem:
@@ -368,11 +368,11 @@ def read_last(folder: str | Path) -> LastBuild:
 
 
 def _read_sides(path: Path) -> Iterator[OldProblem]:
-    for record in records.json_file(path):
+    for record in records.read_json_lines(path):
         side = record.pop("side")
         if side is not None and side not in SPLITS:
             raise ValueError(f"{side!r} is not a split")
-        yield OldProblem(records.problem_of(record), side)
+        yield OldProblem(records.parse_problem(record), side)
 
 
 def _published_problems(files: BuildFiles) -> Iterator[OldProblem]:
@@ -386,9 +386,9 @@ def _published_problems(files: BuildFiles) -> Iterator[OldProblem]:
                 yield OldProblem(_with_old_id(problem, old), side)
     for record in files.dropped():
         if record["id"] not in seen:
-            yield OldProblem(_with_old_id(records.dropped_problem(record), old), "train")
+            yield OldProblem(_with_old_id(records.parse_dropped(record), old), "train")
     for record in files.withheld():
-        yield OldProblem(_with_old_id(records.dropped_problem(record), old), None)
+        yield OldProblem(_with_old_id(records.parse_dropped(record), old), None)
 
 
 def _with_old_id(problem: Problem, old: Mapping[str, str]) -> Problem:

@@ -24,7 +24,7 @@ from winosmith.data._rows import Kind, Readable, Rows, join_rows, read
 from winosmith.data._source import CONTROLS, Source
 from winosmith.data._spans import Value, json_value, row_value
 from winosmith.data._tables import cell, is_table, table_name
-from winosmith.data._workbook import file_of
+from winosmith.data._workbook import strip_sheet
 from winosmith.data._yaml import is_yaml, yaml_records
 
 __all__ = [
@@ -44,7 +44,6 @@ __all__ = [
     "cell",
     "column_records",
     "data_files",
-    "file_of",
     "id_records",
     "is_address",
     "is_table",
@@ -57,6 +56,7 @@ __all__ = [
     "read_content",
     "row_value",
     "stem",
+    "strip_sheet",
     "table_name",
     "yaml_records",
 ]

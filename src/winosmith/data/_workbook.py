@@ -44,10 +44,10 @@ _BROKEN = (
 """Exceptions that openpyxl and zipfile raise for a damaged file."""
 
 
-def file_of(path: str) -> str:
+def strip_sheet(path: str) -> str:
     """Return a path without the sheet that it may name.
 
-    >>> file_of("quiz.xlsx#Level 1"), file_of("quiz #1.xlsx")
+    >>> strip_sheet("quiz.xlsx#Level 1"), strip_sheet("quiz #1.xlsx")
     ('quiz.xlsx', 'quiz #1.xlsx')
     """
     found = SHEET.fullmatch(path)

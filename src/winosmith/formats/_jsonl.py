@@ -19,10 +19,10 @@ from winosmith.formats._twins import would_be_paired
 from winosmith.problem import BLANK, Claim, Origin, Problem
 from winosmith.records import (
     canonical,
-    claim_of,
     claim_record,
+    parse_claim,
     parse_json,
-    problem_of,
+    parse_problem,
     problem_record,
 )
 
@@ -54,7 +54,7 @@ def _read(rows: Rows) -> Iterator[Entry]:
 
 
 def _item(record: Record, position: int) -> Item:
-    return claim_of(record) if "candidate" in record else problem_of(record)
+    return parse_claim(record) if "candidate" in record else parse_problem(record)
 
 
 def _item_of_table(row: Record, position: int) -> Item:

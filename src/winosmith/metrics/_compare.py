@@ -473,8 +473,8 @@ def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
-    >>> from winosmith.testing import made_twins
-    >>> data = made_twins(10)
+    >>> from winosmith.testing import make_twins
+    >>> data = make_twins(10)
     >>> knew = grade(data, [Prediction(p.id, p.answer) for p in data])
     >>> found = forgetting(knew, grade(data, [Prediction(p.id, 0) for p in data]))
     >>> found.change, found.forgotten, found.learned, round(found.p_value, 3)
@@ -687,8 +687,8 @@ def detectable_differences(
     Returns:
         Each fraction with its least difference; see `detectable_difference`.
 
-    >>> from winosmith.testing import made_twins
-    >>> [round(least or 1, 3) for _, least in detectable_differences(made_twins(500))]
+    >>> from winosmith.testing import make_twins
+    >>> [round(least or 1, 3) for _, least in detectable_differences(make_twins(500))]
     [0.029, 0.04, 0.049, 0.064]
     """
     if not len(dataset):

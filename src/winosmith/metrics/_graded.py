@@ -38,8 +38,8 @@ def clusters(dataset: Dataset) -> Labels:
     problems, copies of one sentence. Answers to its problems depend on each other, so they are
     never counted as independent.
 
-    >>> from winosmith.testing import made_twins
-    >>> clusters(made_twins(2, singles=1)).tolist()
+    >>> from winosmith.testing import make_twins
+    >>> clusters(make_twins(2, singles=1)).tolist()
     [0, 0, 1, 1, 2]
     """
     labels = np.zeros(len(dataset), dtype=np.int64)
@@ -161,8 +161,8 @@ def grade(
         DataError: An answer is withheld; a problem has no prediction, or two; a prediction has no
             problem (with their number and the first three ids) or does not fit its options.
 
-    >>> from winosmith.testing import made_twins
-    >>> data = made_twins(2)
+    >>> from winosmith.testing import make_twins
+    >>> data = make_twins(2)
     >>> grade(data, [Prediction(problem.id, 0) for problem in data]).credit.tolist()
     [0.0, 1.0, 1.0, 0.0]
     """

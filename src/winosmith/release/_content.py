@@ -418,7 +418,7 @@ class Content:
     @cached_property
     def has_questions(self) -> bool:
         """Whether some problems aren't sentences with one `_` and at most five options."""
-        return any(not p.blank_is_plain or len(p.options) > 5 for p in self.problems)
+        return any(not p.blank_is_unique or len(p.options) > 5 for p in self.problems)
 
     @cached_property
     def columns(self) -> Mapping[str, tuple[str, str]]:

@@ -188,7 +188,7 @@ class ChatSolver:
         else:
             options = [problem.options[option] for option in order]
             place = parse_answer(
-                reply.text, options, problem.sentence if problem.blank_is_plain else ""
+                reply.text, options, problem.sentence if problem.blank_is_unique else ""
             )
             shown = [
                 1 / len(order) if place is None else float(n == place) for n in range(len(order))
