@@ -62,7 +62,7 @@ def connect(
     16
     """
     distributed = require("distributed", "cluster")
-    where = _scheduler(address)
+    where = _scheduler_address(address)
     with _silence_log(), contextlib.ExitStack() as stack:
         try:
             client = distributed.Client(
@@ -87,7 +87,7 @@ def connect(
         yield executor
 
 
-def _scheduler(address: str | Path) -> str:
+def _scheduler_address(address: str | Path) -> str:
     """Return the address of a scheduler, which a scheduler file may contain."""
     path = Path(address)
     if not path.is_file():

@@ -36,7 +36,7 @@ _CONTROL = re.compile(f"[{_NEVER}\r]")
 _ON_A_PAGE = re.compile(f"[{_NEVER}]")
 
 
-def _code(found: re.Match[str]) -> str:
+def _escape_character(found: re.Match[str]) -> str:
     return repr(found[0])[1:-1]
 
 
@@ -46,7 +46,7 @@ def for_terminal(text: object) -> str:
     >>> for_terminal("a\x1b[31mb\u202e")
     'a\\x1b[31mb\\u202e'
     """
-    return _CONTROL.sub(_code, str(text))
+    return _CONTROL.sub(_escape_character, str(text))
 
 
 def for_page(text: object) -> str:

@@ -20,7 +20,7 @@ from winosmith._version import __version__
 from winosmith.errors import OutputError
 from winosmith.outputs import OutputFolder, sha256 as checksum
 
-__all__ = ["HEADERS", "PUBLISHED", "Published", "Remote", "download", "get", "published"]
+__all__ = ["HEADERS", "PUBLISHED", "Published", "RemoteFile", "download", "get", "published"]
 
 HEADERS = {"User-Agent": f"winosmith/{__version__}", "Accept-Encoding": "identity"}
 """HTTP headers of every request."""
@@ -33,7 +33,7 @@ TIMEOUT = 30.0
 
 
 @dataclass(frozen=True)
-class Remote:
+class RemoteFile:
     """A file on a server.
 
     Attributes:
@@ -74,7 +74,7 @@ class Published:
     title: str
     licence: str
     home: str
-    remotes: tuple[Remote, ...]
+    remotes: tuple[RemoteFile, ...]
     members: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -91,7 +91,7 @@ def published(name: str) -> Published:
     raise OutputError(f"there is no published data set {name!r}; there are {names}")
 
 
-def _from_toml() -> tuple[Published, ...]:
+def _read_toml() -> tuple[Published, ...]:
     text = resources.files("winosmith").joinpath("fetch.toml").read_text("utf-8")
     return tuple(
         Published(
@@ -99,22 +99,22 @@ def _from_toml() -> tuple[Published, ...]:
             title=data["title"],
             licence=data["licence"],
             home=data["home"],
-            remotes=tuple(Remote(**file) for file in data["files"]),
+            remotes=tuple(RemoteFile(**file) for file in data["files"]),
             members=data.get("members", {}),
         )
         for data in tomllib.loads(text)["data"]
     )
 
 
-PUBLISHED = _from_toml()
+PUBLISHED = _read_toml()
 """The data sets that `winosmith data` lists, from `fetch.toml`."""
 
-Report = Callable[[Remote, int], None]
+ProgressCallback = Callable[[RemoteFile, int], None]
 """A callback with a file and the number of bytes that have been downloaded."""
 
 
 def get(
-    data: Published, folder: str | Path, *, on_progress: Report | None = None
+    data: Published, folder: str | Path, *, on_progress: ProgressCallback | None = None
 ) -> dict[Path, str]:
     """Download the files of a data set into a folder, and unpack archives.
 
@@ -145,7 +145,9 @@ def get(
     return {folder / name: digest for name, digest in sorted(opened.files.items())}
 
 
-def download(remote: Remote, folder: Path, *, on_progress: Report | None = None) -> Path:
+def download(
+    remote: RemoteFile, folder: Path, *, on_progress: ProgressCallback | None = None
+) -> Path:
     """Download a file into a folder, unless it already exists, and return its path.
 
     Proxies and certificates are taken from the environment (`HTTPS_PROXY`,
@@ -187,7 +189,7 @@ def download(remote: Remote, folder: Path, *, on_progress: Report | None = None)
 class _Progress:
     """A pooch progress bar that calls `report`, and stops downloads that are too large."""
 
-    def __init__(self, remote: Remote, report: Report | None):
+    def __init__(self, remote: RemoteFile, report: ProgressCallback | None):
         self.remote, self.report = remote, report
         self.total = self.done = 0
 
@@ -223,7 +225,7 @@ def _check_redirect(response: Any, **_: Any) -> None:
 def _unpack(archive: Path, members: Mapping[str, str]) -> list[str]:
     """Unpack a zip archive into its folder, and return the names of its files."""
     with zipfile.ZipFile(archive) as opened:
-        names = [name for name in opened.namelist() if _is_data(name)]
+        names = [name for name in opened.namelist() if _is_data_file(name)]
         opened.extractall(archive.parent, names)
     for name in names:
         path = archive.parent / name
@@ -235,6 +237,6 @@ def _unpack(archive: Path, members: Mapping[str, str]) -> list[str]:
     return names
 
 
-def _is_data(name: str) -> bool:
+def _is_data_file(name: str) -> bool:
     """Return whether an archive's member is neither a folder nor a file that macOS added."""
     return not name.endswith(("/", ".DS_Store")) and "__MACOSX" not in name

@@ -98,17 +98,17 @@ class BuildFiles:
 
     def withheld(self) -> Iterator[dict[str, Any]]:
         """Yield the records of dropped problems that are not public; none without private files."""
-        return self._private(WITHHELD)
+        return self._private_records(WITHHELD)
 
     def scores(self) -> Iterator[dict[str, Any]]:
         """Yield each problem's AFLite score; none without AFLite or private files."""
-        return self._private(SCORES)
+        return self._private_records(SCORES)
 
     def old_ids(self) -> dict[str, str]:
         """Map each problem's id to its id in the pool; empty without private files."""
         return read_old_ids(self.folder / PRIVATE)
 
-    def _private(self, name: str) -> Iterator[dict[str, Any]]:
+    def _private_records(self, name: str) -> Iterator[dict[str, Any]]:
         path = self.folder / name
         return read_json_lines(path) if path.is_file() else iter(())
 

@@ -207,23 +207,23 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
     """
     found = [Depths(_declared_depth(problem), None, None) for problem in dataset]
     roots: dict[str, list[str] | None] = {}
-    for stop in _walk(dataset):
-        lineage = dataset[stop.row].lineage
-        edit: int | None = None if _is_orphan(dataset, stop.row) else 0
+    for visit in _visit_families(dataset):
+        lineage = dataset[visit.row].lineage
+        edit: int | None = None if _is_orphan(dataset, visit.row) else 0
         if lineage is not None:
             if lineage.root not in roots:
                 root = _row_of(dataset, lineage.root)
                 roots[lineage.root] = root if root is None else tokens(dataset[root].sentence)
             known = roots[lineage.root]
             edit = (
-                _measured_depth(dataset[stop.row], "edit")
+                _measured_depth(dataset[visit.row], "edit")
                 if known is None
-                else edit_distance(known, stop.tokens)
+                else edit_distance(known, visit.tokens)
             )
-        touched = stop.touched.count if stop.touched else None
-        if touched is None and lineage is not None and stop.fault is None:
-            touched = _measured_depth(dataset[stop.row], "lineage")
-        found[stop.row] = found[stop.row]._replace(lineage=touched, edit=edit)
+        touched = visit.touched.count if visit.touched else None
+        if touched is None and lineage is not None and visit.fault is None:
+            touched = _measured_depth(dataset[visit.row], "lineage")
+        found[visit.row] = found[visit.row]._replace(lineage=touched, edit=edit)
     return tuple(found)
 
 
@@ -240,7 +240,7 @@ def _declared_depth(problem: Problem) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stop:
+class _Visit:
     """A problem that is visited on a walk from the roots.
 
     Attributes:
@@ -253,16 +253,16 @@ class _Stop:
 
     row: int
     tokens: tuple[str, ...]
-    touched: _Touched | None
+    touched: _ChangedPositions | None
     edits: tuple[Edit, ...] = ()
     fault: str | None = None
 
 
-def _walk(dataset: Dataset) -> Iterator[_Stop]:
-    """Yield a stop for each problem, parents first; problems of cycles and below are omitted."""
+def _visit_families(dataset: Dataset) -> Iterator[_Visit]:
+    """Visit each problem, parents first, except problems in or below a cycle."""
     above = _parents(dataset)
     children: dict[int, list[int]] = {}
-    waiting: list[tuple[int, _Stop | None]] = []
+    waiting: list[tuple[int, _Visit | None]] = []
     for row, parent in enumerate(above):
         if parent is None:
             waiting.append((row, None))
@@ -270,24 +270,24 @@ def _walk(dataset: Dataset) -> Iterator[_Stop]:
             children.setdefault(parent, []).append(row)
     waiting.reverse()
     while waiting:
-        row, parent_stop = waiting.pop()
+        row, parent_visit = waiting.pop()
         cut = tuple(tokens(dataset[row].sentence))
-        if parent_stop is not None:
-            stop = _next_stop(dataset[row], row, cut, parent_stop)
+        if parent_visit is not None:
+            visit = _visit_child(dataset[row], row, cut, parent_visit)
         elif dataset[row].lineage is None and not _is_orphan(dataset, row):
-            stop = _Stop(row, cut, _Touched(bytes(len(cut)), (0,) * (len(cut) + 1), 0))
+            visit = _Visit(row, cut, _ChangedPositions(bytes(len(cut)), (0,) * (len(cut) + 1), 0))
         else:
-            stop = _Stop(row, cut, None)
-        yield stop
-        waiting.extend((child, stop) for child in reversed(children.get(row, ())))
+            visit = _Visit(row, cut, None)
+        yield visit
+        waiting.extend((child, visit) for child in reversed(children.get(row, ())))
 
 
-def _next_stop(problem: Problem, row: int, cut: tuple[str, ...], parent: _Stop) -> _Stop:
+def _visit_child(problem: Problem, row: int, cut: tuple[str, ...], parent: _Visit) -> _Visit:
     edits = problem.lineage.edits if problem.lineage else ()
     if edits and (fault := _edits_fault(parent.tokens, edits, cut)):
-        return _Stop(row, cut, None, edits, fault)
+        return _Visit(row, cut, None, edits, fault)
     edits = edits or edit_script(parent.tokens, cut)
-    return _Stop(row, cut, parent.touched and parent.touched.after(edits), edits)
+    return _Visit(row, cut, parent.touched and parent.touched.after(edits), edits)
 
 
 def _edits_fault(
@@ -346,7 +346,7 @@ def _cycles(above: list[int | None]) -> list[tuple[int, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Touched:
+class _ChangedPositions:
     """The token positions that changed since the root; their number is the lineage depth.
 
     EvoGrad (section 3.1) treats an insertion as the substitution of an empty string, and a deletion
@@ -374,7 +374,7 @@ class _Touched:
     empty: tuple[int, ...]
     count: int
 
-    def after(self, edits: Iterable[Edit]) -> _Touched:
+    def after(self, edits: Iterable[Edit]) -> _ChangedPositions:
         """Return the changed positions after further edits, which must fit the tokens."""
         tokens, empty, count = bytearray(self.tokens), list(self.empty), self.count
         for edit in edits:
@@ -391,7 +391,7 @@ class _Touched:
             else:
                 del tokens[at]
                 empty[at : at + 2] = [empty[at] + 1 + empty[at + 1]]
-        return _Touched(bytes(tokens), tuple(empty), count)
+        return _ChangedPositions(bytes(tokens), tuple(empty), count)
 
 
 _SHOWN = 5
@@ -429,14 +429,14 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
                 f"{other.root!r}",
             )
     stated = any(problem.lineage and problem.lineage.edits for problem in dataset)
-    for stop in _walk(dataset) if stated else ():
-        if stop.fault:
-            parent_id = dataset.problems[above[stop.row] or 0].id
+    for visit in _visit_families(dataset) if stated else ():
+        if visit.fault:
+            parent_id = dataset.problems[above[visit.row] or 0].id
             wrong.setdefault(
-                stop.row, f"the edits do not fit the parent {parent_id!r}: {stop.fault}"
+                visit.row, f"the edits do not fit the parent {parent_id!r}: {visit.fault}"
             )
     if complete:
-        for row, fault in _faults_of_missing(dataset).items():
+        for row, fault in _family_faults(dataset).items():
             wrong.setdefault(row, fault)
     return dict(sorted(wrong.items()))
 
@@ -450,7 +450,7 @@ def _cycle_fault(dataset: Dataset, loop: tuple[int, ...]) -> str:
     return f"the lineage is a cycle: {chain}{more}"
 
 
-def _faults_of_missing(dataset: Dataset) -> dict[int, str]:
+def _family_faults(dataset: Dataset) -> dict[int, str]:
     found = {}
     for row, (problem, of) in enumerate(zip(dataset, depths(dataset), strict=True)):
         lineage = problem.lineage

@@ -82,7 +82,7 @@ def read_lock(path: Path) -> tuple[bool, Any]:
     except FileNotFoundError:
         return False, None
     try:
-        note = _note(number)
+        note = _read_note(number)
         try:
             fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -92,7 +92,7 @@ def read_lock(path: Path) -> tuple[bool, Any]:
         os.close(number)
 
 
-def _note(number: int) -> Any:
+def _read_note(number: int) -> Any:
     try:
         return json.loads(os.pread(number, NOTE_BYTES, 0))
     except ValueError:

@@ -197,14 +197,14 @@ class OutputFolder:
             folder = cls(path, recipe, secret=secret)
             folder.save()
             return folder
-        held = _manifest(path)
+        held = _read_manifests(path)
         folder = cls(path, recipe, dict(held["files"]), secret)
         there = {"winosmith": held.get("version"), **held["recipe"]}
         here = {"winosmith": __version__, **recipe}
         if (there, held["secret"]) == (here, secret):
             return folder
         if not force:
-            differs = _difference(there, here) or _other_inputs(held["secret"], secret)
+            differs = _list_differences(there, here) or _list_other_inputs(held["secret"], secret)
             raise OutputError(
                 f"{path} contains the results of another recipe ({differs}); choose a new folder "
                 "or add `force=True` to replace its files"
@@ -295,7 +295,7 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
         file.write("\n")
 
 
-def _manifest(path: Path) -> dict[str, Any]:
+def _read_manifests(path: Path) -> dict[str, Any]:
     """Return the content of the public and private manifests of a folder, merged."""
     held = {"secret": {}, **_read_manifest(path, path / MANIFEST)}
     if (path / PRIVATE / MANIFEST).exists():
@@ -320,17 +320,17 @@ def _path_inside(folder: Path, name: str) -> bool:
     return (folder / name).resolve().is_relative_to(folder.resolve())
 
 
-def _other_inputs(held: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+def _list_other_inputs(held: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     """Return a message with the names of the inputs whose digests differ."""
     names = [name for name in sorted({*held, *asked}) if held.get(name) != asked.get(name)]
     return f"other {' and '.join(names)} there"
 
 
-def _difference(held: Any, asked: Any, key: str = "") -> str:
+def _list_differences(held: Any, asked: Any, key: str = "") -> str:
     """Describe the differences between two recipes: "aflite.threshold is 0.75 there, 0.8 here"."""
     if isinstance(held, dict) and isinstance(asked, dict):
         found = [
-            _difference(held.get(name), asked.get(name), f"{key}.{name}".lstrip("."))
+            _list_differences(held.get(name), asked.get(name), f"{key}.{name}".lstrip("."))
             for name in sorted({*held, *asked})
             if held.get(name) != asked.get(name)
         ]

@@ -93,17 +93,17 @@ def ordered_map(
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
-            waiting.append(_submitted(executor, function, item, resume))
+            waiting.append(_submit(executor, function, item, resume))
             if len(waiting) >= ahead:
-                yield _result(waiting.popleft(), resume)
+                yield _wait_for_result(waiting.popleft(), resume)
         while waiting:
-            yield _result(waiting.popleft(), resume)
+            yield _wait_for_result(waiting.popleft(), resume)
     finally:
         for future in waiting:
             future.cancel()
 
 
-def _submitted(
+def _submit(
     executor: Executor, function: Callable[[Item], Result], item: Item, resume: str
 ) -> Future[Result]:
     try:
@@ -118,7 +118,7 @@ def _submitted(
         ) from error
 
 
-def _result(future: Future[Result], resume: str) -> Result:
+def _wait_for_result(future: Future[Result], resume: str) -> Result:
     try:
         return future.result()
     except BrokenExecutor as error:
@@ -172,12 +172,12 @@ def one_thread() -> AbstractContextManager[object]:
     """
     import scipy.linalg  # noqa: F401 - scipy's own BLAS must be loaded before it can be limited
 
-    limits: AbstractContextManager[object] = _blas(len(sys.modules)).limit(limits=1)
+    limits: AbstractContextManager[object] = _blas_controller(len(sys.modules)).limit(limits=1)
     return limits
 
 
 @lru_cache(1)
-def _blas(modules: int) -> Any:
+def _blas_controller(modules: int) -> Any:
     """Return the controller of the BLAS libraries that a number of loaded modules have loaded."""
     from threadpoolctl import ThreadpoolController
 

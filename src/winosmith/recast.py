@@ -122,34 +122,34 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     problems: list[Problem] = []
     reasons: dict[int, str] = {}
     for rows in groups.values():
-        first_said, repeated = _distinct_claims(claims, rows)
+        distinct, repeated = _distinct_claims(claims, rows)
         reasons |= repeated
-        group = [claims[row] for row in first_said]
-        reason = _fault_of(group)
+        group = [claims[row] for row in distinct]
+        reason = _find_fault(group)
         if reason is None:
             try:
-                problems.append(_problem(group))
+                problems.append(_build_problem(group))
             except ProblemError as error:
                 reason = str(error)
         if reason is not None:
-            reasons |= dict.fromkeys(first_said, reason)
+            reasons |= dict.fromkeys(distinct, reason)
     leftovers = tuple(Leftover(claims[row], reasons[row], row) for row in sorted(reasons))
     return Recast(Dataset(problems, name), leftovers)
 
 
 def _distinct_claims(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
     """Return the rows of distinct claims, and a reason for each row that repeats a claim."""
-    said: dict[tuple[str, bool | None], int] = {}
+    first_rows: dict[tuple[str, bool | None], int] = {}
     repeated: dict[int, str] = {}
     for row in rows:
         claim = claims[row]
-        first = said.setdefault((claim.candidate.strip(), claim.holds), row)
+        first = first_rows.setdefault((claim.candidate.strip(), claim.holds), row)
         if first != row:
             repeated[row] = "it repeats an earlier claim"
-    return list(said.values()), repeated
+    return list(first_rows.values()), repeated
 
 
-def _fault_of(group: Sequence[Claim]) -> str | None:
+def _find_fault(group: Sequence[Claim]) -> str | None:
     if len({(claim.sentence, claim.pronoun) for claim in group}) > 1:
         return "the claims of its problem have different sentences"
     if len(group) == 1:
@@ -164,7 +164,7 @@ def _fault_of(group: Sequence[Claim]) -> str | None:
     return None
 
 
-def _problem(group: Sequence[Claim]) -> Problem:
+def _build_problem(group: Sequence[Claim]) -> Problem:
     first = group[0]
     shared = set.intersection(*(set(claim.extra.items()) for claim in group))
     labels = [claim.holds for claim in group]
@@ -190,10 +190,10 @@ def to_pairs(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     >>> [(pair.id, pair.options, pair.answer) for pair in to_pairs([problem])]
     [('p#1', ('red', 'green'), 1), ('p#2', ('green', 'blue'), 0)]
     """
-    return tuple(pair for problem in problems for pair in _pairs(problem))
+    return tuple(pair for problem in problems for pair in _problem_pairs(problem))
 
 
-def _pairs(problem: Problem) -> Iterator[Problem]:
+def _problem_pairs(problem: Problem) -> Iterator[Problem]:
     right = problem.answer
     if len(problem.options) == 2 or right is None:
         yield problem

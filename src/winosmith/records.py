@@ -216,8 +216,8 @@ def parse_problem(record: Mapping[str, Any]) -> Problem:
         twin_id=record.get("twin_id"),
         pronoun=record.get("pronoun"),
         origin=_construct(Origin, record.get("origin")),
-        lineage=_lineage_of(record.get("lineage")),
-        embargo=_flag("embargo", record.get("embargo", False)),
+        lineage=_parse_lineage(record.get("lineage")),
+        embargo=_check_flag("embargo", record.get("embargo", False)),
         extra=Extra(record.get("extra")),
         blank=record.get("blank", ONLY),
     )
@@ -269,7 +269,7 @@ def _check_keys(
             raise ProblemError(f"the record has an unknown key {key!r}{more}")
 
 
-def _flag(name: str, value: Any) -> bool:
+def _check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise ProblemError(f"{name} must be true or false, not {value!r}")
     return value
@@ -293,7 +293,7 @@ def _lineage_record(lineage: Lineage | None) -> Record | None:
     return record
 
 
-def _lineage_of(record: Any) -> Lineage | None:
+def _parse_lineage(record: Any) -> Lineage | None:
     if record is None:
         return None
     if not isinstance(record, dict):

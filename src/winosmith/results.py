@@ -88,7 +88,7 @@ class Member:
         """Convert a value to table cells, which are all None if the value is None."""
         forms = [form for _, form in self.columns] or [""]
         return [
-            None if value is None else form(value) if callable(form) else _cell(value)
+            None if value is None else form(value) if callable(form) else _to_cell(value)
             for form in forms
         ]
 
@@ -161,7 +161,7 @@ class Result:
             value = None if one.json is False else getattr(self, one.name)
             if is_empty(value):
                 continue
-            part = ", " * (text[-1] != "(") + f"{one.name}={brief(value)}"
+            part = ", " * (text[-1] != "(") + f"{one.name}={shorten(value)}"
             if len(text) + len(part) > REPR - len(", …)"):
                 return f"{text}, …)"
             text += part
@@ -181,7 +181,7 @@ class Result:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        return require("pandas", "pandas").json_normalize(list(_rows(self)))
+        return require("pandas", "pandas").json_normalize(list(_frame_rows(self)))
 
     def sentences(self) -> list[str]:
         """Return the numbers and their conditions as sentences."""
@@ -231,7 +231,7 @@ class Result:
         return names
 
 
-def _rows(result: Any) -> Iterator[dict[str, Any]]:
+def _frame_rows(result: Any) -> Iterator[dict[str, Any]]:
     """Yield the DataFrame's rows: the elements of the member with `rows`, or the result itself."""
     one = next((one for one in members(type(result)) if one.rows), None)
     if not isinstance(result, Result) or one is None:
@@ -240,12 +240,12 @@ def _rows(result: Any) -> Iterator[dict[str, Any]]:
     value = getattr(result, one.name)
     value = one.json(value) if callable(one.json) else value
     if isinstance(value, Result):
-        yield from _rows(value)
+        yield from _frame_rows(value)
     elif isinstance(value, Mapping):
         key = (one.key or one.name).removesuffix("s")
-        yield from ({key: name} | row for name, of in value.items() for row in _rows(of))
+        yield from ({key: name} | row for name, of in value.items() for row in _frame_rows(of))
     else:
-        yield from (row for of in value for row in _rows(of))
+        yield from (row for of in value for row in _frame_rows(of))
 
 
 def is_empty(value: Any) -> bool:
@@ -253,7 +253,7 @@ def is_empty(value: Any) -> bool:
     return value is None or (hasattr(value, "__len__") and not len(value))
 
 
-def _has_words(value: Any) -> bool:
+def _has_own_str(value: Any) -> bool:
     return "__str__" in vars(type(value)) and not isinstance(value, str)
 
 
@@ -270,20 +270,20 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def brief(value: Any, most: int = 60) -> str:
+def shorten(value: Any, most: int = 60) -> str:
     """Return a value as a short text, such as "<4 values>".
 
-    >>> brief(1 / 3), brief([1, 2, 3, 4]), brief({"a": 1}), brief("a" * 99, most=5)
+    >>> shorten(1 / 3), shorten([1, 2, 3, 4]), shorten({"a": 1}), shorten("a" * 99, most=5)
     ('0.3333', '<4 values>', '<1 value>', "'aaa…")
     """
     if isinstance(value, Real) and not isinstance(value, bool):
         return f"{value:.4g}" if isinstance(value, float) else str(value)
     if isinstance(value, tuple) and len(value) < 4 and all(map(_is_scalar, value)):
-        text = f"({', '.join(brief(of, most // 3) for of in value)}{',' * (len(value) == 1)})"
+        text = f"({', '.join(shorten(of, most // 3) for of in value)}{',' * (len(value) == 1)})"
     elif hasattr(value, "__len__") and not isinstance(value, str | Result):
         text = f"<{len(value)} value{'s' * (len(value) != 1)}>"
     else:
-        text = " ".join((str if _has_words(value) else repr)(value).split())
+        text = " ".join((str if _has_own_str(value) else repr)(value).split())
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
@@ -291,19 +291,19 @@ def _is_number(value: Any) -> bool:
     """Return whether a value prints as a number, an interval or a fraction."""
     if isinstance(value, tuple):
         return all(map(_is_number, value))
-    return (isinstance(value, Real) and not isinstance(value, bool)) or _has_words(value)
+    return (isinstance(value, Real) and not isinstance(value, bool)) or _has_own_str(value)
 
 
 def _is_scalar(value: Any) -> bool:
     return value is None or isinstance(value, str | Real)
 
 
-def _cell(value: Any) -> Any:
+def _to_cell(value: Any) -> Any:
     if isinstance(value, Mapping) and all(map(_is_scalar, value.values())):
         return ", ".join(f"{key}: {report.format_value(of)}" for key, of in value.items())
     if isinstance(value, list | tuple) and len(value) < 5 and all(map(_is_scalar, value)):
         return ", ".join(map(report.format_value, value))
-    return value if _is_scalar(value) else brief(value).strip("<>")
+    return value if _is_scalar(value) else shorten(value).strip("<>")
 
 
 def table(
@@ -330,10 +330,10 @@ def table(
     columns, cells = [report.Column(head)], [[name] for name in rows]
     for name in names:
         before, _, last = name.rpartition(".")
-        owners = [_value(result, before) for result in results]
+        owners = [_get_nested(result, before) for result in results]
         kind = next((type(owner) for owner in owners if owner is not None), None)
         if one := next((one for one in members(kind) if one.name == last), None) if kind else None:
-            values = [_value(owner, last) for owner in owners]
+            values = [_get_nested(owner, last) for owner in owners]
             numeric = any(map(_is_number, values))
             columns += one.heads(numeric=numeric)
             for row, value in zip(cells, values, strict=True):
@@ -342,7 +342,7 @@ def table(
     return report.Table(caption, columns[first:], [row[first:] for row in cells], **more)
 
 
-def _value(result: Any, name: str) -> Any:
+def _get_nested(result: Any, name: str) -> Any:
     """Return an attribute's value by its dotted name; None if an object on the way is None."""
     for part in filter(None, name.split(".")):
         result = None if result is None else getattr(result, part)
@@ -370,7 +370,7 @@ def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
 
 def _nested(value: Any, title: str) -> Iterator[report.Table]:
     """Yield the tables of a nested result, or of a list or mapping of results."""
-    if isinstance(value, Result) and not _has_words(value):
+    if isinstance(value, Result) and not _has_own_str(value):
         yield from tables(value, title)
     if not isinstance(value, Mapping | tuple | list):
         return

@@ -83,11 +83,11 @@ class Kind(ABC):
         """Construct the solver from these options and its parts."""
         from winosmith import solve  # here, because it imports numpy
 
-        solver: Solver = self.solver(solve, parts)
+        solver: Solver = self.build(solve, parts)
         return solver
 
     @abstractmethod
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         """Construct the solver; `solve` is the package `winosmith.solve`."""
 
 
@@ -125,7 +125,7 @@ class _Files(_Model):
     """Memory in GB beyond which a site starts the model's process again; by default 1.5 GB more
     than at its start."""
 
-    def of_models(self, solve: Any, kind: Any, parts: SolverParts, settings: Options) -> Any:
+    def build_models(self, solve: Any, kind: Any, parts: SolverParts, settings: Options) -> Any:
         """Construct the solver for one model, or an ensemble for several models."""
         settings = {**settings, "device": self.device, "on_progress": parts.on_progress}
         solvers = tuple(kind(model, **settings) for model in parts.models or (self.model,))
@@ -136,7 +136,7 @@ class _Files(_Model):
 class _Random(Kind, _Seeded):
     """Random answers."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         return solve.Random(self.seed)
 
 
@@ -146,7 +146,7 @@ class _Majority(Kind):
 
     learns = True
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         return solve.Majority.trained_on(parts.train)
 
 
@@ -159,7 +159,7 @@ class _Association(Kind, _Sees):
     features: Literal["pairs", "words"] = "words"
     """What is counted."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         smoothing = {"smoothing": parts.smoothing} if parts.smoothing else {}
         solver = solve.WordAssociation.trained_on(
             parts.train, features=self.features, sees=self.sees, **smoothing
@@ -176,7 +176,7 @@ class _Hunting(Kind):
     snippets: Annotated[int, Field(ge=1, le=1000)] = 20
     """Number of snippets to read per search."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         return solve.KnowledgeHunting(parts.index, self.snippets)
 
 
@@ -189,12 +189,12 @@ class _Causal(Kind, _Shots, _Sees, _Files):
     scoring: Literal["partial", "full", "partial_per_token", "full_per_token"] = "partial"
     """Part of the sentence that is scored."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         prompt = ""
         if self.shots and parts.train is not None:
             prompt = solve.make_prompt(parts.train, self.shots, seed=self.seed, sees=self.sees)
         settings = {"kind": self.scoring, "prompt": prompt, "sees": self.sees}
-        return self.of_models(solve, solve.Causal, parts, settings)
+        return self.build_models(solve, solve.Causal, parts, settings)
 
 
 @declaration
@@ -204,9 +204,9 @@ class _Masked(Kind, _Sees, _Files):
     scoring: Literal["sentence", "option", "sentence_per_token", "option_per_token"] = "sentence"
     """Part of the sentence that is scored."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         settings = {"kind": self.scoring, "sees": self.sees}
-        return self.of_models(solve, solve.Masked, parts, settings)
+        return self.build_models(solve, solve.Masked, parts, settings)
 
 
 @declaration
@@ -216,8 +216,8 @@ class _Encoder(Kind, _Files):
     sees: OrFalse[Literal["blank", "pronoun"]] = None
     """Input of the encoder; by default that of its training."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
-        return self.of_models(solve, solve.EncoderSolver, parts, {"sees": self.sees})
+    def build(self, solve: Any, parts: SolverParts) -> Any:
+        return self.build_models(solve, solve.EncoderSolver, parts, {"sees": self.sees})
 
 
 @declaration
@@ -251,7 +251,7 @@ class _Chat(Kind, _Shots, _Sees, _Address, _Model):
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
     """Number of concurrent requests."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         settings = {name: getattr(self, name) for name in ("swap", "scoring", "sees")}
         settings["reply_log"] = parts.reply_log
         if not self.shots or parts.train is None:

@@ -29,13 +29,13 @@ __all__ = [
 ]
 
 
-Author = Callable[[list[Message]], Reply | str | int | None]
+Responder = Callable[[list[Message]], Reply | str | int | None]
 """A function that returns the answer to a conversation: a reply, its text, the HTTP status of an
 error, or None to drop the connection."""
 
 
 @contextmanager
-def chat_server(author: Author) -> Iterator[str]:
+def chat_server(author: Responder) -> Iterator[str]:
     """Serve the OpenAI-compatible chat protocol on localhost, and yield the base URL.
 
     Args:
@@ -63,17 +63,18 @@ def chat_server(author: Author) -> Iterator[str]:
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    author: Author
+    author: Responder
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        said = self.author([Message(**message) for message in asked["messages"]])
-        if isinstance(said, int):
-            self._send(said, {"error": {"message": f"scripted trouble {said}"}})
-        elif said is None:
+        answer = self.author([Message(**message) for message in asked["messages"]])
+        if isinstance(answer, int):
+            self._send(answer, {"error": {"message": f"scripted trouble {answer}"}})
+        elif answer is None:
             self._send(200, {"choices": []}, cut=True)
         else:
-            self._send(200, _completion(said if isinstance(said, Reply) else Reply(said)))
+            reply = answer if isinstance(answer, Reply) else Reply(answer)
+            self._send(200, _to_body(reply))
 
     def _send(self, status: int, body: Any, *, cut: bool = False) -> None:
         raw = json.dumps(body).encode()
@@ -88,7 +89,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         """Print nothing to standard error."""
 
 
-def _completion(reply: Reply) -> Any:
+def _to_body(reply: Reply) -> Any:
     usage = {"prompt_tokens": reply.tokens_in, "completion_tokens": reply.tokens_out}
     return {
         "object": "chat.completion",

@@ -244,7 +244,7 @@ def units(text: str, whole: Sequence[str] = ()) -> list[str]:
         if part in names:
             found.append(part)
             continue
-        cut = _letters(part)
+        cut = _split_unspaced(part)
         for (one, is_word), (other, is_next) in pairwise([*cut, ("", False)]):
             found += [one, one + other] if is_word and is_next else [one]
     return found
@@ -263,7 +263,7 @@ def inflection_prefix(word: str) -> str:
     return word[: max(STEM, len(word) - ENDING)]
 
 
-def _letters(text: str) -> list[tuple[str, bool]]:
+def _split_unspaced(text: str) -> list[tuple[str, bool]]:
     """Split a text into letters, words and marks; True for each that is part of a word."""
     found: list[tuple[str, bool]] = []
     for kind, run in groupby(text, _kind_of_character):
@@ -322,15 +322,15 @@ def occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
     if not phrase.strip():
         return []
     ends = (found.span() for found in re.finditer(re.escape(phrase), text, re.IGNORECASE))
-    parts = [span for span in ends if not any(_cuts(text, at, _SET_APART) for at in span)]
-    whole = [span for span in parts if not any(_cuts(text, at, _ANY) for at in span)]
+    parts = [span for span in ends if not any(_splits_word(text, at, _SET_APART) for at in span)]
+    whole = [span for span in parts if not any(_splits_word(text, at, _ANY) for at in span)]
     return [start for start, _ in (parts if attached else whole or parts)]
 
 
 _SET_APART, _ANY = re.compile(f"[{_SPACED}]{{2}}"), re.compile("..")
 
 
-def _cuts(text: str, at: int, joined: re.Pattern[str]) -> bool:
+def _splits_word(text: str, at: int, joined: re.Pattern[str]) -> bool:
     """Return whether a cut at an offset splits a word or a letter and its combining mark."""
     if not 0 < at < len(text):
         return False
@@ -347,23 +347,23 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Ann's cup can't fit. It's 1,000 mm, the _ is.")
     ['Ann', "'s", 'cup', 'ca', "n't", 'fit', '.', 'It', "'s", '1,000', 'mm', ',', 'the', '_', 'is', '.']
     """  # noqa: E501
-    return list(_cached_tokens(text)) if len(text) <= LONGEST_KEPT else _tokens(text)
+    return list(_cached_tokens(text)) if len(text) <= LONGEST_KEPT else _uncached_tokens(text)
 
 
-def _tokens(text: str) -> list[str]:
+def _uncached_tokens(text: str) -> list[str]:
     lowered = text.lower()
     if lowered.replace(" ", "").isalnum() and not any(word in lowered for word in _PARTED):
         return text.split()  # the same result, ten times as fast
-    return [token for sentence in _SENTENCE_END.split(text) for token in _treebank(sentence)]
+    return [token for sentence in _SENTENCE_END.split(text) for token in _split_treebank(sentence)]
 
 
 @lru_cache(200)
 def _cached_tokens(text: str) -> tuple[str, ...]:
     """Return the tokens of a text, which are cached because several rules need them."""
-    return tuple(_tokens(text))
+    return tuple(_uncached_tokens(text))
 
 
-def _treebank(sentence: str) -> list[str]:
+def _split_treebank(sentence: str) -> list[str]:
     for pattern, apart in _APART:
         sentence = pattern.sub(apart, sentence)
     return sentence.split()
@@ -509,8 +509,8 @@ def mark_differences(sentence: str, other: str) -> list[Change]:
     >>> [(one.kind, one.text) for one in mark_differences("The _ is big.", "The _ is small.")]
     [('', 'The _ is '), ('ins', 'big'), ('', '.')]
     """
-    spans, found, at = _spans(sentence), list[Change](), 0
-    for same, _old, new in _runs(other, sentence):
+    spans, found, at = _token_spans(sentence), list[Change](), 0
+    for same, _old, new in _token_runs(other, sentence):
         if not same and new.start < new.stop:
             start, end = spans[new.start][0], spans[new.stop - 1][1]
             found += Change(sentence[at:start], ""), Change(sentence[start:end], "ins")
@@ -519,9 +519,9 @@ def mark_differences(sentence: str, other: str) -> list[Change]:
 
 
 def _align(before: str, after: str) -> Iterator[Change]:
-    old, new = _spans(before), _spans(after)
-    for same, out, put in _runs(before, after):
-        gone, here = "" if same else _stretch(before, old[out]), _stretch(after, new[put])
+    old, new = _token_spans(before), _token_spans(after)
+    for same, out, put in _token_runs(before, after):
+        gone, here = "" if same else _text_of(before, old[out]), _text_of(after, new[put])
         if here and put.start:
             yield Change(after[new[put.start - 1][1] : new[put.start][0]], "")
         if gone:
@@ -534,21 +534,21 @@ def _align(before: str, after: str) -> Iterator[Change]:
             yield Change(here, "" if same else "ins")
 
 
-def _runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
+def _token_runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
     """Yield runs of tokens: whether they are equal, and their slices in both texts."""
-    cut = [[text[start:end] for start, end in _spans(text)] for text in (before, after)]
+    cut = [[text[start:end] for start, end in _token_spans(text)] for text in (before, after)]
     for same, ops in groupby(Levenshtein.opcodes(*cut), key=lambda op: op.tag == "equal"):
         first, *more = ops
         last = more[-1] if more else first
         yield same, slice(first.src_start, last.src_end), slice(first.dest_start, last.dest_end)
 
 
-def _stretch(text: str, spans: Sequence[tuple[int, int]]) -> str:
+def _text_of(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return text[spans[0][0] : spans[-1][1]] if spans else ""
 
 
 @lru_cache(maxsize=1024)
-def _spans(text: str) -> tuple[tuple[int, int], ...]:
+def _token_spans(text: str) -> tuple[tuple[int, int], ...]:
     spans, at = [], 0
     for token in tokens(text):
         start = text.index(token, at)

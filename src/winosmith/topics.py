@@ -104,7 +104,7 @@ class Topic:
         candidates = self.candidates
         if not candidates:
             raise InputError(f"the topic {self.title!r} has no word that can be an anchor")
-        drawn = _rng_of(seed, _FOR_ANCHORS).permutation(len(candidates))[:count]
+        drawn = _make_rng(seed, _FOR_ANCHORS).permutation(len(candidates))[:count]
         return tuple(candidates[number] for number in drawn)
 
     def with_anchors(self, seed: int, count: int = ANCHORS) -> Topic:
@@ -136,7 +136,7 @@ def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, where: str)
     if not count:
         raise InputError(f"{where} has no topics")
     reason = ""
-    for number in _rng_of(seed).permutation(count)[:_MOST_TRIES]:
+    for number in _make_rng(seed).permutation(count)[:_MOST_TRIES]:
         try:
             return read(int(number)).with_anchors(seed)
         except InputError as error:
@@ -144,7 +144,7 @@ def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, where: str)
     raise InputError(f"{where} has no usable topic: {reason}")
 
 
-def _rng_of(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
+def _make_rng(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
     """Return a random generator for a seed and a purpose."""
     if seed < 0:
         raise InputError(f"the seed is {seed}; it must be 0 or more")
@@ -192,13 +192,13 @@ class FolderTopics:
         """Return a topic with anchor words; see `Topics.draw`."""
         return _draw_topic(
             len(self.paths),
-            lambda number: _topic_of_file(self.paths[number]),
+            lambda number: _read_topic(self.paths[number]),
             seed,
             str(self.folder),
         )
 
 
-def _topic_of_file(path: Path) -> Topic:
+def _read_topic(path: Path) -> Topic:
     try:
         if path.stat().st_size > _MOST_FILE_BYTES:
             raise FormatError(f"the text is longer than {_MOST_FILE_BYTES:,} bytes", path)
@@ -208,7 +208,7 @@ def _topic_of_file(path: Path) -> Topic:
     except OSError as error:
         raise FormatError(f"the text can't be read: {error.strerror}", path) from None
     title = path.stem.replace("_", " ").replace("-", " ").strip() or path.name
-    return _topic_of_text(text, path.name, title[:1].upper() + title[1:])
+    return _parse_text(text, path.name, title[:1].upper() + title[1:])
 
 
 @dataclass(frozen=True)
@@ -257,7 +257,7 @@ class JsonlTopics:
         try:
             with self.path.open("rb") as file:
                 file.seek(self.starts[number])
-                return _topic_of_record(parse_json(file.readline().decode()), self.source)
+                return _parse_record(parse_json(file.readline().decode()), self.source)
         except (OSError, ValueError) as error:
             raise FormatError(f"the file was changed or removed: {error}", self.path) from None
 
@@ -268,7 +268,7 @@ class JsonlTopics:
 
 def _check_line(line: bytes, path: Path, number: int) -> None:
     try:
-        _topic_of_record(parse_json(line.decode()), "")
+        _parse_record(parse_json(line.decode()), "")
     except InputError as error:
         raise FormatError(str(error), path, number) from None
     except ValueError as error:
@@ -373,7 +373,7 @@ class HttpTopics:
     _cached: dict[tuple[str, str], Topic] = field(default_factory=dict, init=False, repr=False)
     _next: float = field(default=0.0, init=False, repr=False)
     _reason: str = field(default="", init=False, repr=False)
-    _asking: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    _refreshing: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -382,21 +382,21 @@ class HttpTopics:
 
     def draw(self, seed: int) -> Topic:
         """Return a topic with anchor words; see `Topics.draw`."""
-        if self._asking.acquire(blocking=not self._cached):
+        if self._refreshing.acquire(blocking=not self._cached):
             try:
                 if time.monotonic() >= self._next:
-                    self._ask()
+                    self._refresh()
             finally:
-                self._asking.release()
+                self._refreshing.release()
         cached = list(self._cached.values())
         where = f"{self.url} ({self._reason})" if self._reason and not cached else self.url
         return _draw_topic(len(cached), cached.__getitem__, seed, where)
 
-    def _ask(self) -> None:
+    def _refresh(self) -> None:
         """Request topics and add them to the cache."""
         try:
             body, kind = self.fetch(self.url)
-            came = _topics_of(body, kind, urlsplit(self.url).hostname or self.url)
+            came = _parse_response(body, kind, urlsplit(self.url).hostname or self.url)
             self._reason, wait = "", self.pause
         except InputError as error:
             came, self._reason, wait = [], str(error), 30 * self.pause
@@ -407,12 +407,12 @@ class HttpTopics:
         self._next = time.monotonic() + wait
 
 
-def _topics_of(body: bytes, kind: str, source: str) -> list[Topic]:
+def _parse_response(body: bytes, kind: str, source: str) -> list[Topic]:
     """Parse the topics in a response of type "application/json" or "text/plain"."""
     try:
         text = body.decode("utf-8")
         if kind in ("text/plain", "text/markdown"):
-            return [_topic_of_text(text, source)]
+            return [_parse_text(text, source)]
         if kind != "application/json":
             raise InputError(f"the response is {kind!r}; it must be application/json or text/plain")
         found = parse_json(text)
@@ -421,7 +421,7 @@ def _topics_of(body: bytes, kind: str, source: str) -> list[Topic]:
     except ValueError as error:
         raise InputError(f"the response can't be read: {error}") from None
     records = found if isinstance(found, list) else [found]
-    return [_topic_of_record(record, source) for record in records]
+    return [_parse_record(record, source) for record in records]
 
 
 @lru_cache(maxsize=8)
@@ -457,7 +457,7 @@ MOST_TITLE, MOST_TEXT, MOST_DOMAIN = 200, 20_000, 40
 _TOPIC_KEYS = ("title", "text", "domain")
 
 
-def _topic_of_record(record: Any, source: str) -> Topic:
+def _parse_record(record: Any, source: str) -> Topic:
     """Parse a topic from a JSON object with a title, a text and, optionally, a domain.
 
     Other keys, such as the date or the URL of an article, are ignored.
@@ -472,7 +472,7 @@ def _topic_of_record(record: Any, source: str) -> Topic:
     return _make_topic(record["title"], record["text"], domain or None, source)
 
 
-def _topic_of_text(text: str, source: str, title: str = "") -> Topic:
+def _parse_text(text: str, source: str, title: str = "") -> Topic:
     """Parse a topic from a plain text, whose first line may be a heading.
 
     A heading is marked as in Markdown ("# How to fold a map"), or is followed by an empty line. It
@@ -489,24 +489,24 @@ def _topic_of_text(text: str, source: str, title: str = "") -> Topic:
 
 
 def _make_topic(title: str, text: str, domain: str | None, source: str) -> Topic:
-    title, text = _one_line(title), re.sub(r"\s*\n\s*\n\s*", "\n\n", _visible(text)).strip()
+    title, text = _one_line(title), re.sub(r"\s*\n\s*\n\s*", "\n\n", _strip_invisible(text)).strip()
     if not title or not text:
         raise InputError(f"the topic {title!r} has no {'text' if title else 'title'}")
-    return Topic(_cut_to(title, MOST_TITLE), _cut_to(text, MOST_TEXT), (), domain, source)
+    return Topic(_truncate(title, MOST_TITLE), _truncate(text, MOST_TEXT), (), domain, source)
 
 
 def _one_line(text: str) -> str:
     """Return the text as one line without invisible characters."""
-    return " ".join(_visible(text).split())
+    return " ".join(_strip_invisible(text).split())
 
 
-def _visible(text: str) -> str:
+def _strip_invisible(text: str) -> str:
     """Return the text without control characters and surrogates."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "ignore").decode()
     return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
 
 
-def _cut_to(text: str, most: int) -> str:
+def _truncate(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     return text[: most - 1].rsplit(maxsplit=1)[0] + "…"

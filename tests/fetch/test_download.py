@@ -11,7 +11,7 @@ import pytest
 
 from winosmith import fetch
 from winosmith.errors import OutputError
-from winosmith.fetch import Remote
+from winosmith.fetch import RemoteFile
 
 BODY = random.Random(7).randbytes(300_000)  # noqa: S311 - any bytes will do
 DIGEST = hashlib.sha256(BODY).hexdigest()
@@ -24,9 +24,11 @@ def served(site: Any) -> Any:
     return site
 
 
-def remote(site: Any, name: str = "data.bin", sha256: str = DIGEST, size: int = 300_000) -> Remote:
+def remote(
+    site: Any, name: str = "data.bin", sha256: str = DIGEST, size: int = 300_000
+) -> RemoteFile:
     """Return a file of the server, as the table of published data sets lists it."""
-    return Remote(f"{site.url}/{name}", sha256, size)
+    return RemoteFile(f"{site.url}/{name}", sha256, size)
 
 
 def test_a_file_comes_whole(served: Any, tmp_path: Path) -> None:
@@ -64,7 +66,7 @@ def test_a_broken_connection_keeps_the_old_file(served: Any, tmp_path: Path) -> 
 def test_only_https_is_asked(tmp_path: Path, url: str) -> None:
     """Any address that is not https is refused before anything is opened."""
     with pytest.raises(OutputError, match="only https is allowed"):
-        fetch.download(Remote(url, DIGEST, 1), tmp_path)
+        fetch.download(RemoteFile(url, DIGEST, 1), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -95,4 +97,4 @@ def test_a_server_without_the_file_is_reported(site: Any, tmp_path: Path) -> Non
     with pytest.raises(OutputError, match=r"/nothing: the download failed .*404"):
         fetch.download(remote(site, "nothing"), tmp_path)
     with pytest.raises(OutputError, match=r"https://localhost:9/x: the download failed .*refused"):
-        fetch.download(Remote("https://localhost:9/x", DIGEST, 1), tmp_path)
+        fetch.download(RemoteFile("https://localhost:9/x", DIGEST, 1), tmp_path)

@@ -13,7 +13,7 @@ import pytest
 
 from winosmith import fetch
 from winosmith.errors import OutputError
-from winosmith.fetch import PUBLISHED, Published, Remote
+from winosmith.fetch import PUBLISHED, Published, RemoteFile
 
 TEXT = b'{"id":"a","sentence":"A _ b.","options":["x","y"]}\n'
 
@@ -35,7 +35,7 @@ def a_zip(files: dict[str, bytes]) -> bytes:
 def data(site: Any, body: bytes, name: str, **settings: Any) -> Published:
     """Serve some bytes, and return them as a published data set."""
     site.files[f"/{name}"] = body
-    remote = Remote(f"{site.url}/{name}", digest(body), len(body))
+    remote = RemoteFile(f"{site.url}/{name}", digest(body), len(body))
     return Published("made", "made up", "CC0", site.url, (remote,), **settings)
 
 

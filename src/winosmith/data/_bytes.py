@@ -200,7 +200,7 @@ def _unpack(file: File, most: int) -> list[File]:
         for sign, opened in _OPENERS.items():
             if file.raw.startswith(sign):
                 with opened(io.BytesIO(file.raw)) as stream:
-                    return [File(file.path, _join_pieces(_pieces(stream), most, file.path))]
+                    return [File(file.path, _join_pieces(_read_pieces(stream), most, file.path))]
     except InputError:
         raise
     except _unpacking_errors() as error:
@@ -241,7 +241,7 @@ def _unpack_archive(file: File, most: int) -> list[File]:
             if member.compress_type == _ZSTANDARD_OF_ZIP and not hasattr(zipfile, "ZIP_ZSTANDARD"):
                 require("zipfile_zstd", "inspect")  # built into Python 3.14
             with archive.open(member) as stream:
-                raw = _join_pieces(_pieces(stream, _PIECE), most, file.path)
+                raw = _join_pieces(_read_pieces(stream, _PIECE), most, file.path)
             inside = _unpack(File(path, raw), most)
             most -= sum(len(one.raw) for one in inside)
             found += inside
@@ -250,7 +250,7 @@ def _unpack_archive(file: File, most: int) -> list[File]:
     return [File(file.path, found[0].raw)] if len(found) == 1 else found
 
 
-def _pieces(stream: IO[bytes], size: int = _AT_ONCE) -> Iterable[bytes]:
+def _read_pieces(stream: IO[bytes], size: int = _AT_ONCE) -> Iterable[bytes]:
     while piece := stream.read(size):
         yield piece
 

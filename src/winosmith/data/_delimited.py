@@ -42,7 +42,7 @@ class Delimited:
     source: Source
 
     @cached_property
-    def _begins(self) -> int:
+    def _header_start(self) -> int:
         """Offset of the header in the text, after a declared separator."""
         declared = _DECLARED.match(self.source.text)
         return declared.end() if declared else 0
@@ -53,20 +53,20 @@ class Delimited:
         declared = _DECLARED.match(self.source.text)
         if declared:
             return declared[1]
-        return max(_SEPARATORS, key=lambda mark: len(_cells(self._first_line, mark)))
+        return max(_SEPARATORS, key=lambda mark: len(_split_cells(self._first_line, mark)))
 
     @cached_property
     def _first_line(self) -> str:
-        lines = self.source.text[self._begins :].split("\n")
+        lines = self.source.text[self._header_start :].split("\n")
         return next((line for line in lines if line.strip(" \t\r,;")), "")
 
     @cached_property
     def header(self) -> tuple[str, ...]:
         """The column names: the stripped cells of the first row that is not empty."""
         if '"' not in self._first_line:
-            cells = _cells(self._first_line.rstrip("\r"), self.separator)
+            cells = _split_cells(self._first_line.rstrip("\r"), self.separator)
             if any(map(str.strip, cells)):
-                return tuple(_tidy(cells))
+                return tuple(_clean_names(cells))
         reader = self._reader(quoted=self.is_quoted)
         while True:
             with suppress(csv.Error):
@@ -74,7 +74,7 @@ class Delimited:
                 if row is None:
                     return ()
                 if any(map(str.strip, row)):
-                    return tuple(_tidy(row))
+                    return tuple(_clean_names(row))
 
     @cached_property
     def is_quoted(self) -> bool:
@@ -91,7 +91,9 @@ class Delimited:
         text, mark = self.source.text, self.separator
         if '"' not in text:
             return True
-        lines = [line.rstrip("\r") for line in text[self._begins :].split("\n") if line.strip()]
+        lines = [
+            line.rstrip("\r") for line in text[self._header_start :].split("\n") if line.strip()
+        ]
         if len({line.count(mark) for line in lines}) > 1:
             return True
         cells = (cell.strip() for line in lines for cell in line.split(mark))
@@ -115,9 +117,9 @@ class Delimited:
         source, path = self.source, str(self.source.path)
         is_quoted = self.is_quoted if is_quoted is None else is_quoted
         text = source.text
-        starts = [self._begins]
-        starts += [found.end() for found in _NEWLINE.finditer(text, self._begins)]
-        above = text.count("\n", 0, self._begins)
+        starts = [self._header_start]
+        starts += [found.end() for found in _NEWLINE.finditer(text, self._header_start)]
+        above = text.count("\n", 0, self._header_start)
         reader = self._reader(quoted=is_quoted)
         names = list(header)
         while True:
@@ -125,7 +127,7 @@ class Delimited:
             try:
                 cells = next(reader, None)
             except csv.Error as error:
-                place, raw = self._part(starts, first, reader.line_num, above, path)
+                place, raw = self._locate_lines(starts, first, reader.line_num, above, path)
                 lost = (
                     f" (lines {place.number:,} to {reader.line_num + above:,} were not read)"
                     if reader.line_num > first + 1
@@ -142,19 +144,19 @@ class Delimited:
                 names = column_names(cells, path, first + above + 1)
                 continue
             yield row_of_cells(
-                cells, names, *self._part(starts, first, reader.line_num, above, path)
+                cells, names, *self._locate_lines(starts, first, reader.line_num, above, path)
             )
 
     def _reader(self, *, quoted: bool) -> Any:
         text = self.source.text
         return csv.reader(
-            io.StringIO(text[self._begins :] if self._begins else text, newline=""),
+            io.StringIO(text[self._header_start :] if self._header_start else text, newline=""),
             delimiter=self.separator,
             quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
             strict=True,
         )
 
-    def _part(
+    def _locate_lines(
         self, starts: list[int], first: int, last: int, above: int, path: str
     ) -> tuple[Place, str]:
         """Return the location and the text of the lines after `first` up to `last`."""
@@ -164,14 +166,14 @@ class Delimited:
         return Place(path, first + above + 1, "line", start, start + len(raw)), raw
 
 
-def _cells(line: str, separator: str) -> list[str]:
+def _split_cells(line: str, separator: str) -> list[str]:
     try:
         return next(csv.reader(io.StringIO(line, newline=""), delimiter=separator), [])
     except csv.Error:
         return []
 
 
-def _tidy(cells: Sequence[str]) -> list[str]:
+def _clean_names(cells: Sequence[str]) -> list[str]:
     """Return the stripped names in a header, without unnamed columns at its end."""
     full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
     # Spreadsheets write empty columns; a single one at the end may be an unnamed data column.
@@ -187,7 +189,7 @@ def column_names(
     Raises:
         FormatError: two columns have the same name.
     """
-    names = _tidy(cells)
+    names = _clean_names(cells)
     twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
         raise FormatError(f"the column {twice!r} occurs twice", path, number, unit)

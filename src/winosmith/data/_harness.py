@@ -47,7 +47,9 @@ def task_tables(address: str) -> dict[str, list[Record]]:
         elif name not in manager.task_index:
             raise FormatError("there is no such task; see: lm_eval ls tasks", address)
         loaded = manager.load([name])["tasks"]
-        return {f"{LM_EVAL}{of}": list(_questions(task, address)) for of, task in loaded.items()}
+        return {
+            f"{LM_EVAL}{of}": list(_task_questions(task, address)) for of, task in loaded.items()
+        }
     except FormatError:
         raise
     except StopIteration:
@@ -56,7 +58,7 @@ def task_tables(address: str) -> dict[str, list[Record]]:
         raise FormatError(f"the task can't be loaded: {error}", address) from error
 
 
-def _questions(task: Any, address: str) -> Iterator[Record]:
+def _task_questions(task: Any, address: str) -> Iterator[Record]:
     docs = task.test_docs() if task.has_test_docs() else task.validation_docs()
     if task.OUTPUT_TYPE != "multiple_choice" or docs is None:
         raise FormatError(
@@ -72,15 +74,15 @@ def _questions(task: Any, address: str) -> Iterator[Record]:
             text, target = target, text
         if isinstance(target, str) and target in choices:
             target = choices.index(target)
-        yield _question(number, text, choices, target)
+        yield _make_question(number, text, choices, target)
 
 
-def _question(number: object, text: str, choices: list[str], target: object) -> Record:
+def _make_question(number: object, text: str, choices: list[str], target: object) -> Record:
     answer = ascii_uppercase[target] if isinstance(target, int) else target
     return {"id": str(number), "question": text, "choices": list(choices), "answer": answer}
 
 
-def is_of_inspect(data: object) -> bool:
+def is_inspect_data(data: object) -> bool:
     """Return whether an object is a `Task` or `Dataset` of inspect_ai."""
     inspect = sys.modules.get("inspect_ai")  # not imported here: `data` can't be one if nobody has
     return inspect is not None and isinstance(data, inspect.Task | inspect.dataset.Dataset)
@@ -105,5 +107,5 @@ def samples_table(data: Any) -> list[Record]:
             text = "\n\n".join(message.text for message in text if message.role == "user")
         target = sample.target
         answer = target[0] if isinstance(target, list) and len(target) == 1 else target
-        rows.append(_question(sample.id or number, text, sample.choices, answer))
+        rows.append(_make_question(sample.id or number, text, sample.choices, answer))
     return rows

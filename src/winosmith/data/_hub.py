@@ -37,15 +37,15 @@ def hub_table(address: str) -> Any:
             _check_connection(path)
         configs = hub.get_dataset_config_names(path)
         config = config or hub.get_dataset_default_config_name(path)
-        config = _one_of(config, configs, "configuration", f"hf:{path}:{{}}", address)
+        config = _choose_name(config, configs, "configuration", f"hf:{path}:{{}}", address)
         splits = hub.get_dataset_split_names(path, config)
         named = f"hf:{path}:{config}" if len(configs) > 1 else f"hf:{path}"
-        split = _one_of(split, splits, "split", f"{named}[{{}}]", address)
+        split = _choose_name(split, splits, "split", f"{named}[{{}}]", address)
         return hub.load_dataset(path, config, split=split)
     except FormatError:
         raise
     except problems as error:
-        raise FormatError(f"{first_line(error)}; {_advice(error)}", address) from error
+        raise FormatError(f"{first_line(error)}; {_give_advice(error)}", address) from error
 
 
 def _check_connection(name: str) -> None:
@@ -67,7 +67,9 @@ _TIMEOUT = 10
 """Seconds to wait for the Hub's first response."""
 
 
-def _one_of(given: str | None, names: Sequence[str], what: str, example: str, address: str) -> str:
+def _choose_name(
+    given: str | None, names: Sequence[str], what: str, example: str, address: str
+) -> str:
     """Return the given name if it exists, or the only name if none is given."""
     if given in names:
         return str(given)
@@ -78,7 +80,7 @@ def _one_of(given: str | None, names: Sequence[str], what: str, example: str, ad
     raise FormatError(f"{wrong} ({listed}); name one: {example.format(names[0])}", address)
 
 
-def _advice(error: BaseException) -> str:
+def _give_advice(error: BaseException) -> str:
     if isinstance(error, ConnectionError):
         return "connect to the internet, or download it and name its folder: hf:FOLDER"
     if "gated" in str(error):

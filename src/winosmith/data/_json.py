@@ -46,7 +46,7 @@ class Member(NamedTuple):
 def line_records(source: Source) -> Iterator[Row[Record]]:
     """Yield the JSON object in each line."""
     path = str(source.path)
-    for number, at, line in source.numbered():
+    for number, at, line in source.numbered_lines():
         if not line or line.isspace():
             continue
         place = Place(path, number, "line", at, at + len(line))
@@ -96,7 +96,7 @@ def split_elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator
     Keys and values alternate. With `is_whole`, text after the end is a fault.
     """
     close, marks = ("]", ",,") if text[begin] == "[" else ("}", ":,")
-    at, n = _after_space(text, begin + 1), 0
+    at, n = _skip_space(text, begin + 1), 0
     while text[at : at + 1] != close or (n % 2 and close == "}"):
         try:
             value, end = DECODER.raw_decode(text, at)
@@ -111,9 +111,9 @@ def split_elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator
             yield Member(at, end, None, f"this is not JSON: {what}")
         else:
             yield Member(at, end, value)
-        at = _after_space(text, end)
+        at = _skip_space(text, end)
         if text[at : at + 1] == marks[n % 2]:
-            at = _after_space(text, at + 1)
+            at = _skip_space(text, at + 1)
         elif text[at : at + 1] != close or marks[n % 2] == ":":
             why = "the array does not end; the file may be cut short"
             yield Member(at, len(text), None, why)
@@ -121,14 +121,14 @@ def split_elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator
         n += 1
     if is_whole and text[at + 1 :].strip():
         why = "text follows the end of the array; write one array, or one object per line"
-        yield Member(_after_space(text, at + 1), len(text), None, why)
+        yield Member(_skip_space(text, at + 1), len(text), None, why)
 
 
 def _not_an_object(raw: str) -> str:
     return f"this is not a JSON object: {raw[:40]!r}"
 
 
-def _after_space(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at
 
@@ -160,7 +160,7 @@ def members(source: Source) -> dict[str, Member]:
     return {} if text[end:].strip() != "}" else held
 
 
-def one_record(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
+def object_record(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
     """Yield a file's JSON object as a single record."""
     text = source.text
     start, end = text.index("{"), text.rindex("}") + 1
@@ -177,21 +177,21 @@ def id_records(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Recor
 
 
 def column_records(path: str, columns: Sequence[Record]) -> Iterator[Row[Record]]:
-    """Yield the rows from `by_columns` with their 1-based numbers."""
+    """Yield the rows from `columns_to_rows` with their 1-based numbers."""
     for number, row in enumerate(columns, 1):
         yield Row(Place(path, number, "row"), canonical(row), row)
 
 
-def by_columns(values: Record) -> list[Record] | None:
+def columns_to_rows(values: Record) -> list[Record] | None:
     """Convert columns (lists, or objects by row number, like those of pandas) to rows.
 
     Return None if the values are not columns of the same length, or are lists of objects.
 
-    >>> by_columns({"question": ["Why?", "When?"], "answer": ["A", "B"]})
+    >>> columns_to_rows({"question": ["Why?", "When?"], "answer": ["A", "B"]})
     [{'question': 'Why?', 'answer': 'A'}, {'question': 'When?', 'answer': 'B'}]
-    >>> by_columns({"question": {"0": "Why?"}, "answer": {"0": "A"}})
+    >>> columns_to_rows({"question": {"0": "Why?"}, "answer": {"0": "A"}})
     [{'question': 'Why?', 'answer': 'A'}]
-    >>> by_columns({"columns": ["question", "answer"], "index": [0], "data": [["Why?", "A"]]})
+    >>> columns_to_rows({"columns": ["question", "answer"], "index": [0], "data": [["Why?", "A"]]})
     [{'question': 'Why?', 'answer': 'A'}]
     """
     names, data = values.get("columns"), values.get("data")

@@ -13,15 +13,15 @@ from xml.etree.ElementTree import Element
 
 from winosmith.data._bytes import HUB, STANDARD_INPUT, File, data_files, files, is_address, stem
 from winosmith.data._delimited import Delimited
-from winosmith.data._harness import is_of_inspect, samples_table, task_tables
+from winosmith.data._harness import is_inspect_data, samples_table, task_tables
 from winosmith.data._hub import hub_table
-from winosmith.data._json import Record, array_records, line_records, members, one_record
+from winosmith.data._json import Record, array_records, line_records, members, object_record
 from winosmith.data._place import Row
 from winosmith.data._source import Source
 from winosmith.data._tables import (
-    is_stored,
+    is_columnar_file,
     is_table,
-    several_tables,
+    named_tables,
     stored_rows,
     table_name,
     table_rows,
@@ -143,7 +143,7 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
         return _source_rows(data)
     if isinstance(data, str | PathLike):
         return _path_rows([str(data)], str(data), encoding)
-    if is_of_inspect(data):
+    if is_inspect_data(data):
         return _table_rows(samples_table(data), table_name(data))
     if is_table(data):
         return _table_rows(data, table_name(data))
@@ -154,25 +154,25 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
 
 
 def _table_rows(data: Any, path: str) -> Rows:
-    if tables := several_tables(data):
+    if tables := named_tables(data):
         names = {name: path if len(tables) == 1 else f"{path}/{name}" for name in tables}
         return join_rows([_table_rows(tables[name], part) for name, part in names.items()], path)
     return Rows(path, "table", lambda: table_rows(data, path))
 
 
 def _path_rows(paths: Sequence[str], name: str, encoding: str | None) -> Rows:
-    return join_rows([rows for path in paths for rows in _of_path(path, encoding)], name)
+    return join_rows([rows for path in paths for rows in _open_path(path, encoding)], name)
 
 
-def _of_path(path: str, encoding: str | None) -> list[Rows]:
+def _open_path(path: str, encoding: str | None) -> list[Rows]:
     if not is_address(path):
-        return [_file_rows(file, encoding) for file in _files(path)]
+        return [_file_rows(file, encoding) for file in _open_files(path)]
     if path.startswith(HUB):
         return [_table_rows(hub_table(path), path)]
     return [_table_rows(records, task) for task, records in task_tables(path).items()]
 
 
-def _files(path: str) -> list[File]:
+def _open_files(path: str) -> list[File]:
     if path == STANDARD_INPUT:
         return [File("<stdin>", one.raw) for one in files(path)]
     if sheet := SHEET.fullmatch(path):
@@ -193,7 +193,7 @@ def join_rows(parts: Sequence[Rows], path: str) -> Rows:
 
 
 def _file_rows(file: File, encoding: str | None) -> Rows:
-    if is_stored(file.raw):
+    if is_columnar_file(file.raw):
         return Rows(file.path, "table", lambda: stored_rows(file))
     if is_workbook(file.raw):
         path, header, rows = sheet_rows(file)
@@ -209,7 +209,7 @@ def _source_rows(source: Source) -> Rows:
         return Rows(path, "array", lambda: array_records(source), source)
     if source.start.startswith("{"):
         if held := members(source):
-            return Rows(path, "object", lambda: one_record(source, held), source)
+            return Rows(path, "object", lambda: object_record(source, held), source)
         return Rows(path, "lines", lambda: line_records(source), source)
     if source.start.startswith("<"):
         return Rows(path, "xml", lambda: iter(()), source)

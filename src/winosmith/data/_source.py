@@ -72,11 +72,11 @@ class Source:
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line that is not blank, with its 1-based number."""
-        for number, _, line in self.numbered():
+        for number, _, line in self.numbered_lines():
             if line.strip():
                 yield number, line
 
-    def numbered(self) -> Iterator[tuple[int, int, str]]:
+    def numbered_lines(self) -> Iterator[tuple[int, int, str]]:
         """Yield the 1-based number, the offset and the text of each line, blank or not.
 
         Only line feeds end a line: Unicode's other separators may be inside a sentence.
@@ -149,7 +149,7 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         return _decode_as(raw, encoding, path, "as it is said to be")
     zeros = "".join("01"[byte == 0] for byte in raw[:4])
     if unmarked := _UNMARKED.get(zeros):
-        raise _other_encoding(f"in {unmarked.upper()}", unmarked, path)
+        raise _encoding_error(f"in {unmarked.upper()}", unmarked, path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -165,7 +165,7 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         parts = _ENDS.split(before)[-1], _ENDS.split(after)[0]
         seen = b"".join(parts).decode("cp1252").strip()
         what = f"probably in {name}, which reads {seen!r} here"
-        raise _other_encoding(what, "cp1252", path, line)
+        raise _encoding_error(what, "cp1252", path, line)
     raise FormatError(
         "the text is not UTF-8, and its encoding is unknown; name it with `encoding=`, such as "
         "'cp1251', 'gb18030' or 'shift_jis', or save the file in UTF-8",
@@ -180,7 +180,7 @@ _SHOWN = 20
 """Number of bytes to show before and after the first byte that is not UTF-8."""
 
 
-def _other_encoding(what: str, codec: str, path: Path, line: int | None = None) -> FormatError:
+def _encoding_error(what: str, codec: str, path: Path, line: int | None = None) -> FormatError:
     return FormatError(
         f"the file is not UTF-8, but {what}; convert it first, for example with: iconv -f {codec} "
         f"-t utf-8, or name its encoding with `encoding={codec!r}`",

@@ -17,7 +17,7 @@ from datetime import date, time, timedelta
 from typing import Any
 
 from winosmith.data._bytes import File, most_bytes, size_error
-from winosmith.data._json import Record, are_records, by_columns
+from winosmith.data._json import Record, are_records, columns_to_rows
 from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError, require
 from winosmith.records import parse_json
@@ -41,7 +41,7 @@ def is_table(data: object) -> bool:
     return type(data).__name__ != "Series" and any(hasattr(data, name) for name in _METHODS)
 
 
-def is_stored(raw: bytes) -> bool:
+def is_columnar_file(raw: bytes) -> bool:
     """Return whether the bytes of a file are Parquet, Feather or Arrow."""
     return raw.startswith((_PARQUET, _FEATHER, _ARROW_FILE, _ARROW_STREAM))
 
@@ -51,7 +51,7 @@ def table_name(data: object) -> str:
     return f"<{type(data).__name__}>"
 
 
-def several_tables(data: object) -> dict[str, Any]:
+def named_tables(data: object) -> dict[str, Any]:
     """Return the tables in a mapping, such as the splits of a `DatasetDict`, by name."""
     if not isinstance(data, Mapping) or not all(map(is_table, data.values())):
         return {}
@@ -70,7 +70,7 @@ def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
     classes: Classes = {}
     records: Iterable[Record] | None = data
     if isinstance(data, Mapping):
-        records = by_columns({str(name): plain(value) for name, value in data.items()})
+        records = columns_to_rows({str(name): to_plain(value) for name, value in data.items()})
     elif hasattr(data, "reset_index"):
         if not data.columns.is_unique:
             twice = data.columns[data.columns.duplicated()][0]
@@ -100,8 +100,8 @@ def stored_rows(file: File) -> Iterator[Row[Record]]:
     """
     pyarrow = require("pyarrow", "release")
     try:
-        batches, schema = _batches(file, pyarrow)
-        classes = _classes_of_schema(schema.metadata or {})
+        batches, schema = _read_batches(file, pyarrow)
+        classes = _class_names(schema.metadata or {})
         records = (record for batch in _limit_size(batches, file) for record in batch.to_pylist())
         yield from _number_rows(file.path, records, classes)
     except (OSError, ValueError) as error:
@@ -110,7 +110,7 @@ def stored_rows(file: File) -> Iterator[Row[Record]]:
         raise FormatError(f"the table can't be read: {error}", file.path) from None
 
 
-def _batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
+def _read_batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
     buffer = pyarrow.BufferReader(file.raw)
     if file.raw.startswith(_PARQUET):
         stored = require("pyarrow.parquet", "release").ParquetFile(buffer)
@@ -142,7 +142,7 @@ def _limit_size(batches: Iterable[Any], file: File) -> Iterator[Any]:
 
 def _number_rows(path: str, records: Iterable[Record], classes: Classes) -> Iterator[Row[Record]]:
     for number, record in enumerate(records, 1):
-        row = {str(name): plain(value) for name, value in record.items()}
+        row = {str(name): to_plain(value) for name, value in record.items()}
         for name, names in classes.items():
             if name in row:
                 row[name] = names.get(row[name], row[name])
@@ -150,7 +150,7 @@ def _number_rows(path: str, records: Iterable[Record], classes: Classes) -> Iter
         yield Row(Place(path, number, "row"), raw, row)
 
 
-def _classes_of_schema(metadata: Mapping[bytes, bytes]) -> Classes:
+def _class_names(metadata: Mapping[bytes, bytes]) -> Classes:
     """Return the class names in the metadata that Hugging Face writes to a schema."""
     try:
         features = parse_json(metadata.get(b"huggingface", b"{}"))["info"]["features"]
@@ -163,10 +163,10 @@ def _classes_of_schema(metadata: Mapping[bytes, bytes]) -> Classes:
         return {}
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Convert a value to plain Python types, NaN to None, and dates to ISO 8601 texts.
 
-    >>> plain([float("nan"), date(2026, 11, 28), {1: time(9, 30)}])
+    >>> to_plain([float("nan"), date(2026, 11, 28), {1: time(9, 30)}])
     [None, '2026-11-28', {'1': '09:30:00'}]
     """
     if isinstance(value, str) or value is None:
@@ -176,9 +176,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): to_plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [to_plain(one) for one in value]
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, date | time):

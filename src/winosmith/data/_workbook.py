@@ -23,7 +23,7 @@ from defusedxml.ElementTree import fromstring
 from winosmith.data._bytes import ZIP, File, most_bytes, size_error
 from winosmith.data._delimited import column_names, row_of_cells
 from winosmith.data._place import Place, Row
-from winosmith.data._tables import cell, plain
+from winosmith.data._tables import cell, to_plain
 from winosmith.errors import FormatError, require
 
 SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
@@ -78,12 +78,12 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # styles and data validation are skipped
-            path, grid, formulas = _sheet(file, openpyxl)
+            path, grid, formulas = _read_sheet(file, openpyxl)
     except FormatError:
         raise
     except _BROKEN as error:
         raise FormatError(f"the workbook can't be read: {error}", file.path) from None
-    texts = [[cell(plain(value)) for value in row] for row in grid]
+    texts = [[cell(to_plain(value)) for value in row] for row in grid]
     filled = [number for number, row in enumerate(texts) if any(map(str.strip, row))]
     if not filled:
         raise FormatError("the sheet is empty", path)
@@ -107,7 +107,7 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
     return path, tuple(names), rows
 
 
-def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
+def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     """Return the path of a sheet, its values, and its formulas if it has any."""
     found = SHEET.fullmatch(file.path)
     path, named = found.groups() if found else (file.path, "")
@@ -115,7 +115,9 @@ def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     sheets = {sheet.title: sheet for sheet in book.worksheets}
     shown = [name for name, sheet in sheets.items() if sheet.sheet_state == "visible"]
     full = (
-        [named] if named else [name for name in shown if any(map(any, _values(sheets[name], file)))]
+        [named]
+        if named
+        else [name for name in shown if any(map(any, _sheet_values(sheets[name], file)))]
     )
     if named not in ("", *sheets):
         raise FormatError(f"there is no sheet {named!r}; the sheets are {', '.join(sheets)}", path)
@@ -125,8 +127,8 @@ def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
         )
     if not full:
         raise FormatError("the workbook has no visible sheet with data", path)
-    grid = [*_values(sheets[full[0]], file)]
-    xml = _xml(file.raw, full[0])
+    grid = [*_sheet_values(sheets[full[0]], file)]
+    xml = _sheet_xml(file.raw, full[0])
     for column, top, bottom in _MERGED.findall(xml):
         at = openpyxl.utils.column_index_from_string(column.decode()) - 1
         merged = [row for row in grid[int(top) - 1 : int(bottom)] if at < len(row)]
@@ -135,10 +137,10 @@ def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     if b"<f" not in xml:
         return file.path, grid, []
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True)
-    return file.path, grid, [*_values(book[full[0]], file)]
+    return file.path, grid, [*_sheet_values(book[full[0]], file)]
 
 
-def _values(sheet: Any, file: File) -> Iterator[list[Any]]:
+def _sheet_values(sheet: Any, file: File) -> Iterator[list[Any]]:
     """Yield the values of each row of a sheet up to the row's last cell."""
     sheet.reset_dimensions()  # the file may declare wrong dimensions
     left = most_bytes(len(file.raw)) // 8  # a value in a list takes eight bytes
@@ -149,7 +151,7 @@ def _values(sheet: Any, file: File) -> Iterator[list[Any]]:
         yield list(row)
 
 
-def _xml(raw: bytes, sheet: str) -> bytes:
+def _sheet_xml(raw: bytes, sheet: str) -> bytes:
     """Return a sheet's XML, whose path the workbook's relationships contain."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         book = fromstring(archive.read("xl/workbook.xml"))

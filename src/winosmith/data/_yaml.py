@@ -54,12 +54,12 @@ def yaml_records(source: Source) -> list[Value]:
     yaml: Any = require("yaml", "yaml")
     path = source.path
     try:
-        for event in yaml.parse(source.text, Loader=_loader(yaml)):
+        for event in yaml.parse(source.text, Loader=_yaml_loader(yaml)):
             if isinstance(event, yaml.AliasEvent):
                 number = event.start_mark.line + 1
                 raise FormatError("aliases (*name) are not allowed; write the value", path, number)
-        nodes = [*yaml.compose_all(source.text, Loader=_loader(yaml))]
-        documents = [_value(node, path) for node in nodes if node is not None]
+        nodes = [*yaml.compose_all(source.text, Loader=_yaml_loader(yaml))]
+        documents = [_node_value(node, path) for node in nodes if node is not None]
     except yaml.MarkedYAMLError as error:
         number = error.problem_mark.line + 1 if error.problem_mark else None
         raise FormatError(f"this is not YAML: {error.problem}", path, number) from None
@@ -79,21 +79,21 @@ def yaml_records(source: Source) -> list[Value]:
     return documents
 
 
-def _loader(yaml: Any) -> Any:
+def _yaml_loader(yaml: Any) -> Any:
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _value(node: Any, path: object) -> Value:
+def _node_value(node: Any, path: object) -> Value:
     """Convert a YAML node to a value with its offsets."""
     start, end = node.start_mark.index, node.end_mark.index
     if node.id == "scalar":
         if node.style in ("|", ">"):
             return Value(start, end, node.value.rstrip("\n"), {})
         is_text = bool(node.style) or node.tag == "tag:yaml.org,2002:str"
-        return Value(start, end, node.value if is_text else _scalar(node.value), {})
+        return Value(start, end, node.value if is_text else _parse_scalar(node.value), {})
     if node.id == "sequence":
         inside: dict[int | str, Value] = {
-            at: _value(one, path) for at, one in enumerate(node.value)
+            at: _node_value(one, path) for at, one in enumerate(node.value)
         }
         value: Any = [one.value for one in inside.values()]
     else:
@@ -104,17 +104,17 @@ def _value(node: Any, path: object) -> Value:
                 raise FormatError("each key must be a text that occurs once", str(path), number)
             if name.value == "<<" and not name.style:
                 raise FormatError("merge keys (<<) are not allowed", str(path), number)
-            inside[name.value] = _value(one, path)
+            inside[name.value] = _node_value(one, path)
         value = {name: one.value for name, one in inside.items()}
     if not node.flow_style and inside:
         end = max(one.end for one in inside.values())  # without the comments that follow
     return Value(start, end, value, inside)
 
 
-def _scalar(text: str) -> Any:
+def _parse_scalar(text: str) -> Any:
     """Parse a plain scalar according to YAML 1.2's core schema; other numbers are texts.
 
-    >>> [_scalar(text) for text in ("3", "0.5", "true", "yes", "1:30", "~")]
+    >>> [_parse_scalar(text) for text in ("3", "0.5", "true", "yes", "1:30", "~")]
     [3, 0.5, True, 'yes', '1:30', None]
     """
     if text in _NULL:

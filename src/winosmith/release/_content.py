@@ -29,7 +29,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.exposure import LEVEL, detectable_shift, variants
 from winosmith.metrics import Copies, copies, detectable_differences
-from winosmith.options import declaration, table_of, text_matching
+from winosmith.options import declaration, text_matching, to_table
 from winosmith.problem import Lineage, Problem
 from winosmith.records import canonical
 from winosmith.release._about import About
@@ -537,7 +537,7 @@ def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[
         **({"keyed": asdict(content.keyed)} if content.keyed else {}),
         "previous": dict(content.previous) if content.previous else None,
         "changes": {kind: len(found) for kind, found in content.changes.items()},
-        "about": table_of(content.about),
+        "about": to_table(content.about),
         "build": dict(content.build),
         "files": {path: dict(files[path]) for path in sorted(files)},
     }
