@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from winosmith import lookalikes
-from winosmith.lookalikes import PartnerCollector, find, share_of_longer, share_of_union
+from winosmith.lookalikes import PartnerCollector, find_pairs, share_of_longer, share_of_union
 
 SHARES = st.sampled_from([0.5, 0.6, 0.7, 0.8, 1.0])
 ROWS = st.lists(st.frozensets(st.sampled_from("abcdefghijk"), max_size=9), max_size=24)
@@ -48,10 +48,10 @@ def test_all_pairs_that_share_most_words_are_found(rows, share, longer, owned, m
     wanted = _wanted(rows, share, longer, owners)
     least = (share_of_longer if longer else share_of_union)(share)
     found = PartnerCollector(np.full(len(rows), len(rows)), owners)
-    find(rows, least, found, owners)
+    find_pairs(rows, least, found, owners)
     assert found.pairs == wanted
     some = PartnerCollector(np.full(len(rows), most), owners)
-    find(rows, least, some, owners)
+    find_pairs(rows, least, some, owners)
     assert some.pairs <= wanted
     assert len(some.pairs) <= most * len(rows)
     enough = np.minimum(most, _partners(wanted, rows))
@@ -75,7 +75,7 @@ def test_the_rows_of_a_template_have_partners_without_comparing_all_with_all(mon
     told: list[int] = []
     words = [frozenset([*(f"w{at}" for at in range(20)), f"n{row}"]) for row in range(3000)]
     found = PartnerCollector(np.full(3000, 2))
-    find(words, share_of_union(0.8), found, None, told.append)
+    find_pairs(words, share_of_union(0.8), found, None, told.append)
     assert told == [], "rare words were counted"
     assert (_partners(found.pairs, words) >= 2).all()
     assert len(found.pairs) <= 6000
@@ -86,7 +86,7 @@ def test_a_search_tells_about_how_many_rows_it_is_through_with() -> None:
     rng = np.random.default_rng(0)
     words = [[f"w{n}" for n in rng.permutation(40)[:12]] for _ in range(200)]
     told: list[int] = []
-    find(words, share_of_union(0.5), PartnerCollector(np.full(200, 20)), None, told.append)
+    find_pairs(words, share_of_union(0.5), PartnerCollector(np.full(200, 20)), None, told.append)
     assert told[0] == 0
     assert told == sorted(told)
     assert 0 <= told[-1] < 200

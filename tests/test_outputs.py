@@ -120,8 +120,8 @@ def test_the_same_recipe_resumes(tmp_path: Path) -> None:
     with folder.write("sub/kept.jsonl") as file:
         file.write("{}\n")
     again = OutputFolder.open(tmp_path / "out", json.loads(json.dumps(RECIPE)))
-    assert again.finished("sub/kept.jsonl")
-    assert not again.finished("other.jsonl")
+    assert again.is_finished("sub/kept.jsonl")
+    assert not again.is_finished("other.jsonl")
     assert again.files["sub/kept.jsonl"] == sha256(tmp_path / "out" / "sub" / "kept.jsonl")
 
 
@@ -131,7 +131,7 @@ def test_a_file_that_was_changed_is_not_finished(tmp_path: Path) -> None:
     with folder.write("a.txt") as file:
         file.write("as written")
     (tmp_path / "out" / "a.txt").write_text("tampered with")
-    assert not folder.finished("a.txt")
+    assert not folder.is_finished("a.txt")
 
 
 def test_another_recipe_is_refused_with_the_differences(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_checksums_of_private_files_stay_private(tmp_path: Path) -> None:
     with folder.write("private/answers.lst") as file:
         file.write("1\n")
     assert "answers" not in (tmp_path / "out" / MANIFEST).read_text()
-    assert OutputFolder.open(tmp_path / "out", RECIPE).finished("private/answers.lst")
+    assert OutputFolder.open(tmp_path / "out", RECIPE).is_finished("private/answers.lst")
 
 
 def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from winosmith import Claim, Dataset, Problem, formats, practice, published
 from winosmith.errors import InputError
 from winosmith.evolve import draw_roots
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.metrics import overlap
 from winosmith.published import item_digests, known_digests
 
@@ -98,7 +98,7 @@ def test_evolved_problems_are_known_as_those_of_their_roots_set(
     roots = draw_roots([dev], [5]).dataset
     assert {root.origin.source for root in roots if root.origin} == {"dev"}
     children = [
-        perturbed(root, f"Well, {root.sentence}", root.options, root.answer, source="person")
+        make_child(root, f"Well, {root.sentence}", root.options, root.answer, source="person")
         for root in roots
     ]
     test = Dataset([*roots, *children] if with_roots else children)

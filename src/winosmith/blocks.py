@@ -38,8 +38,8 @@ __all__ = [
     "contradictions",
     "copies",
     "draw",
+    "find_former_splits",
     "find_lookalikes",
-    "former_splits",
     "join_blocks",
     "shuffle",
     "shuffled_blocks",
@@ -166,7 +166,7 @@ class _UnjoinedRows:
     def wants(self, one: int, other: int) -> bool:
         return self._root(one) != self._root(other)
 
-    def take(self, one: int, other: int) -> None:
+    def add(self, one: int, other: int) -> None:
         self._forest.join(self._rows[one], self._rows[other])
 
     def _root(self, number: int) -> int:
@@ -204,9 +204,9 @@ def _find_similar(
     """Find the pairs of rows that share at least this fraction of the longer row's words."""
     import numpy as np  # here, so that commands that only import blocks start fast
 
-    from winosmith.lookalikes import find, share_of_longer
+    from winosmith.lookalikes import find_pairs, share_of_longer
 
-    find(words, share_of_longer(share), wanted, np.array(owners, int))
+    find_pairs(words, share_of_longer(share), wanted, np.array(owners, int))
 
 
 def _groups_with_several_owners(
@@ -295,7 +295,7 @@ def find_same_text(dataset: Dataset) -> list[list[int]]:
 
     Tokenising is slow, so only sentences with the same letters are tokenised.
     """
-    letters = ("".join(_lowered(problem.sentence).split()) for problem in dataset)
+    letters = ("".join(_lower(problem.sentence).split()) for problem in dataset)
     by_letters = _repeated_keys(letters)
     return [
         same
@@ -335,10 +335,10 @@ def contradictions(
 
 def comparable_text(text: str) -> str:
     """Return the visible tokens of a text, lower-cased and in composed form, for comparison."""
-    return " ".join(tokens(_lowered(text)))
+    return " ".join(tokens(_lower(text)))
 
 
-def _lowered(text: str) -> str:
+def _lower(text: str) -> str:
     return normalize(remove_invisible(text)).lower()
 
 
@@ -478,7 +478,7 @@ class OldProblem:
     split: SplitName | None
 
 
-def former_splits(
+def find_former_splits(
     dataset: Dataset,
     order: Sequence[Sequence[int]],
     former: Sequence[OldProblem],
@@ -497,7 +497,7 @@ def former_splits(
 
     >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
-    >>> sides = former_splits(Dataset([old, new]), [[0], [1]], [OldProblem(old, "dev")])
+    >>> sides = find_former_splits(Dataset([old, new]), [[0], [1]], [OldProblem(old, "dev")])
     >>> [sorted(of) for of in sides]
     [['dev'], []]
     """
@@ -508,7 +508,7 @@ def former_splits(
             (*_current_ids(dataset), *_former_ids(dataset, former))
         )
     )
-    named = [[*_field_keys(problem, keys)] for problem in both]
+    named = [[*_joining_keys(problem, keys)] for problem in both]
     found: list[frozenset[SplitName]] = [frozenset()] * len(dataset)
     for tree in join_blocks(blocks(both), named):
         past = [former[at - len(dataset)].split for at in tree if at >= len(dataset)]
@@ -573,7 +573,7 @@ def assign_splits(
     keys = tuple(keys)
     groups: Sequence[Sequence[int]] = order
     if keys:
-        groups = join_blocks(order, [[*_field_keys(problem, keys)] for problem in dataset])
+        groups = join_blocks(order, [[*_joining_keys(problem, keys)] for problem in dataset])
     count = [sum(counted is None or row in counted for row in rows) for rows in groups]
     most = {
         side: size * (1 + SLACK) if keys else max(size * (1 + BLOCK_SLACK), 2)
@@ -581,12 +581,12 @@ def assign_splits(
     }
     before: Sequence[frozenset[SplitName]] = [frozenset()] * len(groups)
     if former:
-        before = former_splits(dataset, groups, former, keys)
+        before = find_former_splits(dataset, groups, former, keys)
         sides = _continue_splits(count, list(map(choose_kept_split, before)), wanted, most)
     else:
         sides = _fill_splits(count, wanted, most)
     if not keys:
-        _fill_empty(sides, count, wanted, [at for at, were in enumerate(before) if not were])
+        _fill_empty_splits(sides, count, wanted, [at for at, were in enumerate(before) if not were])
     return [
         AssignedBlock(tuple(rows), side, were)
         for rows, side, were in zip(groups, sides, before, strict=True)
@@ -635,7 +635,7 @@ def _fits(more: int, held: int, wanted: int, most: float) -> bool:
     return more > 0 and held < wanted and held + more <= most
 
 
-def _fill_empty(
+def _fill_empty_splits(
     sides: list[SplitName],
     count: Sequence[int],
     wanted: Mapping[SplitName, int],
@@ -687,6 +687,6 @@ def _is_same_problem(old: Problem, new: Problem) -> bool:
     return (a & b).total() >= MIN_OVERLAP * max(a.total(), b.total())
 
 
-def _field_keys(problem: Problem, keys: Sequence[Key]) -> Iterable[Hashable]:
+def _joining_keys(problem: Problem, keys: Sequence[Key]) -> Iterable[Hashable]:
     values = ((key, problem.origin and getattr(problem.origin, key)) for key in keys)
     return ((key, value) for key, value in values if value is not None)

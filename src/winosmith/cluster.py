@@ -117,7 +117,7 @@ def _silence_log() -> Iterator[None]:
 class ClusterExecutor(Executor):
     """An executor that runs work on the workers of a Dask scheduler; see `connect`.
 
-    It sends a shared value to each worker only once; see `winosmith.parallel.Holder`.
+    It sends a shared value to each worker only once; see `winosmith.parallel.Broadcaster`.
     """
 
     def __init__(self, client: Any):
@@ -133,15 +133,15 @@ class ClusterExecutor(Executor):
             return 1  # the work itself then raises an error
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
-        """Run `fn(*args, **kwargs)` on a worker, with values in place of their tokens (`hold`)."""
+        """Run `fn(*args, **kwargs)` on a worker, replacing tokens of `broadcast`."""
         future: Future[Result] = self._executor.submit(
             _run_on_worker, __version__, fn, args, kwargs
         )
         return future
 
     @contextlib.contextmanager
-    def hold(self, value: Any) -> Iterator[Any]:
-        """Send a value to every worker and yield its token; see `winosmith.parallel.Holder`."""
+    def broadcast(self, value: Any) -> Iterator[Any]:
+        """Send a value to every worker and yield its token; see `parallel.Broadcaster`."""
         [token] = self._client.scatter([value], broadcast=True, hash=False)
         try:
             yield token

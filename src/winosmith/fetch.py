@@ -20,7 +20,7 @@ from winosmith._version import __version__
 from winosmith.errors import OutputError
 from winosmith.outputs import OutputFolder, sha256 as checksum
 
-__all__ = ["HEADERS", "PUBLISHED", "Published", "RemoteFile", "download", "get", "published"]
+__all__ = ["HEADERS", "PUBLISHED", "Published", "RemoteFile", "download", "find_published", "get"]
 
 HEADERS = {"User-Agent": f"winosmith/{__version__}", "Accept-Encoding": "identity"}
 """HTTP headers of every request."""
@@ -78,7 +78,7 @@ class Published:
     members: Mapping[str, str] = field(default_factory=dict)
 
 
-def published(name: str) -> Published:
+def find_published(name: str) -> Published:
     """Return the published data set with a name.
 
     Raises:
@@ -122,7 +122,7 @@ def get(
     files are not downloaded again.
 
     Args:
-        data: the data set; see `published`.
+        data: the data set; see `find_published`.
         folder: path of the folder.
         on_progress: called after each chunk of a download.
 
@@ -136,7 +136,7 @@ def get(
     folder = Path(folder)
     opened = OutputFolder.open(folder, {"data": data.name, "from": [r.url for r in data.remotes]})
     for remote in data.remotes:
-        if opened.finished(remote.name):
+        if opened.is_finished(remote.name):
             continue
         path = download(remote, folder, on_progress=on_progress)
         for name in _unpack(path, data.members) if remote.is_archive else ():

@@ -1,8 +1,8 @@
 """The lineage of perturbed problems: edits, three measures of depth, and checks.
 
 >>> from winosmith import Dataset, Problem
->>> root = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
->>> child = perturbed(root, "Sue beat Sally although _ ran well.", root.options, 1, source="person")
+>>> root = Problem("r", "Sue beat Sally because _ ran.", ("Sue", "Sally"), 0)
+>>> child = make_child(root, "Sue beat Sally although _ ran.", root.options, 1, source="person")
 >>> [str(edit.op) + ": " + edit.old + " → " + edit.new for edit in child.lineage.edits]
 ['substitute: because → although']
 >>> depths(Dataset([root, child]))[1]
@@ -32,7 +32,7 @@ __all__ = [
     "check_lineages",
     "depths",
     "edit_script",
-    "perturbed",
+    "make_child",
 ]
 
 UNVALIDATED = "evolve.unvalidated"
@@ -44,7 +44,7 @@ _DIGITS = 10
 _NOTHING: Mapping[str, Scalar] = {}
 
 
-def perturbed(
+def make_child(
     parent: Problem,
     sentence: str,
     options: tuple[str, ...],
@@ -74,7 +74,7 @@ def perturbed(
         ProblemError: sentence and options are unchanged, or the child is not a valid problem.
 
     >>> root = Problem("r", "The cup hit the _ .", ("vase", "tray"), 0)
-    >>> child = perturbed(root, "The mug hit the _ .", root.options, 0, source="person")
+    >>> child = make_child(root, "The mug hit the _ .", root.options, 0, source="person")
     >>> child.id, child.lineage.parent, child.lineage.edits[0].new, dict(child.extra)
     ('r.76e67fa1c4', 'r', 'mug', {'evolve.unvalidated': True})
     """
@@ -200,8 +200,8 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
     the number of problems, whatever the depth of the trees.
 
     >>> root = Problem("r", "The cup hit the _ .", ("vase", "tray"))
-    >>> one = perturbed(root, "The mug hit the _ .", ("vase", "tray"), None, source="person")
-    >>> two = perturbed(one, "The cup hit the old _ .", ("vase", "tray"), None, source="person")
+    >>> one = make_child(root, "The mug hit the _ .", ("vase", "tray"), None, source="person")
+    >>> two = make_child(one, "The cup hit the old _ .", ("vase", "tray"), None, source="person")
     >>> [tuple(found) for found in depths(Dataset([root, one, two]))]
     [(0, 0, 0), (None, 1, 1), (None, 2, 1)]
     """
@@ -260,7 +260,7 @@ class _Visit:
 
 def _visit_families(dataset: Dataset) -> Iterator[_Visit]:
     """Visit each problem, parents first, except problems in or below a cycle."""
-    above = _parents(dataset)
+    above = _parent_rows(dataset)
     children: dict[int, list[int]] = {}
     waiting: list[tuple[int, _Visit | None]] = []
     for row, parent in enumerate(above):
@@ -284,13 +284,13 @@ def _visit_families(dataset: Dataset) -> Iterator[_Visit]:
 
 def _visit_child(problem: Problem, row: int, cut: tuple[str, ...], parent: _Visit) -> _Visit:
     edits = problem.lineage.edits if problem.lineage else ()
-    if edits and (fault := _edits_fault(parent.tokens, edits, cut)):
+    if edits and (fault := _find_edits_fault(parent.tokens, edits, cut)):
         return _Visit(row, cut, None, edits, fault)
     edits = edits or edit_script(parent.tokens, cut)
     return _Visit(row, cut, parent.touched and parent.touched.after(edits), edits)
 
 
-def _edits_fault(
+def _find_edits_fault(
     before: tuple[str, ...], edits: tuple[Edit, ...], after: tuple[str, ...]
 ) -> str | None:
     """Return why edits don't turn `before` into `after`; None if they do."""
@@ -321,14 +321,14 @@ def _is_orphan(dataset: Dataset, row: int) -> bool:
     return problem.lineage is None and DISTANCE in problem.extra
 
 
-def _parents(dataset: Dataset) -> list[int | None]:
+def _parent_rows(dataset: Dataset) -> list[int | None]:
     """Return the row of each problem's parent; None for roots and if the parent is missing."""
     return [
         _row_of(dataset, problem.lineage.parent) if problem.lineage else None for problem in dataset
     ]
 
 
-def _cycles(above: list[int | None]) -> list[tuple[int, ...]]:
+def _find_cycles(above: list[int | None]) -> list[tuple[int, ...]]:
     """Return the rows of each cycle, given the row of each problem's parent."""
     seen_on = [-1] * len(above)
     found = []
@@ -418,8 +418,8 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
     """
     if not any(problem.lineage for problem in dataset):
         return {}
-    above = _parents(dataset)
-    wrong = {row: _cycle_fault(dataset, loop) for loop in _cycles(above) for row in loop}
+    above = _parent_rows(dataset)
+    wrong = {row: _cycle_fault(dataset, loop) for loop in _find_cycles(above) for row in loop}
     for row, parent in enumerate(above):
         lineage = dataset[row].lineage
         if parent is not None and lineage and lineage.root != (other := dataset[parent]).root:

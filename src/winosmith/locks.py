@@ -30,7 +30,7 @@ class FileLock:
         self.number = number
 
     @classmethod
-    def take(cls, path: Path) -> Self | None:
+    def acquire(cls, path: Path) -> Self | None:
         """Lock a file with mode 600; return None if another process holds the lock."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -41,7 +41,7 @@ class FileLock:
         os.close(number)
         return None
 
-    def write(self, note: Any) -> None:
+    def write_note(self, note: Any) -> None:
         """Write a note into the file: a JSON value of at most `NOTE_BYTES`."""
         os.pwrite(self.number, json.dumps(note).encode().ljust(NOTE_BYTES), 0)
 

@@ -72,7 +72,7 @@ class PairCollector(Protocol):
     def wants(self, one: int, other: int) -> bool:
         """Return whether a pair of rows is wanted if it is similar."""
 
-    def take(self, one: int, other: int) -> None:
+    def add(self, one: int, other: int) -> None:
         """Add a similar pair of rows."""
 
 
@@ -104,13 +104,13 @@ class PartnerCollector:
         apart = self._owners is None or self._owners[one] != self._owners[other]
         return bool(asks and apart) and (min(one, other), max(one, other)) not in self.pairs
 
-    def take(self, one: int, other: int) -> None:
+    def add(self, one: int, other: int) -> None:
         """Add a pair."""
         self.pairs.add((min(one, other), max(one, other)))
         self._left[[one, other]] -= 1
 
 
-def find(
+def find_pairs(
     words: Sequence[Collection[str]],
     least: MinShared,
     wanted: PairCollector,
@@ -132,8 +132,8 @@ def find(
     if len(words) <= _DIRECT:
         for row, later in combinations(range(len(words)), 2):
             apart = owners is None or owners[row] != owners[later]
-            if apart and wanted.wants(row, later) and _alike(words[row], words[later], least):
-                wanted.take(row, later)
+            if apart and wanted.wants(row, later) and _are_similar(words[row], words[later], least):
+                wanted.add(row, later)
         return
     from scipy import sparse  # here, so that commands that import blocks start fast
 
@@ -143,19 +143,19 @@ def find(
     sizes = np.array([len(row) for row in rows])
     shape = (len(rows), len(number) + 1)
 
-    def matrix(lengths: Ints) -> Any:
+    def build_matrix(lengths: Ints) -> Any:
         held = [row[:length] for row, length in zip(rows, lengths.tolist(), strict=True)]
         at = np.fromiter(chain.from_iterable(held), np.int64, int(lengths.sum()))
         starts = np.concatenate([[0], np.cumsum(lengths)])
         return sparse.csr_array((np.ones(len(at), np.int32), at, starts), shape)
 
     lengths = _prefixes(sizes, least)
-    every, rarest = matrix(sizes), matrix(lengths)
+    every, rarest = build_matrix(sizes), build_matrix(lengths)
     last = np.array(
         [row[length - 1] if row else -1 for row, length in zip(rows, lengths, strict=True)]
     )
 
-    def take(one: Ints, other: Ints, most: Ints) -> None:
+    def add_similar(one: Ints, other: Ints, most: Ints) -> None:
         """Add the pairs that are similar; each shares at most `most` words."""
         needed = np.maximum(least(sizes[one], sizes[other]), 1)
         fits = (needed <= most) & (one != other)
@@ -165,12 +165,12 @@ def find(
         similar = every[one].multiply(every[other]).sum(axis=1) >= needed
         for pair in zip(one[similar].tolist(), other[similar].tolist(), strict=True):
             if wanted.wants(*pair):
-                wanted.take(*pair)
+                wanted.add(*pair)
 
     by_words = np.array(sorted(range(len(rows)), key=lambda row: rows[row][::-1]))
     for step in range(1, _NEIGHBOURS + 1) if len(rows) > _MANY else ():
         one, other = by_words[:-step], by_words[step:]
-        take(one, other, np.minimum(sizes[one], sizes[other]))
+        add_similar(one, other, np.minimum(sizes[one], sizes[other]))
     holders = sparse.csr_array(rarest.T)
     cost, done = rarest @ holders.sum(axis=1), 0
     while len(left := wanted.pending(np.arange(done, len(rows)))):
@@ -181,7 +181,7 @@ def find(
         # Beyond its rarest words, the row whose list ends first can share only its other words.
         first = np.where(last[one] <= last[other], one, other)
         most = shared.data + sizes[first] - lengths[first]
-        take(one, other, np.minimum(most, np.minimum(sizes[one], sizes[other])))
+        add_similar(one, other, np.minimum(most, np.minimum(sizes[one], sizes[other])))
         done = int(part[-1]) + 1
 
 
@@ -197,6 +197,6 @@ def _prefixes(sizes: Ints, least: MinShared) -> Ints:
     return lengths
 
 
-def _alike(one: Collection[str], other: Collection[str], least: MinShared) -> bool:
+def _are_similar(one: Collection[str], other: Collection[str], least: MinShared) -> bool:
     both = len({*one} & {*other})
     return 0 < both >= int(least(np.array([len(one)]), np.array([len(other)]))[0])

@@ -82,7 +82,7 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(aside).chmod(0o666 & ~_umask())
+        Path(aside).chmod(0o666 & ~_current_umask())
         Path(aside).replace(path)
     except OSError as error:
         Path(aside).unlink(missing_ok=True)
@@ -130,7 +130,7 @@ def write_error(error: OSError, path: Path) -> OutputError:
     return OutputError(f"{path}: {hint}")
 
 
-def _umask() -> int:
+def _current_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
@@ -244,7 +244,7 @@ class OutputFolder:
         try:
             yield
         except InputError:
-            if not any(self.finished(name) for name in self.files):
+            if not any(self.is_finished(name) for name in self.files):
                 self.clear()
                 for manifest in (self.path / PRIVATE / MANIFEST, self.path / MANIFEST):
                     manifest.unlink(missing_ok=True)
@@ -267,7 +267,7 @@ class OutputFolder:
         del self.files[name]
         self.save()
 
-    def finished(self, name: str) -> bool:
+    def is_finished(self, name: str) -> bool:
         """Return whether a file exists with the checksum that is in the manifest."""
         target = self.path / name
         return name in self.files and target.is_file() and sha256(target) == self.files[name]
@@ -308,7 +308,7 @@ def _read_manifests(path: Path) -> dict[str, Any]:
 def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
     try:
         held = parse_json(manifest.read_text("utf-8"))
-        safe = all(_path_inside(folder, name) for name in dict(held["files"]))
+        safe = all(_is_inside(folder, name) for name in dict(held["files"]))
         if isinstance(held["recipe"], dict) and safe:
             return dict(held)
     except (OSError, ValueError, KeyError, TypeError):
@@ -316,7 +316,7 @@ def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
     raise OutputError(f"{manifest} is not a valid manifest; choose a new folder")
 
 
-def _path_inside(folder: Path, name: str) -> bool:
+def _is_inside(folder: Path, name: str) -> bool:
     return (folder / name).resolve().is_relative_to(folder.resolve())
 
 

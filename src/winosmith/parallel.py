@@ -16,7 +16,7 @@ from winosmith.errors import InputError
 
 __all__ = [
     "Advance",
-    "Holder",
+    "Broadcaster",
     "Step",
     "no_progress",
     "one_thread",
@@ -30,13 +30,13 @@ Result = TypeVar("Result")
 
 
 @runtime_checkable
-class Holder(Protocol):
+class Broadcaster(Protocol):
     """An executor that can send a shared value to each worker once instead of with every call.
 
     Its workers may be on machines without a shared disk; see `winosmith.cluster`.
     """
 
-    def hold(self, value: Any) -> AbstractContextManager[Any]:
+    def broadcast(self, value: Any) -> AbstractContextManager[Any]:
         """Keep a value on the workers until the block ends.
 
         The context manager yields a token. If the token is an argument of `submit`, or inside a

@@ -69,7 +69,7 @@ def find_source_name(sentence: str) -> str | None:
     >>> find_source_name("The trophy doesn't fit into the brown suitcase because _ is too large.")
     'WSC'
     """
-    return next(iter(_names_of(sentence)), None)
+    return next(iter(_find_names(sentence)), None)
 
 
 def recognise_dataset(dataset: Dataset) -> str | None:
@@ -78,7 +78,7 @@ def recognise_dataset(dataset: Dataset) -> str | None:
     >>> recognise_dataset(Dataset([Problem("a", "The _ fell.", ("cup", "jug"))])) is None
     True
     """
-    found = Counter(name for problem in dataset for name in _names_of(problem.sentence))
+    found = Counter(name for problem in dataset for name in _find_names(problem.sentence))
     name, count = next(iter(found.most_common(1)), (None, 0))
     return name if count >= NEARLY_ALL * len(dataset) else None
 
@@ -187,14 +187,14 @@ def item_digests(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]
     options = sorted(map(_letters, item.options))
     sides = (("before", before), ("after", after))
     return frozenset(whole), frozenset(
-        _digest_of("\0".join((name, _letters(side), *options)))
+        _digest_letters("\0".join((name, _letters(side), *options)))
         for name, side in sides
         if len(words(side)) >= MIN_SIDE_WORDS
     )
 
 
 def _digest(sentence: str) -> int:
-    return _digest_of(_letters(sentence))
+    return _digest_letters(_letters(sentence))
 
 
 def _letters(text: str) -> str:
@@ -208,12 +208,12 @@ def _letters(text: str) -> str:
     return "".join(word for word in kept if word not in _ARTICLES)
 
 
-def _digest_of(letters: str) -> int:
+def _digest_letters(letters: str) -> int:
     coded = letters.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(coded, digest_size=5).digest())
 
 
-def _names_of(sentence: str) -> list[str]:
+def _find_names(sentence: str) -> list[str]:
     """Return the names of the published data sets that contain a sentence."""
     digest = _digest(sentence)
     return [name for name, digests in _stored_digests("whole").items() if digest in digests]

@@ -184,7 +184,7 @@ def problem_record(problem: Problem) -> Record:
         "answer": problem.answer,
         "twin_id": problem.twin_id,
         "pronoun": problem.pronoun,
-        "origin": _filled_fields(problem.origin),
+        "origin": _non_empty_fields(problem.origin),
         "lineage": _lineage_record(problem.lineage),
         "embargo": problem.embargo or None,
         "extra": dict(problem.extra) or None,
@@ -275,7 +275,7 @@ def _check_flag(name: str, value: Any) -> bool:
     return value
 
 
-def _filled_fields(thing: Origin | Edit | None) -> Record | None:
+def _non_empty_fields(thing: Origin | Edit | None) -> Record | None:
     if thing is None:
         return None
     record = {f.name: getattr(thing, f.name) for f in fields(thing)}
@@ -287,7 +287,7 @@ def _lineage_record(lineage: Lineage | None) -> Record | None:
         return None
     record: Record = {"root": lineage.root, "parent": lineage.parent}
     if lineage.edits:
-        record["edits"] = [_filled_fields(edit) for edit in lineage.edits]
+        record["edits"] = [_non_empty_fields(edit) for edit in lineage.edits]
     if lineage.declared is not None:
         record["declared"] = lineage.declared
     return record

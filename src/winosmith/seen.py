@@ -24,8 +24,8 @@ __all__ = [
     "check_sees",
     "check_two_options",
     "cut_to_local",
-    "inputs",
     "is_about_pronouns",
+    "solver_inputs",
     "tokens_and_blank",
     "units_and_blank",
     "with_pronoun",
@@ -178,7 +178,7 @@ def with_pronoun(problem: Problem, mark: str = "") -> str:
     return problem.replace_blank(f"{mark}{pronoun}{mark}")
 
 
-def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
+def solver_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
     """Return the solver's input for each problem, normalised for comparison.
 
     White space and the order of options are ignored. If a pronoun is unknown, the input has the
@@ -190,7 +190,7 @@ def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) ->
         local: number of words before the blank that the solver sees; None for all.
 
     >>> two = [Problem(g, "The nurse said _ left.", ("a", "b"), pronoun=g) for g in ("he", "she")]
-    >>> len(set(inputs(two, "blank"))), len(set(inputs(two, "pronoun")))
+    >>> len(set(solver_inputs(two, "blank"))), len(set(solver_inputs(two, "pronoun")))
     (1, 2)
     """
     found = []
@@ -216,8 +216,8 @@ def is_about_pronouns(problems: Sequence[Problem]) -> bool:
     """
     if not all((problem.pronoun or "").strip() for problem in problems):
         return False
-    seen = inputs(problems, "blank")
+    seen = solver_inputs(problems, "blank")
     distinct = Counter(
-        blank for blank, _ in set(zip(seen, inputs(problems, "pronoun"), strict=True))
+        blank for blank, _ in set(zip(seen, solver_inputs(problems, "pronoun"), strict=True))
     )
     return 0 < MOST_COPIES * len(seen) <= sum(distinct[blank] > 1 for blank in seen)

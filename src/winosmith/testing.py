@@ -226,9 +226,9 @@ def tiny_language_model(
     torch = require("torch", "models")
     transformers = require("transformers", "models")
     if masked and architecture != "roberta":
-        tokeniser = _word_pieces(texts, vocabulary)
+        tokeniser = _build_word_pieces(texts, vocabulary)
     else:
-        tokeniser = _byte_pairs(texts, vocabulary, AROUND.get(architecture, "$A"))
+        tokeniser = _train_byte_pairs(texts, vocabulary, AROUND.get(architecture, "$A"))
     config = transformers.AutoConfig.for_model(
         architecture,
         **{**SIZES, **ALSO.get(architecture, {}), **changes},
@@ -248,7 +248,7 @@ def tiny_language_model(
     return Path(folder)
 
 
-def _byte_pairs(texts: Sequence[str], size: int, around: str) -> Any:
+def _train_byte_pairs(texts: Sequence[str], size: int, around: str) -> Any:
     """Train a GPT-2-like tokeniser; `around` is the template with the tokens around each text."""
     tokenizers = require("tokenizers", "models")
     byte_level = tokenizers.pre_tokenizers.ByteLevel
@@ -274,7 +274,7 @@ def _byte_pairs(texts: Sequence[str], size: int, around: str) -> Any:
     return fast(tokenizer_object=tokeniser, **names)
 
 
-def _word_pieces(texts: Sequence[str], size: int) -> Any:
+def _build_word_pieces(texts: Sequence[str], size: int) -> Any:
     """Return a BERT-like tokeniser with the letters and the most frequent words of the texts.
 
     It is not trained, because the library's trainer breaks ties differently in each process.

@@ -496,7 +496,7 @@ def changes(before: str, after: str) -> list[Change]:
     >>> [(one.kind, one.text) for one in changes("The cup is full.", "The mug is so full.")]
     [('', 'The '), ('del', 'cup'), ('', ' '), ('ins', 'mug'), ('', ' is '), ('ins', 'so'), ('', ' full.')]
     """  # noqa: E501
-    found = _align(before, after)
+    found = _iter_changes(before, after)
     joined = (
         (kind, "".join(text for text, _ in run)) for kind, run in groupby(found, attrgetter("kind"))
     )
@@ -518,10 +518,10 @@ def mark_differences(sentence: str, other: str) -> list[Change]:
     return [one for one in (*found, Change(sentence[at:], "")) if one.text]
 
 
-def _align(before: str, after: str) -> Iterator[Change]:
+def _iter_changes(before: str, after: str) -> Iterator[Change]:
     old, new = _token_spans(before), _token_spans(after)
     for same, out, put in _token_runs(before, after):
-        gone, here = "" if same else _text_of(before, old[out]), _text_of(after, new[put])
+        gone, here = "" if same else _join_spans(before, old[out]), _join_spans(after, new[put])
         if here and put.start:
             yield Change(after[new[put.start - 1][1] : new[put.start][0]], "")
         if gone:
@@ -543,7 +543,7 @@ def _token_runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
         yield same, slice(first.src_start, last.src_end), slice(first.dest_start, last.dest_end)
 
 
-def _text_of(text: str, spans: Sequence[tuple[int, int]]) -> str:
+def _join_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return text[spans[0][0] : spans[-1][1]] if spans else ""
 
 

@@ -15,7 +15,7 @@ from winosmith.blocks import (
     OldProblem,
     assign_splits,
     choose_kept_split,
-    former_splits,
+    find_former_splits,
     shuffled_blocks,
 )
 from winosmith.build import build, finished_build, read_last, read_recipe
@@ -284,7 +284,7 @@ def test_a_problem_is_known_again(now, stays):
     """By its words, its options, its family; not by an id that another problem has now."""
     old = Problem("r", "The _ stood near the old red wall of the town.", ("cup", "jug"), 0)
     new = replace(old, **now)
-    (sides,) = former_splits(Dataset([new]), [[0]], [OldProblem(old, "test")])
+    (sides,) = find_former_splits(Dataset([new]), [[0]], [OldProblem(old, "test")])
     assert (choose_kept_split(sides) == "test") is stays
 
 

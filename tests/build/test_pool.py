@@ -11,7 +11,7 @@ import pytest
 from winosmith import formats, validate
 from winosmith.build import build, read_pool, read_pool_votes, recipe_of, recipe_toml
 from winosmith.errors import DataError, FormatError, RecipeError
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.response import Response
 from winosmith.testing import make_twins
 
@@ -20,7 +20,7 @@ from winosmith.testing import make_twins
 def folder(tmp_path):
     """Return a folder with twins, and with a root of theirs beside its child."""
     twins = make_twins(5).problems
-    child = perturbed(
+    child = make_child(
         twins[0], twins[0].sentence, twins[0].options[::-1], 1 - twins[0].answer, source="person"
     )
     formats.write(twins, tmp_path / "twins.jsonl")

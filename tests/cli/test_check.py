@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Cli
 from winosmith import Dataset, Problem, Response, formats
 from winosmith.cli import main
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.testing import make_families, make_twins
 from winosmith.validate import read_votes, write_votes
 
@@ -197,7 +197,7 @@ def test_bad_options_end_with_code_2(
 def test_a_parent_that_is_gone_is_named(tmp_path: Path, cli: Cli) -> None:
     """A perturbed problem without its parent is kept, and the parent that is missing is named."""
     root = make_twins(1)[0]
-    child = perturbed(root, f"Well: {root.sentence}", root.options, root.answer, source="person")
+    child = make_child(root, f"Well: {root.sentence}", root.options, root.answer, source="person")
     path = tmp_path / "part.jsonl"
     formats.write([child], path)
     assert "Kept at each stage: 1 of 1" in cli("check", path)

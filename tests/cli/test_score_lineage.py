@@ -14,7 +14,7 @@ import pytest
 from tests.cli.conftest import Cli
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats
 from winosmith.cli import main
-from winosmith.lineage import depths, perturbed
+from winosmith.lineage import depths, make_child
 from winosmith.metrics import count_edit_kinds, grade, stability
 from winosmith.testing import make_twins
 from winosmith.validate import write_votes
@@ -32,7 +32,7 @@ def evolved(families: int = 8, versions: int = 12) -> Dataset:
             at = int(rng.integers(2, len(words) - 4))
             words.insert(at, ("old", "small", "quickly")[number % 3])
             sentence = " ".join(words)
-            child = perturbed(parent, sentence, root.options, root.answer, source="made")
+            child = make_child(parent, sentence, root.options, root.answer, source="made")
             if child.id not in {one.id for one in family}:
                 family.append(child)
         problems += family

@@ -27,7 +27,7 @@ from winosmith import Dataset, Prediction, Problem, Response, answers, formats, 
 from winosmith.cli import main
 from winosmith.exposure import read_keyed
 from winosmith.humans import Subject, Taken, make_subject_record
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.metrics import switch_options
 from winosmith.recast import to_claims
 from winosmith.records import canonical
@@ -154,7 +154,7 @@ def _evolved() -> Dataset:
             words = parent.sentence.split()
             words.insert(2 + number % 2, ("old", "small", "quickly")[number % 3])
             family.append(
-                perturbed(parent, " ".join(words), root.options, root.answer, source="made")
+                make_child(parent, " ".join(words), root.options, root.answer, source="made")
             )
         problems += {one.id: one for one in family}.values()
     return Dataset(problems, "evolved")

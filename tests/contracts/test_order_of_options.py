@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Extra, Prediction, Problem, Response, metrics
 from winosmith.evolve import find_unsolved_ids
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.metrics import Graded, grade
 from winosmith.prediction import best_options
 from winosmith.rounds._solving import plan_next_round
@@ -240,7 +240,7 @@ def test_what_is_undecided_has_half_and_proves_nothing() -> None:
 def test_a_perturbed_problem_keeps_its_place_in_the_comparison_with_its_root() -> None:
     """Roots and versions are compared by what is right, in any order of either's options."""
     root = Problem("r", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
-    child = perturbed(root, "The mug hit the jug and the _ broke.", ("mug", "jug"), 1, source="x")
+    child = make_child(root, "The mug hit the jug and the _ broke.", ("mug", "jug"), 1, source="x")
     child = replace(child, extra=Extra({"made.by": "x"}))
     data = Dataset([root, child])
     said = [Prediction(root.id, 0, (0.5, 0.5)), Prediction(child.id, 1)]

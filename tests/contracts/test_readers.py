@@ -34,7 +34,7 @@ from winosmith import (
 )
 from winosmith.errors import InputError
 from winosmith.humans import Answer, Sitting, make_answers_record, make_sheet_record
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.prediction import Prediction
 from winosmith.records import canonical, problem_record
 from winosmith.release._about import TEMPLATE
@@ -66,8 +66,8 @@ def family() -> str:
     """Return our own JSON Lines of a root, a child and its child, with edits."""
     root = DATA[0]
     words = root.sentence.split()
-    first = perturbed(root, " ".join(["Once", *words]), root.options, 0, source="own")
-    then = perturbed(first, " ".join(["Once", "more", *words]), root.options, 1, source="own")
+    first = make_child(root, " ".join(["Once", *words]), root.options, 0, source="own")
+    then = make_child(first, " ".join(["Once", "more", *words]), root.options, 1, source="own")
     return "".join(canonical(problem_record(p)) + "\n" for p in (root, first, then))
 
 

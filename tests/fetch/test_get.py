@@ -104,7 +104,7 @@ FILES_HERE = {
 @pytest.mark.parametrize("name", FILES_HERE)
 def test_checksums_are_those_of_the_files(data_dir: Path, name: str) -> None:
     """The checksums and sizes in the table are those of the published files themselves."""
-    known = fetch.published(name)
+    known = fetch.find_published(name)
     folder = data_dir / FILES_HERE[name]
     wanted = {remote.name: remote.sha256 for remote in known.remotes if not remote.is_archive}
     wanted |= {Path(member).name: checksum for member, checksum in known.members.items()}
@@ -122,4 +122,4 @@ def test_checksums_are_those_of_the_files(data_dir: Path, name: str) -> None:
 def test_an_unknown_name_lists_the_known_ones() -> None:
     """Asking for a data set that is not known tells those that are."""
     with pytest.raises(OutputError, match="no published data set 'gap'; there are winogrande, wsc"):
-        fetch.published("gap")
+        fetch.find_published("gap")

@@ -10,11 +10,11 @@ import pytest
 
 from winosmith import Dataset, Edit, Lineage, Problem, formats
 from winosmith.errors import FormatError
-from winosmith.lineage import depths, perturbed
+from winosmith.lineage import depths, make_child
 
 ROOT = Problem("r", "The cup hit the _ and broke.", ("vase", "tray"), 0)
-CHILD = perturbed(ROOT, "The mug hit the _ and broke.", ROOT.options, 0, source="person")
-GRANDCHILD = perturbed(
+CHILD = make_child(ROOT, "The mug hit the _ and broke.", ROOT.options, 0, source="person")
+GRANDCHILD = make_child(
     CHILD, "The mug hit the old _ and fell.", ROOT.options, 1, source="person", declared=7
 )
 FAMILY = (ROOT, CHILD, GRANDCHILD)

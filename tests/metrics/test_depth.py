@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from winosmith import Dataset
 from winosmith.errors import DataError
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.metrics import error_depth, lineage_statistics
 from winosmith.testing import make_families, make_twins
 
@@ -75,7 +75,7 @@ def test_families_and_depths_are_counted() -> None:
 def test_what_people_have_not_judged_is_counted() -> None:
     """A generated problem declares nothing, and is unvalidated."""
     root = make_twins(1)[0]
-    child = perturbed(root, f"Then {root.sentence}", root.options, 0, source="wordnet")
+    child = make_child(root, f"Then {root.sentence}", root.options, 0, source="wordnet")
     found = lineage_statistics(Dataset([root, child]))
     assert found is not None
     assert (found.unvalidated, found.depths["declared"].mean, found.example) == (1, None, None)

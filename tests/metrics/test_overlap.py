@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from winosmith import Dataset, Lineage, Origin, Problem, formats
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.metrics import overlap
 from winosmith.models._texts import read_questions
 from winosmith.published import Digests, digests_of
@@ -17,9 +17,11 @@ from winosmith.testing import make_families, make_twins
 
 TWINS = make_twins(10)
 ROOT = TWINS[0]
-CHILD = perturbed(ROOT, f"As they say, {ROOT.sentence}", ROOT.options, ROOT.answer, source="person")
+CHILD = make_child(
+    ROOT, f"As they say, {ROOT.sentence}", ROOT.options, ROOT.answer, source="person"
+)
 APART = replace(TWINS[2], id="apart", sentence="Nothing here is like that _ .", twin_id=None)
-FAR = perturbed(APART, "Quite other words stand beside a _ now.", ("x", "y"), 0, source="person")
+FAR = make_child(APART, "Quite other words stand beside a _ now.", ("x", "y"), 0, source="person")
 
 
 def test_sets_apart_do_not_overlap() -> None:

@@ -158,11 +158,11 @@ def _take_vectors(job: _Job, place: Path) -> None:
         raise OutputError(f"{place} contains no build with vectors")
     other = OutputFolder.open(place, job.shown, secret=job.folder.secret)
     for name in (VECTORS, NOTES):
-        if not other.finished(name):
+        if not other.is_finished(name):
             raise OutputError(
                 f"{place} contains no finished vectors: {name} is missing or was changed"
             )
-        if not job.folder.finished(name):
+        if not job.folder.is_finished(name):
             with job.folder.write(name, "wb") as file:
                 file.write((place / name).read_bytes())
 

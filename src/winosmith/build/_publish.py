@@ -300,7 +300,7 @@ def write_json(folder: OutputFolder, name: str, record: Mapping[str, Any]) -> No
 
 def is_finished(folder: OutputFolder, last: str) -> bool:
     """Return whether all files of a folder, up to the last one, exist unchanged."""
-    return last in folder.files and all(folder.finished(name) for name in folder.files)
+    return last in folder.files and all(folder.is_finished(name) for name in folder.files)
 
 
 def write_run(folder: OutputFolder, seconds: float) -> None:

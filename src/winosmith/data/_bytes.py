@@ -78,7 +78,7 @@ class File(NamedTuple):
     raw: bytes
 
 
-def files(path: str | Path) -> list[File]:
+def unpack(path: str | Path) -> list[File]:
     """Read and unpack a file, or the files of a zip archive sorted by name.
 
     The path "-" is standard input.
@@ -91,7 +91,7 @@ def files(path: str | Path) -> list[File]:
         raw = _read_all(sys.stdin.buffer) if is_input else Path(path).read_bytes()
     except OSError as error:
         raise FormatError(error.strerror or str(error), path) from error
-    return _unpack(File(str(path), raw), most_bytes(len(raw)))
+    return _unpack(File(str(path), raw), max_unpacked_bytes(len(raw)))
 
 
 @lru_cache(maxsize=1)
@@ -100,7 +100,7 @@ def _read_all(stream: IO[bytes]) -> bytes:
     return stream.read()
 
 
-def most_bytes(packed: int) -> int:
+def max_unpacked_bytes(packed: int) -> int:
     """Return the maximum number of bytes that a file of a packed size may unpack to."""
     return max(_FREE, _TIMES * packed)
 
@@ -109,9 +109,9 @@ def read_content(path: str | Path) -> bytes:
     """Read a single file, and unpack it if it is compressed.
 
     Raises:
-        FormatError: see `files`; or the file is an archive with several files.
+        FormatError: see `unpack`; or the file is an archive with several files.
     """
-    found = files(path)
+    found = unpack(path)
     if len(found) > 1:
         raise FormatError(
             f"the archive has {len(found)} files ({found[0].path}, …); it must have one", path
@@ -167,7 +167,7 @@ def data_files(path: str | Path) -> list[str]:
     given = expand_path(path)
     if not Path(path).is_dir():
         return given
-    found = [one for one in given if has_data(one)]
+    found = [one for one in given if is_data_file(one)]
     if not found:
         raise FormatError(
             f"the folder has no data files; their extensions are {', '.join(sorted(DATA))}", path
@@ -175,10 +175,10 @@ def data_files(path: str | Path) -> list[str]:
     return found
 
 
-def has_data(path: str) -> bool:
+def is_data_file(path: str) -> bool:
     """Return whether a file in a folder or archive is a data file, according to its name.
 
-    >>> has_data("a/part.jsonl.gz"), has_data("a/README.txt"), has_data("a/plot.png")
+    >>> is_data_file("a/part.jsonl.gz"), is_data_file("a/README.txt"), is_data_file("a/plot.png")
     (True, False, False)
     """
     name = PurePath(path.lower())
@@ -234,7 +234,7 @@ def _unpack_archive(file: File, most: int) -> list[File]:
             for one in members
             if not one.is_dir() and not _is_hidden(PurePosixPath(one.filename).parts)
         ]
-        for member in [one for one in shown if has_data(one.filename)] or shown:
+        for member in [one for one in shown if is_data_file(one.filename)] or shown:
             path = f"{file.path}/{member.filename}"
             if member.flag_bits & 1:
                 raise FormatError("the file is encrypted; unpack it first", path)

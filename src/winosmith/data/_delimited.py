@@ -141,9 +141,9 @@ class Delimited:
             if not any(cell.strip() for cell in cells):
                 continue
             if not names:
-                names = column_names(cells, path, first + above + 1)
+                names = parse_header(cells, path, first + above + 1)
                 continue
-            yield row_of_cells(
+            yield map_cells(
                 cells, names, *self._locate_lines(starts, first, reader.line_num, above, path)
             )
 
@@ -181,7 +181,7 @@ def _clean_names(cells: Sequence[str]) -> list[str]:
     return [unguard_cell(cell).strip() for cell in cells]
 
 
-def column_names(
+def parse_header(
     cells: Sequence[str], path: str, number: int, unit: Literal["line", "row"] = "line"
 ) -> list[str]:
     """Return the column names in the cells of a header.
@@ -196,7 +196,7 @@ def column_names(
     return names
 
 
-def row_of_cells(
+def map_cells(
     cells: list[str], names: Sequence[str], place: Place, raw: str
 ) -> Row[Mapping[str, str]]:
     """Map a row's cells to its column names; the result has a reason if the row can't be read."""

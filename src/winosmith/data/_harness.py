@@ -20,7 +20,7 @@ from winosmith.data._json import Record
 from winosmith.errors import FormatError, require
 
 
-def task_tables(address: str) -> dict[str, list[Record]]:
+def load_task_tables(address: str) -> dict[str, list[Record]]:
     """Load an lm-evaluation-harness task or group, and map each task's address to its questions.
 
     The documents are those that the harness scores: from test, or from validation if there is no
@@ -88,7 +88,7 @@ def is_inspect_data(data: object) -> bool:
     return inspect is not None and isinstance(data, inspect.Task | inspect.dataset.Dataset)
 
 
-def samples_table(data: Any) -> list[Record]:
+def convert_samples(data: Any) -> list[Record]:
     """Convert the samples of an inspect_ai task or data set to questions.
 
     Raises:

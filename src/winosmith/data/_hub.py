@@ -18,7 +18,7 @@ from winosmith.errors import FormatError, first_line, require
 _ADDRESS = re.compile(r"hf:([^:\[\]]+)(?::([^:\[\]]+))?(?:\[([^\[\]]+)\])?")
 
 
-def hub_table(address: str) -> Any:
+def load_hub_table(address: str) -> Any:
     """Load the `datasets.Dataset` at an address.
 
     Raises:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from xml.etree.ElementTree import Element
 
-from winosmith.data._bytes import HUB, STANDARD_INPUT, File, data_files, files, is_address, stem
+from winosmith.data._bytes import HUB, STANDARD_INPUT, File, data_files, is_address, stem, unpack
 from winosmith.data._delimited import Delimited
-from winosmith.data._harness import is_inspect_data, samples_table, task_tables
-from winosmith.data._hub import hub_table
+from winosmith.data._harness import convert_samples, is_inspect_data, load_task_tables
+from winosmith.data._hub import load_hub_table
 from winosmith.data._json import Record, array_records, line_records, members, object_record
 from winosmith.data._place import Row
 from winosmith.data._source import Source
@@ -144,7 +144,7 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
     if isinstance(data, str | PathLike):
         return _path_rows([str(data)], str(data), encoding)
     if is_inspect_data(data):
-        return _table_rows(samples_table(data), table_name(data))
+        return _table_rows(convert_samples(data), table_name(data))
     if is_table(data):
         return _table_rows(data, table_name(data))
     if isinstance(data, Sequence) and data and all(isinstance(one, str | PathLike) for one in data):
@@ -168,16 +168,16 @@ def _open_path(path: str, encoding: str | None) -> list[Rows]:
     if not is_address(path):
         return [_file_rows(file, encoding) for file in _open_files(path)]
     if path.startswith(HUB):
-        return [_table_rows(hub_table(path), path)]
-    return [_table_rows(records, task) for task, records in task_tables(path).items()]
+        return [_table_rows(load_hub_table(path), path)]
+    return [_table_rows(records, task) for task, records in load_task_tables(path).items()]
 
 
 def _open_files(path: str) -> list[File]:
     if path == STANDARD_INPUT:
-        return [File("<stdin>", one.raw) for one in files(path)]
+        return [File("<stdin>", one.raw) for one in unpack(path)]
     if sheet := SHEET.fullmatch(path):
-        return [File(f"{file.path}#{sheet[2]}", file.raw) for file in files(sheet[1])]
-    return [file for one in data_files(path) for file in files(one)]
+        return [File(f"{file.path}#{sheet[2]}", file.raw) for file in unpack(sheet[1])]
+    return [file for one in data_files(path) for file in unpack(one)]
 
 
 def join_rows(parts: Sequence[Rows], path: str) -> Rows:

@@ -42,11 +42,11 @@ class Value:
         for own, value in self.inside.items():
             yield from value.leaves(own if isinstance(own, str) else name)
 
-    def within(self) -> Iterator[Value]:
+    def walk(self) -> Iterator[Value]:
         """Yield this value, and all values inside it recursively."""
         yield self
         for value in self.inside.values():
-            yield from value.within()
+            yield from value.walk()
 
     def characters(self, text: str) -> list[tuple[int, int]]:
         """Return the offsets in the file of each character of this text, as [start, end).

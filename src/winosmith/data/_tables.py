@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, time, timedelta
 from typing import Any
 
-from winosmith.data._bytes import File, most_bytes, size_error
+from winosmith.data._bytes import File, max_unpacked_bytes, size_error
 from winosmith.data._json import Record, are_records, columns_to_rows
 from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError, require
@@ -116,7 +116,7 @@ def _read_batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
         stored = require("pyarrow.parquet", "release").ParquetFile(buffer)
         groups = range(stored.metadata.num_row_groups)
         unpacked = sum(stored.metadata.row_group(n).total_byte_size for n in groups)
-        if unpacked > most_bytes(len(file.raw)):
+        if unpacked > max_unpacked_bytes(len(file.raw)):
             raise size_error(file.path)
         return stored.iter_batches(), stored.schema_arrow
     if file.raw.startswith(_FEATHER):  # version 1; version 2 is an Arrow file
@@ -132,7 +132,7 @@ def _read_batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
 
 def _limit_size(batches: Iterable[Any], file: File) -> Iterator[Any]:
     """Yield the batches; raise FormatError if they become far larger than the file."""
-    most, size = most_bytes(len(file.raw)), 0
+    most, size = max_unpacked_bytes(len(file.raw)), 0
     for batch in batches:
         size += batch.nbytes
         if size > most:

@@ -20,8 +20,8 @@ from typing import Any
 
 from defusedxml.ElementTree import fromstring
 
-from winosmith.data._bytes import ZIP, File, most_bytes, size_error
-from winosmith.data._delimited import column_names, row_of_cells
+from winosmith.data._bytes import ZIP, File, max_unpacked_bytes, size_error
+from winosmith.data._delimited import map_cells, parse_header
 from winosmith.data._place import Place, Row
 from winosmith.data._tables import cell, to_plain
 from winosmith.errors import FormatError, require
@@ -88,7 +88,7 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
     if not filled:
         raise FormatError("the sheet is empty", path)
     first = filled[0]
-    names = column_names(texts[first], path, first + 1, "row")
+    names = parse_header(texts[first], path, first + 1, "row")
     rows = []
     for number in filled[1:]:
         bad = [
@@ -97,7 +97,7 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
             if value in _ERRORS or (value is None and formulas and formulas[number][column])
         ]
         cells = [*texts[number], *[""] * (len(names) - len(texts[number]))]
-        row = row_of_cells(cells, names, Place(path, number + 1, "row"), "\t".join(cells))
+        row = map_cells(cells, names, Place(path, number + 1, "row"), "\t".join(cells))
         if bad:
             column, value = bad[0]
             reason = f"the formula in {column}{number + 1} has {value or 'no value'}"
@@ -143,7 +143,7 @@ def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
 def _sheet_values(sheet: Any, file: File) -> Iterator[list[Any]]:
     """Yield the values of each row of a sheet up to the row's last cell."""
     sheet.reset_dimensions()  # the file may declare wrong dimensions
-    left = most_bytes(len(file.raw)) // 8  # a value in a list takes eight bytes
+    left = max_unpacked_bytes(len(file.raw)) // 8  # a value in a list takes eight bytes
     for row in sheet.iter_rows(max_row=_MOST_ROWS, values_only=True):
         left -= len(row)
         if left < 0:

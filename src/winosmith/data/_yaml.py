@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from winosmith.data._json import are_records, line_of
+from winosmith.data._json import are_records, line_number
 from winosmith.data._place import Place, Row
 from winosmith.data._source import Source
 from winosmith.data._spans import Value
@@ -36,7 +36,7 @@ def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
         FormatError: the file is not YAML, contains an alias, or has several lists of records.
     """
     for record in yaml_records(source):
-        number = line_of(source, record.start)
+        number = line_number(source, record.start)
         place = Place(str(source.path), number, "line", record.start, record.end)
         raw = source.text[record.start : record.end]
         if isinstance(record.value, dict):

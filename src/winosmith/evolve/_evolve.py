@@ -35,7 +35,7 @@ from winosmith.text import tokens
 class Perturber(Protocol):
     """Makes children of a problem.
 
-    Each child is a problem with a lineage (`winosmith.lineage.perturbed`) and is marked as
+    Each child is a problem with a lineage (`winosmith.lineage.make_child`) and is marked as
     unvalidated. The children and their order depend only on the problem and the seed; they differ
     from each other and from the parent.
     """
@@ -91,9 +91,9 @@ def evolve(
     >>> from winosmith.testing import make_twins
     >>> class Shout:
     ...     def perturb(self, problem, seed):
-    ...         from winosmith.lineage import perturbed
+    ...         from winosmith.lineage import make_child
     ...         loud = problem.sentence.replace(".", "!")
-    ...         yield perturbed(problem, loud, problem.options, problem.answer, source="shout")
+    ...         yield make_child(problem, loud, problem.options, problem.answer, source="shout")
     >>> evolve(make_twins(2), Shout())
     Evolved(dataset=<8 values>, children=<4 values>)
     """

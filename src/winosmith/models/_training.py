@@ -232,7 +232,7 @@ def train_multiple_choice(
         "model": _network.digest_weights(base),
     }
     folder = OutputFolder.open(out, recipe)
-    if RECORD in folder.files and all(map(folder.finished, folder.files)):
+    if RECORD in folder.files and all(map(folder.is_finished, folder.files)):
         epochs = read_epochs((folder.path / RECORD).read_text("utf-8"))
     else:
         run = Run(base, asked, measured, settings, device)
