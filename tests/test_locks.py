@@ -16,7 +16,7 @@ from pathlib import Path
 from winosmith.locks import FileLock
 
 lock = FileLock.acquire(Path(sys.argv[1]))
-lock.write({"at": "work"})
+lock.write_note({"at": "work"})
 print("locked", flush=True)
 sys.stdin.read()
 """
@@ -37,7 +37,7 @@ def test_a_lock_has_one_holder_until_that_process_is_killed(tmp_path: Path) -> N
     lock = FileLock.acquire(path)
     assert lock is not None
     assert read_lock(path) == (True, {"at": "work"})  # whoever comes next reads the last note
-    lock.write(7)
+    lock.write_note(7)
     assert read_lock(path) == (True, 7)
     lock.close()
     assert read_lock(path) == (False, 7)
