@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from winosmith import formats, published
-from winosmith.published import Contents, contents_of
+from winosmith.published import Digests, digests_of
 
-HERE = Path(published.__file__).with_name(published.HELD)
+HERE = Path(published.__file__).with_name(published.PUBLISHED)
 
 SETS = {
     "WSC": ["wsc/WSCollection.xml", "wsc/wsc-273.jsonl"],
@@ -37,10 +37,10 @@ SETS = {
 first."""
 
 
-def contents(name: str, folder: Path) -> Contents:
+def contents(name: str, folder: Path) -> Digests:
     """Return what a set holds, each record that can be read, from its files below a folder."""
     files = [file for pattern in SETS[name] for file in sorted(folder.glob(pattern))]
-    return contents_of(name, (item for file in files for item in formats.scan(file).items))
+    return digests_of(name, (item for file in files for item in formats.scan(file).items))
 
 
 def write(folder: Path) -> None:

@@ -6,7 +6,7 @@ It needs WordNet and the extra `language`.
 """
 
 from winosmith import Dataset, evolve, metrics, practice, solve
-from winosmith.lineage import depths, perturbed
+from winosmith.lineage import depths, make_child
 
 
 class Yesterday:
@@ -15,7 +15,7 @@ class Yesterday:
     def perturb(self, problem, seed):
         """Yield the one child of a problem; its answer stays."""
         sentence = f"Yesterday, {problem.sentence}"
-        yield perturbed(problem, sentence, problem.options, problem.answer, source="own")
+        yield make_child(problem, sentence, problem.options, problem.answer, source="own")
 
 
 # Fourteen roots, one half of a twin at most, among what a solver gets right.

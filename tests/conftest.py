@@ -25,7 +25,7 @@ from tests import drawings
 from winosmith import Dataset
 from winosmith.cli import _printing
 from winosmith.errors import InputError
-from winosmith.testing import made_twins, tiny_language_model
+from winosmith.testing import make_twins, tiny_language_model
 from winosmith.text import tokens
 
 IN_CI = os.environ.get("CI") == "true"
@@ -371,14 +371,14 @@ def quiet_models() -> Iterator[None]:
 def make_encoder(
     quiet_models: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Path]:
-    """Return a maker of tiny encoders, never trained, that know the words of `made_twins`."""
+    """Return a maker of tiny encoders, never trained, that know the words of `make_twins`."""
 
     def make(architecture: str = "bert", **changes: object) -> Path:
         import torch
         import transformers
 
         folder = tmp_path_factory.mktemp(architecture)
-        tokeniser = _tokeniser(made_twins(40))
+        tokeniser = _tokeniser(make_twins(40))
         sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
         config = transformers.AutoConfig.for_model(
             architecture,
@@ -428,8 +428,8 @@ def _tokeniser(dataset: Dataset):
 def make_language_model(
     quiet_models: None, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Path]:
-    """Return a maker of tiny language models that know the words of `made_twins`, one of a kind."""
-    texts = [text for problem in made_twins(40) for text in problem.filled()]
+    """Return a maker of tiny language models that know the words of `make_twins`, one of a kind."""
+    texts = [text for problem in make_twins(40) for text in problem.filled()]
 
     @functools.cache
     def make(architecture: str = "gpt2", **changes: object) -> Path:

@@ -267,7 +267,7 @@ def test_the_table_has_nine_floors() -> None:
         ("debias/_x.py", "from winosmith.build import build"),
         ("debias/_x.py", "from winosmith.report._svg import Svg"),
         ("cli/x.py", "from winosmith.debias._aflite import aflite"),
-        ("cli/x.py", "from winosmith.testing import made_twins"),
+        ("cli/x.py", "from winosmith.testing import make_twins"),
         ("testing.py", "from winosmith.embed import Embedder"),
     ],
 )

@@ -14,9 +14,9 @@ from hypothesis import example, given, strategies as st
 
 from winosmith import Dataset, Lineage, Origin, Problem, formats
 from winosmith.blocks import (
-    Side,
+    SplitName,
     _sort_key,
-    assign_sides,
+    assign_splits,
     blocks,
     contradictions,
     copies,
@@ -26,14 +26,14 @@ from winosmith.blocks import (
     shuffled_blocks,
 )
 from winosmith.errors import DataError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.text import pieces
 
 
 @given(st.integers(0, 50), st.randoms(use_true_random=False))
 def test_order_depends_on_no_answer_id_or_input_order(seed, rng):
     """Shuffling the input, changing its ids and flipping its answers leaves the order as it is."""
-    data = made_twins(12, singles=3)
+    data = make_twins(12, singles=3)
     disguised = [
         replace(
             problem,
@@ -54,7 +54,7 @@ def test_order_depends_on_no_answer_id_or_input_order(seed, rng):
 @given(st.integers(0, 50), st.integers(0, 12), st.integers(0, 5))
 def test_a_shuffled_set_is_its_blocks_one_after_the_other(seed, twins, singles):
     """Its rows are those of the shuffled blocks, which keep their sizes and leave out no row."""
-    data = made_twins(twins, singles=singles)
+    data = make_twins(twins, singles=singles)
     order = shuffled_blocks(data, seed)
     firsts = [_sort_key(data[block[0]], seed) for block in order]
     assert firsts == sorted(firsts)
@@ -87,7 +87,7 @@ def test_what_looks_like_another_set_is_found_without_comparing_all(drawn):
 
 def test_halves_come_in_an_order_that_is_no_guide_to_the_answer():
     """The first half of a twin is right at option 1 about half of the time, even if sorted so."""
-    data = made_twins(400)
+    data = make_twins(400)
     answers_first = Dataset(sorted(data, key=lambda p: (p.twin_id, p.answer)))
     firsts = [answers_first[block[0]].answer for block in shuffled_blocks(answers_first, 0)]
     assert 160 < sum(firsts) < 240
@@ -103,7 +103,7 @@ def test_families_and_copies_share_a_block():
 
 def test_twins_whose_ids_got_lost_share_a_block():
     """Two problems with the same options and most words in common are taken for a twin."""
-    data = Dataset(replace(problem, twin_id=None) for problem in made_twins(20))
+    data = Dataset(replace(problem, twin_id=None) for problem in make_twins(20))
     assert sorted(map(sorted, blocks(data))) == [[2 * i, 2 * i + 1] for i in range(20)]
 
 
@@ -172,7 +172,7 @@ def test_a_large_family_is_not_compared_with_itself():
 
 def test_drawing_takes_whole_blocks_and_leaves_some():
     """Drawn sets are disjoint, large enough, and hold both halves of each twin."""
-    data = made_twins(50)
+    data = make_twins(50)
     order = shuffled_blocks(data, 0)
     one, two = draw(order, range(100), [15, 10])
     assert (len(one), len(two)) == (16, 10)
@@ -182,7 +182,7 @@ def test_drawing_takes_whole_blocks_and_leaves_some():
 
 def test_drawing_everything_is_refused():
     """A draw that leaves nothing to filter says so."""
-    data = made_twins(5)
+    data = make_twins(5)
     with pytest.raises(DataError, match="nothing would be left"):
         draw(shuffled_blocks(data, 0), range(10), [6, 4])
 
@@ -272,7 +272,7 @@ def test_copies_contradict_where_they_name_different_options() -> None:
 @given(st.data(), st.randoms(use_true_random=False))
 def test_copies_are_found_in_any_order_of_rows_and_options(draw_: st.DataObject, rng) -> None:
     """Permuting the rows, and the options of any of them, leaves the groups as they are by id."""
-    twins = made_twins(4, singles=2)
+    twins = make_twins(4, singles=2)
     rows = draw_.draw(st.lists(st.sampled_from(range(len(twins))), max_size=15))
     made = [
         replace(
@@ -442,13 +442,13 @@ def test_a_side_takes_no_family_that_dwarfs_it() -> None:
     sizes = (60, 50, *[1] * 90)
     rows = iter(range(sum(sizes)))
     order = [[next(rows) for _ in range(size)] for size in sizes]
-    data = made_twins(0, singles=sum(sizes))
-    wanted: dict[Side, int] = {"dev": 20, "test": 20}
-    found = assign_sides(data, order, wanted)
-    assert [of.side for of in found[:2]] == ["train", "train"]
-    assert [sum(len(of.rows) for of in found if of.side == side) for side in wanted] == [20, 20]
-    alone = assign_sides(data, order[:2], {"dev": 20})
-    assert [of.side for of in alone] == ["train", "dev"]
+    data = make_twins(0, singles=sum(sizes))
+    wanted: dict[SplitName, int] = {"dev": 20, "test": 20}
+    found = assign_splits(data, order, wanted)
+    assert [of.split for of in found[:2]] == ["train", "train"]
+    assert [sum(len(of.rows) for of in found if of.split == side) for side in wanted] == [20, 20]
+    alone = assign_splits(data, order[:2], {"dev": 20})
+    assert [of.split for of in alone] == ["train", "dev"]
 
 
 @pytest.mark.parametrize(
@@ -466,21 +466,21 @@ def test_a_side_is_too_large_by_so_much_and_no_more(sizes, wanted, keys, sides) 
     """Of blocks it takes half as much again, of contributors a tenth; the rest is for training."""
     rows = iter(range(sum(sizes)))
     order = [[next(rows) for _ in range(size)] for size in sizes]
-    data = list(made_twins(0, singles=sum(sizes)))
+    data = list(make_twins(0, singles=sum(sizes)))
     for group in order:
         for row in group:
             data[row] = replace(data[row], origin=Origin(author=f"a{group[0]}", domain=f"d{row}"))
-    found = assign_sides(Dataset(data), order, wanted, keys=keys)
-    assert [part.side for part in found] == sides.split()
+    found = assign_splits(Dataset(data), order, wanted, keys=keys)
+    assert [part.split for part in found] == sides.split()
 
 
 def test_what_one_author_wrote_is_on_one_side() -> None:
     """With `keys`, blocks of one author are placed together; one that names none stands alone."""
-    data = list(made_twins(0, singles=4))
+    data = list(make_twins(0, singles=4))
     data[0], data[2] = (replace(data[row], origin=Origin(author="ann")) for row in (0, 2))
     order = [[row] for row in range(4)]
-    found = assign_sides(Dataset(data), order, {"dev": 2}, keys=("author",))
-    assert [(of.rows, of.side) for of in found] == [
+    found = assign_splits(Dataset(data), order, {"dev": 2}, keys=("author",))
+    assert [(of.rows, of.split) for of in found] == [
         ((0, 2), "dev"), ((1,), "train"), ((3,), "train"),
     ]  # fmt: skip
 
@@ -497,6 +497,6 @@ def test_a_template_filled_hundreds_of_times_is_one_block() -> None:
 
 def test_a_block_that_counts_for_nothing_is_for_training() -> None:
     """A side takes no block without a row that counts, and counts only those of the others."""
-    data = made_twins(0, singles=5)
-    found = assign_sides(data, [[0], [1, 2], [3], [4]], {"dev": 2}, counted={2, 3, 4})
-    assert [part.side for part in found] == ["train", "dev", "dev", "train"]
+    data = make_twins(0, singles=5)
+    found = assign_splits(data, [[0], [1, 2], [3], [4]], {"dev": 2}, counted={2, 3, 4})
+    assert [part.split for part in found] == ["train", "dev", "dev", "train"]

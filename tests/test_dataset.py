@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from winosmith import Claim, Dataset, Edit, Extra, Lineage, Origin, Problem
 from winosmith.errors import DataError, ProblemError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 def a_problem(identity: str, twin_id: str | None = None, **fields: object) -> Problem:
@@ -133,14 +133,14 @@ def test_a_family_is_a_root_and_what_was_made_from_it() -> None:
 
 def test_a_blind_data_set_has_no_answers() -> None:
     """A data set made blind has no answer and keeps ids and order."""
-    dataset = made_twins(5)
+    dataset = make_twins(5)
     assert set(dataset.blind().answers) == {None}
     assert dataset.blind().ids == dataset.ids
 
 
 def test_a_data_set_survives_a_worker_process() -> None:
     """A pickled data set is equal to itself, with its name."""
-    dataset = Dataset(made_twins(3), "made")
+    dataset = Dataset(make_twins(3), "made")
     again = pickle.loads(pickle.dumps(dataset))  # noqa: S301 - our own bytes
     assert (again, again.name) == (dataset, "made")
 
@@ -162,7 +162,7 @@ REFUSED = {
     "the sentence has 2 blanks ('_'); 1 is needed": {"sentence": "The _ fits the _."},
     "there are 1 options; 2 to 26 are needed": {"options": ("trophy",)},
     "there are 27 options; 2 to 26 are needed": {"options": tuple("abcdefghijklmnopqrstuvwxyz0")},
-    "the blank must be an offset in the sentence or None, not '4'": {"blank": "4"},
+    "the blank must be an offset in the sentence, or None, not '4'": {"blank": "4"},
     "the sentence has no blank ('_') at the offset 3": {"sentence": "A _ b _ c.", "blank": 3},
     "the sentence has no blank ('_') at the offset -9": {"sentence": "A _ b _ c.", "blank": -9},
     "the question is empty": {"sentence": " ", "blank": None},
@@ -180,7 +180,7 @@ REFUSED = {
     "the twin id must be text, not 7": {"twin_id": 7},
     "the twin id is empty; omit it for a problem without a twin": {"twin_id": ""},
     "the pronoun must be text, not 3": {"pronoun": 3},
-    "the sentence contains half a character": {"sentence": "A \ud800 _."},
+    "the sentence contains an unpaired surrogate": {"sentence": "A \ud800 _."},
 }
 
 
@@ -230,8 +230,8 @@ def test_problems_can_be_hashed_and_pickled() -> None:
 @pytest.mark.parametrize(
     ("items", "reason"),
     [
-        ({"source": 1}, "the extra key 'source' must read 'format.field'"),
-        ({3: 1}, "the extra key 3 must read 'format.field'"),
+        ({"source": 1}, "the extra key 'source' must have the form 'format.field'"),
+        ({3: 1}, "the extra key 3 must have the form 'format.field'"),
         ({"a.b": [1]}, "the extra value of 'a.b' must be a scalar, not [1]"),
         ({"a.b": float("nan")}, "the extra value of 'a.b' must be finite, not nan"),
         ({"a.b": float("inf")}, "the extra value of 'a.b' must be finite, not inf"),

@@ -27,7 +27,7 @@ from winosmith.cli._main import group
 from winosmith.errors import InputError
 from winosmith.options import EmbedRecipe
 from winosmith.rounds import parse_round
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.web import SiteRules
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -329,11 +329,11 @@ def test_the_reference_is_what_the_code_says(page: Path) -> None:
 def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     """Return the files that each command writes, from small runs."""
     folder = tmp_path_factory.mktemp("files")
-    twins = [replace(p, extra=Extra({"site.row": row})) for row, p in enumerate(made_twins(60))]
+    twins = [replace(p, extra=Extra({"site.row": row})) for row, p in enumerate(make_twins(60))]
     formats.write(twins, folder / "twins.jsonl")
     small = FilterRecipe("random", keep=90)
     build(Recipe("mine", str(folder / "twins.jsonl")), folder / "build")
-    debias_to_folder(made_twins(60), folder / "debias", embed=EmbedRecipe(), chosen=small)
+    debias_to_folder(make_twins(60), folder / "debias", embed=EmbedRecipe(), chosen=small)
     assert main(["check", str(folder / "twins.jsonl"), "--out", str(folder / "check --out")]) == 0
     assert main(["practice", "--twins", "3", "--out", str(folder / "practice")]) == 0
     return {

@@ -17,7 +17,7 @@ from winosmith.lineage import (
     check_lineages,
     depths,
     edit_script,
-    perturbed,
+    make_child,
 )
 from winosmith.problem import Extra
 from winosmith.text import changes, mark_differences, tokens
@@ -124,7 +124,7 @@ def test_a_script_runs_from_left_to_right(before: list[str], after: list[str]) -
 @pytest.mark.parametrize(
     ("edit", "complaint"),
     [
-        (Edit("substitute", 0, "b", "c"), "expects 'b' at token 0, where 'a' is"),
+        (Edit("substitute", 0, "b", "c"), "expects 'b' at token 0, but found 'a'"),
         (Edit("delete", 2, "b"), "is at token 2, beyond the end of 1 tokens"),
         (Edit("insert", 2, new="b"), "is at token 2, beyond the end of 1 tokens"),
     ],
@@ -248,10 +248,13 @@ def test_a_cycle_is_named_once_for_each_problem_on_it() -> None:
 
 
 CONTRADICTIONS = [
-    (Lineage("0", "0", (Edit("substitute", 0, "q", "b"),)), "expects 'q' at token 0, where 'a' is"),
-    (Lineage("0", "0", (Edit("substitute", 0, "a", "z"),)), "lead to 'z _' at token 0"),
+    (
+        Lineage("0", "0", (Edit("substitute", 0, "q", "b"),)),
+        "expects 'q' at token 0, but found 'a'",
+    ),
+    (Lineage("0", "0", (Edit("substitute", 0, "a", "z"),)), "result in 'z _' at token 0"),
     (Lineage("0", "0", (Edit("delete", 7, "a"),)), "beyond the end of 2 tokens"),
-    (Lineage("2", "0"), "the root is '2', but that of its parent '0' is '0'"),
+    (Lineage("2", "0"), "the root is '2', but its parent '0' has the root '0'"),
 ]
 
 
@@ -303,10 +306,10 @@ def test_a_child_keeps_what_is_its_parents() -> None:
         origin=Origin("winogrande", domain="physical", anchor="cup", licence="CC-BY-4.0"),
         embargo=True,
     )
-    child = perturbed(
+    child = make_child(
         root, "The mug hit the _ .", root.options, 1, source="wordnet", extra={"chat.batch": 2}
     )
-    grandchild = perturbed(child, "The mug hit a _ .", ("pot", "tray"), None, source="person")
+    grandchild = make_child(child, "The mug hit a _ .", ("pot", "tray"), None, source="person")
     assert child.origin == Origin("wordnet", domain="physical", licence="CC-BY-4.0")
     assert (child.twin_id, child.pronoun, child.embargo) == (None, "it", True)
     assert dict(child.extra) == {"chat.batch": 2, UNVALIDATED: True}
@@ -320,10 +323,10 @@ def test_the_id_of_a_child_does_not_tell_its_answer() -> None:
     """Children that differ in their answer alone have one id, and others have another."""
     root = problem("The cup hit the _ .")
     ids = {
-        perturbed(root, "The mug hit the _ .", root.options, answer, source="person").id
+        make_child(root, "The mug hit the _ .", root.options, answer, source="person").id
         for answer in (None, 0, 1)
     }
-    other = perturbed(root, "The mug hit the _ .", ("y", "x"), 0, source="person").id
+    other = make_child(root, "The mug hit the _ .", ("y", "x"), 0, source="person").id
     assert len(ids) == 1
     assert other not in ids
     assert other.startswith("0.")
@@ -333,7 +336,7 @@ def test_a_perturbation_that_changes_nothing_is_refused() -> None:
     """A child with its parent's sentence and options is an error."""
     root = problem("The cup hit the _ .")
     with pytest.raises(ProblemError, match="changes neither sentence nor options"):
-        perturbed(root, root.sentence, root.options, 1, source="person")
+        make_child(root, root.sentence, root.options, 1, source="person")
 
 
 def test_tokens_stand_apart_for_an_edit() -> None:

@@ -15,8 +15,8 @@ import sys
 from pathlib import Path
 from winosmith.locks import FileLock
 
-lock = FileLock.take(Path(sys.argv[1]))
-lock.write({"at": "work"})
+lock = FileLock.acquire(Path(sys.argv[1]))
+lock.write_note({"at": "work"})
 print("locked", flush=True)
 sys.stdin.read()
 """
@@ -30,14 +30,14 @@ def test_a_lock_has_one_holder_until_that_process_is_killed(tmp_path: Path) -> N
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"locked\n"
-        assert FileLock.take(path) is None
+        assert FileLock.acquire(path) is None
         assert read_lock(path) == (True, {"at": "work"})
         holder.kill()
     assert read_lock(path) == (False, {"at": "work"})
-    lock = FileLock.take(path)
+    lock = FileLock.acquire(path)
     assert lock is not None
     assert read_lock(path) == (True, {"at": "work"})  # whoever comes next reads the last note
-    lock.write(7)
+    lock.write_note(7)
     assert read_lock(path) == (True, 7)
     lock.close()
     assert read_lock(path) == (False, 7)
@@ -58,7 +58,7 @@ def test_who_looks_keeps_nobody_from_the_lock(tmp_path: Path) -> None:
         watching = [executor.submit(watch) for _ in range(2)]
         try:
             for _ in range(200):
-                lock = FileLock.take(path)
+                lock = FileLock.acquire(path)
                 assert lock is not None
                 lock.close()
         finally:

@@ -78,7 +78,7 @@ def test_missing_folders_are_made(tmp_path: Path) -> None:
 def test_a_folder_that_is_a_file_is_told(tmp_path: Path, below: str) -> None:
     """Writing below what is a file says so, and what to do."""
     (tmp_path / "file").touch()
-    told = "a file has the name of .* choose another place"
+    told = "a file has the name of .* choose another folder"
     with pytest.raises(OutputError, match=told), atomic_write(tmp_path / "file" / below):
         pass
 
@@ -120,8 +120,8 @@ def test_the_same_recipe_resumes(tmp_path: Path) -> None:
     with folder.write("sub/kept.jsonl") as file:
         file.write("{}\n")
     again = OutputFolder.open(tmp_path / "out", json.loads(json.dumps(RECIPE)))
-    assert again.finished("sub/kept.jsonl")
-    assert not again.finished("other.jsonl")
+    assert again.is_finished("sub/kept.jsonl")
+    assert not again.is_finished("other.jsonl")
     assert again.files["sub/kept.jsonl"] == sha256(tmp_path / "out" / "sub" / "kept.jsonl")
 
 
@@ -131,7 +131,7 @@ def test_a_file_that_was_changed_is_not_finished(tmp_path: Path) -> None:
     with folder.write("a.txt") as file:
         file.write("as written")
     (tmp_path / "out" / "a.txt").write_text("tampered with")
-    assert not folder.finished("a.txt")
+    assert not folder.is_finished("a.txt")
 
 
 def test_another_recipe_is_refused_with_the_differences(tmp_path: Path) -> None:
@@ -228,7 +228,7 @@ def test_a_manifest_that_is_not_ours_deletes_nothing(tmp_path: Path, manifest: s
     folder = tmp_path / "out"
     folder.mkdir()
     (folder / MANIFEST).write_text(manifest)
-    with pytest.raises(OutputError, match="can't be read as a manifest"):
+    with pytest.raises(OutputError, match="is not a valid manifest"):
         OutputFolder.open(folder, RECIPE, force=True)
     assert (tmp_path / "victim.txt").read_text() == "precious"
 
@@ -239,7 +239,7 @@ def test_checksums_of_private_files_stay_private(tmp_path: Path) -> None:
     with folder.write("private/answers.lst") as file:
         file.write("1\n")
     assert "answers" not in (tmp_path / "out" / MANIFEST).read_text()
-    assert OutputFolder.open(tmp_path / "out", RECIPE).finished("private/answers.lst")
+    assert OutputFolder.open(tmp_path / "out", RECIPE).is_finished("private/answers.lst")
 
 
 def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:

@@ -85,10 +85,12 @@ def test_a_worker_that_dies_is_told_with_what_to_do() -> None:
     """When a worker process is gone, the error says so, and ends with the caller's advice."""
     with (
         ProcessPoolExecutor(2) as executor,
-        pytest.raises(InputError, match=r"workers are gone, killed or out of memory.*; go on so"),
+        pytest.raises(
+            InputError, match=r"workers died; they were killed or ran out of memory.*; go on so"
+        ),
     ):
         list(ordered_map(_dies, [1, 1, 1], executor, resume="go on so"))
-    with pytest.raises(InputError, match="workers are gone"):
+    with pytest.raises(InputError, match="workers died"):
         list(ordered_map(abs, [1], executor_broken()))
 
 

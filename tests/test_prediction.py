@@ -87,15 +87,15 @@ def test_tied_options_are_two_or_more_with_the_choice(tied: tuple[int, ...]) -> 
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"purpose": "fun"}, "the purpose 'fun' is not local, validate or test"),
+        ({"purpose": "fun"}, "unknown purpose 'fun'; use local, validate or test"),
         ({"problem_id": ""}, "a response needs the ids of its problem and its participant"),
         ({"participant": ""}, "a response needs the ids of its problem and its participant"),
-        ({"choice": -1}, "the choice is -1; it must be an index, or None"),
-        ({"shown": (0, 2)}, "the shown order (0, 2) is not an order of the options"),
-        ({"shown": (0, 0)}, "the shown order (0, 0) is not an order of the options"),
-        ({"seconds": -1.0}, "the time taken is -1.0 s; it must be 0 or more"),
-        ({"seconds": math.nan}, "the time taken is nan s; it must be 0 or more"),
-        ({"seconds": math.inf}, "the time taken is inf s; it must be 0 or more"),
+        ({"choice": -1}, "the choice is -1; it must be an index or None"),
+        ({"shown": (0, 2)}, "the order (0, 2) is not a permutation of the options"),
+        ({"shown": (0, 0)}, "the order (0, 0) is not a permutation of the options"),
+        ({"seconds": -1.0}, "the response time is -1.0 s; it must be 0 or more"),
+        ({"seconds": math.nan}, "the response time is nan s; it must be 0 or more"),
+        ({"seconds": math.inf}, "the response time is inf s; it must be 0 or more"),
     ],
 )
 def test_a_response_that_makes_no_sense_is_refused(fields: dict[str, object], reason: str) -> None:

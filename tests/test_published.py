@@ -12,9 +12,9 @@ import pytest
 from winosmith import Claim, Dataset, Problem, formats, practice, published
 from winosmith.errors import InputError
 from winosmith.evolve import draw_roots
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.metrics import overlap
-from winosmith.published import known_contents, traces
+from winosmith.published import item_digests, known_digests
 
 TROPHY = "The trophy doesn't fit into the brown suitcase because {} too large."
 
@@ -25,36 +25,38 @@ MADE: dict[str, Any] = runpy.run_path(str(Path(__file__).parents[1] / "docs/make
 @pytest.mark.parametrize("written", ["_ is", "the _ is", "THE _ IS", "_  is"])
 def test_a_sentence_is_known_however_it_is_written(written: str) -> None:
     """Case, spaces, punctuation and the article of the option tell nothing."""
-    assert published.name_of(TROPHY.format(written)) == "WSC"
-    assert published.name_of(TROPHY.format(written).replace("brown", "black")) is None
+    assert published.find_source_name(TROPHY.format(written)) == "WSC"
+    assert published.find_source_name(TROPHY.format(written).replace("brown", "black")) is None
 
 
 def test_a_schema_is_known_by_its_pronoun() -> None:
     """A problem whose blank has a pronoun is found in a set that has the pronoun in the text."""
     one = Problem("a", "The cup fell on the jug and _ broke.", ("cup", "jug"), 0, pronoun="it")
     shown = replace(one, sentence="The cup fell on the jug and it broke. _", pronoun=None)
-    assert not traces(one)[0].isdisjoint(traces(shown)[0])
+    assert not item_digests(one)[0].isdisjoint(item_digests(shown)[0])
     claim = Claim("b", one.sentence, "cup", pronoun="it")
-    assert traces(claim) == (traces(one)[0], frozenset())
-    assert len(traces(one)[0]) == 2
+    assert item_digests(claim) == (item_digests(one)[0], frozenset())
+    assert len(item_digests(one)[0]) == 2
 
 
 def test_a_side_of_the_blank_is_known_with_an_article_or_without() -> None:
     """An article stands before the blank or in the options: two encodings of one problem."""
     one = Problem("a", "As the cup fell on the jug, the _ broke.", ("cup", "jug"))
     other = Problem("b", "As the cup fell on the jug, _ was whole.", ("The jug", "The cup"))
-    assert traces(one)[1] & traces(other)[1]
-    assert not traces(one)[1] & traces(replace(other, options=("The jug", "The mug")))[1]
+    assert item_digests(one)[1] & item_digests(other)[1]
+    assert (
+        not item_digests(one)[1] & item_digests(replace(other, options=("The jug", "The mug")))[1]
+    )
 
 
 def test_a_set_is_known_when_nearly_all_of_it_is() -> None:
     """Nine problems of ten make a data set WSC, eight do not; the practice twins are of no set."""
     wsc = [Problem(f"{n}", TROPHY.format("_ is"), ("trophy", f"case {n}")) for n in range(9)]
     other = Problem("x", "The _ fell.", ("cup", "jug"))
-    assert published.set_of(Dataset([*wsc, other])) == "WSC"
-    assert published.set_of(Dataset([*wsc[:8], other, replace(other, id="y")])) is None
-    assert published.set_of(practice.read_handwritten()) is None
-    assert published.set_of(Dataset()) is None
+    assert published.recognise_dataset(Dataset([*wsc, other])) == "WSC"
+    assert published.recognise_dataset(Dataset([*wsc[:8], other, replace(other, id="y")])) is None
+    assert published.recognise_dataset(practice.read_handwritten()) is None
+    assert published.recognise_dataset(Dataset()) is None
 
 
 @pytest.mark.data
@@ -70,20 +72,20 @@ def test_a_set_is_known_when_nearly_all_of_it_is() -> None:
 )
 def test_the_published_files_are_known(data_dir: Path, path: str, name: str) -> None:
     """A part of a set is told for it, in each encoding."""
-    assert published.set_of(formats.read(data_dir / path)) == name
+    assert published.recognise_dataset(formats.read(data_dir / path)) == name
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("name", MADE["SETS"])
 def test_the_digests_that_ship_are_those_of_the_files(name: str, data_dir: Path) -> None:
     """Reading the published files again gives the digests that winosmith knows the set by."""
-    assert MADE["contents"](name, data_dir) == known_contents(name)
+    assert MADE["contents"](name, data_dir) == known_digests(name)
 
 
 def test_a_set_that_nobody_knows_is_refused() -> None:
     """The error lists the sets whose contents are known, and how to name another corpus."""
     with pytest.raises(InputError, match=r"'xyzzy'.* wsc, pdp, .*winogrande\..*other:xyzzy"):
-        known_contents("xyzzy")
+        known_digests("xyzzy")
 
 
 @pytest.mark.data
@@ -96,13 +98,13 @@ def test_evolved_problems_are_known_as_those_of_their_roots_set(
     roots = draw_roots([dev], [5]).dataset
     assert {root.origin.source for root in roots if root.origin} == {"dev"}
     children = [
-        perturbed(root, f"Well, {root.sentence}", root.options, root.answer, source="person")
+        make_child(root, f"Well, {root.sentence}", root.options, root.answer, source="person")
         for root in roots
     ]
     test = Dataset([*roots, *children] if with_roots else children)
-    seen = overlap(test, public=[known_contents("winogrande")])
+    seen = overlap(test, public=[known_digests("winogrande")])
     assert len(seen.rows) == len(test)
-    other = overlap(test, public=[known_contents("winogender")])
+    other = overlap(test, public=[known_digests("winogender")])
     assert other.withheld is not with_roots  # without its root nothing of it can be compared
 
 
@@ -121,5 +123,5 @@ def test_evolved_problems_are_known_as_those_of_their_roots_set(
 )
 def test_sets_that_share_problems_are_told(file: str, name: str, seen: int, data_dir: Path) -> None:
     """A set has seen its own problems in each encoding; DPR's hold four of the Winograd schemas."""
-    found = overlap(formats.read(data_dir / file), public=[known_contents(name)])
+    found = overlap(formats.read(data_dir / file), public=[known_digests(name)])
     assert len(found.rows) == seen

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 
 from winosmith import Claim, Edit, Extra, Lineage, Origin, Problem, records
 from winosmith.errors import ProblemError
-from winosmith.records import canonical, claim_of, claim_record, problem_of, problem_record
+from winosmith.records import canonical, claim_record, parse_claim, parse_problem, problem_record
 
 texts = st.text(st.characters(codec="utf-8", exclude_characters="_"), min_size=1, max_size=12)
 names = texts.filter(str.strip)
@@ -73,13 +73,13 @@ claims = st.builds(
 @given(problems())
 def test_a_problem_survives_its_record(problem: Problem) -> None:
     """A problem written as a line of JSON and read back is the same problem."""
-    assert problem_of(json.loads(canonical(problem_record(problem)))) == problem
+    assert parse_problem(json.loads(canonical(problem_record(problem)))) == problem
 
 
 @given(claims)
 def test_a_claim_survives_its_record(claim: Claim) -> None:
     """A claim written as a line of JSON and read back is the same claim."""
-    assert claim_of(json.loads(canonical(claim_record(claim)))) == claim
+    assert parse_claim(json.loads(canonical(claim_record(claim)))) == claim
 
 
 @given(problems())
@@ -126,7 +126,7 @@ GOOD = {"id": "1", "sentence": "A _ b.", "options": ["x", "y"]}
 def test_a_wrong_record_is_refused_with_the_reason(change: dict[str, object], reason: str) -> None:
     """A record with a key or a value that does not fit is refused, and the message says why."""
     with pytest.raises(ProblemError) as told:
-        problem_of({**GOOD, **change})
+        parse_problem({**GOOD, **change})
     assert str(told.value).startswith(reason)
 
 
@@ -134,7 +134,7 @@ def test_a_wrong_record_is_refused_with_the_reason(change: dict[str, object], re
 def test_a_record_needs_id_sentence_and_options(key: str) -> None:
     """A record without an id, a sentence or options is refused by the name of the key."""
     with pytest.raises(ProblemError, match=f"the record has no '{key}'"):
-        problem_of({name: value for name, value in GOOD.items() if name != key})
+        parse_problem({name: value for name, value in GOOD.items() if name != key})
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_record_needs_id_sentence_and_options(key: str) -> None:
 def test_a_wrong_record_of_a_claim_is_refused(record: dict[str, object]) -> None:
     """A record that is no claim is refused as a ProblemError."""
     with pytest.raises(ProblemError):
-        claim_of(record)
+        parse_claim(record)
 
 
 def test_every_function_without_an_underscore_is_public() -> None:
@@ -180,14 +180,14 @@ def test_a_blank_is_written_where_the_texts_alone_do_not_tell_it(
     """The key `blank` is there for a question and for a blank beside other `_`, and comes back."""
     record = problem_record(problem)
     assert {key: value for key, value in record.items() if key == "blank"} == written
-    assert problem_of(record) == problem
+    assert parse_problem(record) == problem
 
 
 def test_a_wrong_place_in_a_record_is_refused() -> None:
     """A record whose place is not that of its only `_` is no problem."""
     record = {"id": "a", "sentence": "A _ b.", "options": ["x", "y"], "blank": 3}
     with pytest.raises(ProblemError, match="is at the offset 2, not at 3"):
-        problem_of(record)
+        parse_problem(record)
 
 
 SCHEMA = json.loads(
@@ -232,7 +232,7 @@ def test_the_schema_lists_every_key() -> None:
 def test_the_schema_takes_what_is_read(record: dict[str, object], good: bool) -> None:
     """A record is good by the schema where it is read as a problem or a claim, and only there."""
     assert jsonschema.Draft202012Validator(SCHEMA).is_valid(record) == good
-    read = claim_of if "candidate" in record else problem_of
+    read = parse_claim if "candidate" in record else parse_problem
     if good:
         read(record)
     else:

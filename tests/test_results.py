@@ -32,9 +32,9 @@ from winosmith.results import (
     shown,
     table,
 )
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(60)
+DATA = make_twins(60)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ def test_the_repr_of_a_result_is_one_short_line_and_its_html_a_table(
 
 def test_what_is_no_result_has_a_short_repr_too() -> None:
     """Data sets, filtered ones, files and checks print neither problems nor arrays."""
-    many = made_twins(500)
+    many = make_twins(500)
     contents = formats.scan([{"question": f"Q {n}?", "choices": ["a", "b"]} for n in range(500)])
     for made in (many, many.drop({3: "short"}, stage="x"), contents, validate.check(many)):
         assert len(repr(made)) < 2_000, type(made)

@@ -14,12 +14,12 @@ from winosmith.seen import (
     check_blanks,
     check_pronouns,
     check_sees,
-    differ_in_pronoun,
-    inputs,
-    local_only,
+    cut_to_local,
+    is_about_pronouns,
+    solver_inputs,
     with_pronoun,
 )
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 NURSE = Problem("n", "The nurse told  the cook that _ left.", ("nurse", "cook"), 0, pronoun="she")
 
@@ -31,8 +31,8 @@ def test_to_who_sees_the_blank_a_pronoun_makes_no_difference(a: str, b: str, aft
     """Two pronouns are one input to a solver that sees the blank, and two to one that sees them."""
     problem = Problem("1", f"x _ {after}", ("p", "q"))
     one, other = (replace(problem, pronoun=pronoun) for pronoun in (a, b))
-    assert len({*inputs([one, other], "blank")}) == 1
-    assert (len({*inputs([one, other], "pronoun")}) == 1) is (a.split() == b.split())
+    assert len({*solver_inputs([one, other], "blank")}) == 1
+    assert (len({*solver_inputs([one, other], "pronoun")}) == 1) is (a.split() == b.split())
 
 
 def test_order_of_the_options_and_white_space_make_no_difference() -> None:
@@ -41,14 +41,14 @@ def test_order_of_the_options_and_white_space_make_no_difference() -> None:
         NURSE, sentence="The nurse told the cook that _  left.", options=("cook", "nurse")
     )
     for sees in ("blank", "pronoun"):
-        assert len({*inputs([NURSE, turned], sees)}) == 1
+        assert len({*solver_inputs([NURSE, turned], sees)}) == 1
 
 
 def test_of_the_local_context_all_else_is_unseen() -> None:
     """What stands before the local context makes no difference to a solver that sees only that."""
     other = replace(NURSE, sentence="A cook met a nurse that _ left.")
-    assert len({*inputs([NURSE, other], "blank")}) == 2
-    assert len({*inputs([NURSE, other], "blank", local=1)}) == 1
+    assert len({*solver_inputs([NURSE, other], "blank")}) == 2
+    assert len({*solver_inputs([NURSE, other], "blank", local=1)}) == 1
 
 
 def test_what_is_not_known_is_named() -> None:
@@ -63,13 +63,13 @@ def test_what_is_not_known_is_named() -> None:
 def test_data_that_is_about_pronouns_is_told() -> None:
     """From half of the problems with a version in another pronoun, that is what data is about."""
     he = replace(NURSE, id="h", pronoun="he")
-    others = [replace(problem, pronoun="it") for problem in made_twins(1)]
-    assert differ_in_pronoun([NURSE, he])
-    assert differ_in_pronoun([NURSE, he, *others])
-    assert not differ_in_pronoun([NURSE, he, *others, replace(NURSE, id="x", sentence="_ ran.")])
-    assert not differ_in_pronoun([NURSE, he, replace(he, id="u", pronoun=None)])
-    assert not differ_in_pronoun([NURSE, replace(NURSE, id="copy")])
-    assert not differ_in_pronoun([])
+    others = [replace(problem, pronoun="it") for problem in make_twins(1)]
+    assert is_about_pronouns([NURSE, he])
+    assert is_about_pronouns([NURSE, he, *others])
+    assert not is_about_pronouns([NURSE, he, *others, replace(NURSE, id="x", sentence="_ ran.")])
+    assert not is_about_pronouns([NURSE, he, replace(he, id="u", pronoun=None)])
+    assert not is_about_pronouns([NURSE, replace(NURSE, id="copy")])
+    assert not is_about_pronouns([])
 
 
 @pytest.mark.data
@@ -83,13 +83,13 @@ def test_of_the_published_sets_winogender_alone_is_about_pronouns(data_dir: Path
         "winogrande/dev.jsonl": False,
     }
     for name, expected in files.items():
-        assert differ_in_pronoun(formats.read(data_dir / name)) is expected
+        assert is_about_pronouns(formats.read(data_dir / name)) is expected
 
 
 def test_the_local_context_keeps_the_place_of_the_blank() -> None:
     """Where a sentence holds several `_`, its local context is that of the blank."""
     whole = Problem("a", "Call __init__ on the\n_, it  is _x_ here.", ("x", "y"), blank=21)
-    local = local_only(whole, 2)
+    local = cut_to_local(whole, 2)
     assert (local.before, local.after) == ("on the ", ", it is _x_ here.")
 
 
@@ -99,6 +99,6 @@ def test_questions_are_refused_by_name_where_a_blank_is_needed() -> None:
     with pytest.raises(DataError, match=r"4 problems are questions without one \('a', 'b', 'c', …"):
         check_blanks(some, "a test sheet")
     with pytest.raises(DataError, match="the local context needs sentences with a blank"):
-        inputs(some, "blank", local=2)
+        solver_inputs(some, "blank", local=2)
     with pytest.raises(DataError, match="a further '_'"):
         check_blanks([Problem("a", "A _ b _.", ("x", "y"), blank=2)], "a claim", plain=True)

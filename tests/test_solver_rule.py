@@ -11,7 +11,7 @@ import pytest
 from winosmith import Dataset, Problem
 from winosmith.errors import DataError, RecipeError
 from winosmith.study import KINDS, LEARNERS, SolverRule, make_solver
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 def test_what_is_taught_changes_the_digest_and_the_same_gives_the_same(tmp_path):
@@ -19,7 +19,7 @@ def test_what_is_taught_changes_the_digest_and_the_same_gives_the_same(tmp_path)
     rule = SolverRule("words", "association", {"features": "pairs"}, learn=True)
     digests = [
         make_solver(rule, tmp_path, train).digest
-        for train in (None, made_twins(5), made_twins(5), made_twins(9))
+        for train in (None, make_twins(5), make_twins(5), make_twins(9))
     ]
     assert digests[1] == digests[2]
     assert len(set(digests)) == 3
@@ -44,7 +44,7 @@ def test_a_site_knows_no_learning():
 def test_a_solver_sees_what_its_table_says(tmp_path):
     """`sees = "pronoun"` is another solver, and refuses what has no pronoun; the blank is usual."""
     table = {"name": "words", "solver": "association", "learn": True}
-    taught = [replace(problem, pronoun="they") for problem in made_twins(5)]
+    taught = [replace(problem, pronoun="they") for problem in make_twins(5)]
     blank, same, other = (
         make_solver(SolverRule.of({**table, **sees}, learns=True), tmp_path, Dataset(taught))
         for sees in ({}, {"sees": "blank"}, {"sees": "pronoun"})

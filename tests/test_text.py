@@ -46,7 +46,7 @@ def test_tokens_are_those_of_the_treebank(sentence: str, expected: str) -> None:
 def test_plain_words_are_cut_as_by_the_treebank(told: str, more: str) -> None:
     """Text of letters and digits alone is cut at its spaces, which is what all rules make of it."""
     sentences = text._SENTENCE_END.split(told + more)
-    assert text.tokens(told + more) == [one for s in sentences for one in text._treebank(s)]
+    assert text.tokens(told + more) == [one for s in sentences for one in text._split_treebank(s)]
 
 
 @given(st.text())

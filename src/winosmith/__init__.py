@@ -1,7 +1,7 @@
-"""Smith Winograd schemas: write, validate, filter, measure, release.
+"""Build Winograd schemas: write, validate, filter, measure and release them.
 
-The vocabulary is here; everything else is in the folders named after what they do
-(`winosmith.formats`, `winosmith.debias`, …), which are loaded when they are first used.
+This package exports the data types. The functions are in subpackages (`winosmith.formats`,
+`winosmith.debias`, …), which must be imported by name.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`python -m winosmith` is the command `winosmith`."""
+"""Run the command line with `python -m winosmith`."""
 
 import sys
 

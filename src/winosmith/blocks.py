@@ -1,8 +1,8 @@
-"""Blocks of problems that must stay together, and a shuffled order that reveals no answers.
+"""Group problems that must stay together into blocks, and assign the blocks to splits.
 
 Twins, families and copies of a sentence form *blocks*. Splits and random draws keep blocks whole,
-so that no split reveals the contents of another. A later split keeps each block in its former
-split. *Copies* are identical problems in a block: repetitions of one observation.
+so that no split reveals the contents of another. If data is split again, each block keeps its
+previous split. *Copies* are identical problems in a block, which count as one observation.
 """
 
 from __future__ import annotations
@@ -17,42 +17,42 @@ from typing import TYPE_CHECKING, Literal
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.problem import BLANK, Lineage, Problem
-from winosmith.text import normalize, pieces, tokens, visible
+from winosmith.text import normalize, pieces, remove_invisible, tokens
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from winosmith.lookalikes import Ints, Wanted
+    from winosmith.lookalikes import Ints, PairCollector
 
 __all__ = [
-    "HOLDERS",
-    "SIDES",
+    "KEY_FIELDS",
+    "SPLITS",
+    "AssignedBlock",
     "Disjoint",
-    "Former",
-    "Placed",
-    "Side",
-    "assign_sides",
+    "OldProblem",
+    "SplitName",
+    "assign_splits",
     "blocks",
+    "choose_kept_split",
     "comparable_text",
     "contradictions",
     "copies",
     "draw",
+    "find_former_splits",
     "find_lookalikes",
-    "former_sides",
     "join_blocks",
-    "kept_side",
     "shuffle",
     "shuffled_blocks",
     "whole_twins",
 ]
 
-ALIKE = 0.7
-"""The least fraction of words that the halves of a twin share (WinoGrande, section 2)."""
+MIN_OVERLAP = 0.7
+"""Minimum fraction of words that the halves of a twin share (WinoGrande, section 2)."""
 
-ALIKE_ALONE = 0.4
-"""The same if no other text has these options. It puts 635 of DPR's 661 training twins without ids
-into one block, instead of 302. In WinoGrande's train_s, dev and test without ids (3,674 problems),
-it joins 2 pairs across splits that are not twins; 0.3 would join 9."""
+MIN_OVERLAP_UNIQUE = 0.4
+"""Minimum fraction of shared words if only two texts have these options. It finds 635 of DPR's 661
+training twins without their ids, instead of 302. In WinoGrande's train_s, dev and test without ids
+(3,674 problems), it joins 2 pairs across splits that are not twins; 0.3 would join 9."""
 
 
 _PUNCTUATION = r"""[.,;:!?'"()\[\]{}«»¿¡、。〈-】·‐-‧‹›-]++"""
@@ -82,7 +82,7 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
         for row in rows:
             forest.join(row, rows[0])
     for row, problem in enumerate(dataset):
-        for key in _keys_of(problem):
+        for key in _block_keys(problem):
             forest.join(row, first.setdefault(key, row))
     if lookalikes:
         _join_lookalikes(dataset, forest)
@@ -90,13 +90,13 @@ def blocks(dataset: Dataset, *, lookalikes: bool = True) -> list[list[int]]:
 
 
 class _Forest:
-    """A union-find structure over numbers from 0, each of which starts as its own tree."""
+    """A union-find structure over the integers below `count`."""
 
     def __init__(self, count: int):
         self._parent = list(range(count))
 
     def root(self, number: int) -> int:
-        """Return the least number in a number's tree."""
+        """Return the smallest number in the tree of a number."""
         parent = self._parent
         while parent[number] != number:
             parent[number] = parent[parent[number]]
@@ -109,14 +109,14 @@ class _Forest:
         self._parent[max(one, other)] = min(one, other)
 
     def trees(self) -> list[list[int]]:
-        """Return the numbers of each tree, all in ascending order."""
+        """Return the trees as lists of numbers, all in ascending order."""
         together: dict[int, list[int]] = {}
         for number in range(len(self._parent)):
             together.setdefault(self.root(number), []).append(number)
         return list(together.values())
 
 
-def _keys_of(problem: Problem) -> Iterable[tuple[str, str]]:
+def _block_keys(problem: Problem) -> Iterable[tuple[str, str]]:
     if problem.twin_id is not None:
         yield "twin", problem.twin_id
     yield "family", problem.root
@@ -125,35 +125,35 @@ def _keys_of(problem: Problem) -> Iterable[tuple[str, str]]:
 def _join_lookalikes(dataset: Dataset, forest: _Forest) -> None:
     """Join rows that look like halves of a twin; see `blocks`.
 
-    One pair is enough to join two blocks, so rows of one block, such as a large family with the
-    same options, are not compared with each other.
+    One pair is enough to join two blocks. Rows of the same block, such as a large family with the
+    same options, are therefore not compared.
     """
     problems = dataset.problems
-    options = [_options_apart(problem) for problem in problems]
-    for rows, words in _several_owners(problems, _repeated_keys(options), forest.root):
-        share = ALIKE_ALONE if _may_be_twin(problems, rows, words) else ALIKE
-        _find(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows], share)
+    options = [_comparable_options(problem) for problem in problems]
+    for rows, words in _groups_with_several_owners(problems, _repeated_keys(options), forest.root):
+        share = MIN_OVERLAP_UNIQUE if _may_be_twin(problems, rows, words) else MIN_OVERLAP
+        _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows], share)
     changed: dict[frozenset[str], list[int]] = {}
     for row, held in enumerate(options):
         for less in ({}, *({option} for option in held if len(held) > 1)):
             changed.setdefault(frozenset(held) - {*less}, []).append(row)
-    for rows, words in _several_owners(problems, changed.values(), forest.root):
+    for rows, words in _groups_with_several_owners(problems, changed.values(), forest.root):
         if _may_be_twin(problems, rows, words):
-            _find(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows])
+            _find_similar(words, _UnjoinedRows(forest, rows), [forest.root(row) for row in rows])
 
 
 def _may_be_twin(
     problems: Sequence[Problem], rows: Sequence[int], words: Sequence[frozenset[str]]
 ) -> bool:
-    """Return whether the rows have two texts, one of them without a twin id.
+    """Return whether the rows have exactly two texts, at least one of them without a twin id.
 
-    If both texts have one, a filter may have removed a third text with these options.
+    If both texts have a twin id, a filter may have removed another text with these options.
     """
     return len({*words}) == 2 and any(problems[row].twin_id is None for row in rows)
 
 
 class _UnjoinedRows:
-    """Similar rows that are not yet in one tree; see `lookalikes.Wanted`."""
+    """A collector of similar rows that are not yet in one tree; see `lookalikes.PairCollector`."""
 
     def __init__(self, forest: _Forest, rows: Sequence[int]):
         self._forest, self._rows = forest, rows
@@ -166,7 +166,7 @@ class _UnjoinedRows:
     def wants(self, one: int, other: int) -> bool:
         return self._root(one) != self._root(other)
 
-    def take(self, one: int, other: int) -> None:
+    def add(self, one: int, other: int) -> None:
         self._forest.join(self._rows[one], self._rows[other])
 
     def _root(self, number: int) -> int:
@@ -174,7 +174,7 @@ class _UnjoinedRows:
 
 
 def find_lookalikes(problems: Sequence[Problem], others: Sequence[Problem]) -> set[int]:
-    """Return the rows that share options and 70 % of their words with a problem of another set.
+    """Return the rows of `problems` that share options and 70 % of their words with `others`.
 
     >>> one = Problem("a", "The cup is on _ now.", ("x", "y"))
     >>> find_lookalikes([one, Problem("b", "Why is _ so?", ("x", "y"))], [one])
@@ -182,60 +182,63 @@ def find_lookalikes(problems: Sequence[Problem], others: Sequence[Problem]) -> s
     """
     import numpy as np
 
-    from winosmith.lookalikes import Partners
+    from winosmith.lookalikes import PartnerCollector
 
     found, start = set[int](), len(others)
     both = [*others, *problems]
-    groups = _repeated_keys([_options_apart(problem) for problem in both])
-    for rows, words in _several_owners(both, groups, lambda row: row < start):
+    groups = _repeated_keys([_comparable_options(problem) for problem in both])
+    for rows, words in _groups_with_several_owners(both, groups, lambda row: row < start):
         asks = (np.array(rows) >= start).astype(int)
-        partners = Partners(asks, asks)
-        _find(words, partners, asks)
+        partners = PartnerCollector(asks, asks)
+        _find_similar(words, partners, asks)
         found |= {rows[one] - start for pair in partners.pairs for one in pair if asks[one]}
     return found
 
 
-def _find(
-    words: Sequence[frozenset[str]], wanted: Wanted, owners: ArrayLike, share: float = ALIKE
+def _find_similar(
+    words: Sequence[frozenset[str]],
+    wanted: PairCollector,
+    owners: ArrayLike,
+    share: float = MIN_OVERLAP,
 ) -> None:
-    """Find the pairs that share this fraction of the words of the longer one."""
+    """Find the pairs of rows that share at least this fraction of the longer row's words."""
     import numpy as np  # here, so that commands that only import blocks start fast
 
-    from winosmith.lookalikes import find, of_longer
+    from winosmith.lookalikes import find_pairs, share_of_longer
 
-    find(words, of_longer(share), wanted, np.array(owners, int))
+    find_pairs(words, share_of_longer(share), wanted, np.array(owners, int))
 
 
-def _several_owners(
+def _groups_with_several_owners(
     problems: Sequence[Problem], groups: Iterable[list[int]], owner: Callable[[int], int]
 ) -> Iterator[tuple[list[int], list[frozenset[str]]]]:
-    """Yield the groups of rows with several owners, and the words of each row."""
+    """Yield the groups whose rows have several owners, with the words of each row."""
     for rows in groups:
         if len({*map(owner, rows)}) > 1:
-            yield rows, [_word_set(pieces(_plain(problems[row].sentence))) for row in rows]
+            yield rows, [_numbered_words(pieces(_fold(problems[row].sentence))) for row in rows]
 
 
-def _options_apart(problem: Problem) -> tuple[str, ...]:
-    """Return the options for a search for similar problems: their letters, without articles."""
-    return tuple(sorted({_letters(_ARTICLE.sub("", _plain(one))) for one in problem.options}))
+def _comparable_options(problem: Problem) -> tuple[str, ...]:
+    """Return the letters of each option, without articles, for comparison with other problems."""
+    return tuple(sorted({_letters(_ARTICLE.sub("", _fold(one))) for one in problem.options}))
 
 
-def _plain(text: str) -> str:
-    return normalize(visible(text), "NFKC").lower()
+def _fold(text: str) -> str:
+    return normalize(remove_invisible(text), "NFKC").lower()
 
 
 def _letters(text: str) -> str:
-    """Return the letters and digits of a text, and the marks of formulas, in one form and case.
+    """Return the lower-cased letters, digits and mathematical symbols of a text.
 
     >>> _letters("The cup “fell”: 1.5 m, as  the _ did."), _letters("?!")
     ('thecupfell1.5masthe_did', '?!')
     """
-    whole = "".join(_plain(text).split())
+    whole = "".join(_fold(text).split())
     return _MARKS.sub("", whole) or whole
 
 
-def _word_set(words: Sequence[str]) -> frozenset[str]:
-    """Return the words as a set, with numbers for repetitions: "the", "the 2"."""
+def _numbered_words(words: Sequence[str]) -> frozenset[str]:
+    """Return the words as a set, in which repeated words are numbered: "the", "the 2"."""
     counted = Counter(words)
     again = (f"{word} {at}" for word, n in counted.items() if n > 1 for at in range(2, n + 1))
     return frozenset(counted).union(again)
@@ -244,10 +247,10 @@ def _word_set(words: Sequence[str]) -> frozenset[str]:
 def copies(dataset: Dataset) -> list[list[int]]:
     """Return the groups of two or more rows that are copies of each other.
 
-    Copies have the same tokens (ignoring case and Unicode form), the same place and pronoun of the
-    blank, and the same options in any order. Answers, ids and twins do not matter. Winogender's
-    versions with "he" and "she" share a block but are not copies. If the pronoun is unknown, it is
-    assumed to be that of the other copies; if these have several, the problem is not a copy. The
+    Copies have the same tokens (ignoring case and Unicode form), the same position and pronoun of
+    the blank, and the same options in any order. Answers, ids and twins do not matter. Winogender's
+    versions with "he" and "she" share a block but are not copies. An unknown pronoun is assumed to
+    be that of the other copies; if they have different pronouns, the problem is not a copy. The
     time is linear in the number of rows.
 
     >>> fell = Problem("a", "The cup hit the jug and _ fell.", ("cup", "jug"), 0)
@@ -256,7 +259,7 @@ def copies(dataset: Dataset) -> list[list[int]]:
     [[0, 1]]
     """
     groups: list[list[int]] = []
-    for same in same_text(dataset):
+    for same in find_same_text(dataset):
         alike: dict[tuple[frozenset[str], int | None], dict[str | None, list[int]]] = {}
         for row in same:
             problem = dataset[row]
@@ -287,12 +290,12 @@ def whole_twins(dataset: Dataset, among: Iterable[Sequence[int]] | None = None) 
     return [sorted(rows) for rows in together]
 
 
-def same_text(dataset: Dataset) -> list[list[int]]:
+def find_same_text(dataset: Dataset) -> list[list[int]]:
     """Return the groups of two or more rows whose sentences have the same tokens, ignoring case.
 
     Tokenising is slow, so only sentences with the same letters are tokenised.
     """
-    letters = ("".join(_lowered(problem.sentence).split()) for problem in dataset)
+    letters = ("".join(_lower(problem.sentence).split()) for problem in dataset)
     by_letters = _repeated_keys(letters)
     return [
         same
@@ -325,20 +328,22 @@ def contradictions(
     [[0, 1]]
     """
     groups = copies(dataset) if among is None else among
-    return [list(rows) for rows in groups if len(_right(dataset[row] for row in rows)) > 1]
+    return [
+        list(rows) for rows in groups if len(_correct_options(dataset[row] for row in rows)) > 1
+    ]
 
 
 def comparable_text(text: str) -> str:
     """Return the visible tokens of a text, lower-cased and in composed form, for comparison."""
-    return " ".join(tokens(_lowered(text)))
+    return " ".join(tokens(_lower(text)))
 
 
-def _lowered(text: str) -> str:
-    return normalize(visible(text)).lower()
+def _lower(text: str) -> str:
+    return normalize(remove_invisible(text)).lower()
 
 
 def _group_by_pronoun(by_pronoun: dict[str | None, list[int]]) -> Iterable[list[int]]:
-    """Return the rows of each pronoun; rows without one join the others if these share one."""
+    """Group rows by pronoun; rows with an unknown pronoun join if there is only one pronoun."""
     if len(by_pronoun.keys() - {None}) > 1:
         return by_pronoun.values()
     return [sorted(row for rows in by_pronoun.values() for row in rows)]
@@ -350,32 +355,32 @@ def _options(problem: Problem) -> tuple[str, ...]:
     return lowered if len({*lowered}) == len(lowered) else problem.options
 
 
-def _right(problems: Iterable[Problem]) -> set[str]:
+def _correct_options(problems: Iterable[Problem]) -> set[str]:
     return {_options(p)[p.answer] for p in problems if p.answer is not None}
 
 
 def _sort_key(problem: Problem, seed: int) -> tuple[bytes, bytes]:
     """Return a problem's sort key in the shuffled order: a digest of its sentence and options.
 
-    The order of the input may reveal the answers (such as the correct option first), and the seed
-    is published. The key therefore does not depend on the order of rows or options, ids or answers.
-    A digest of the id is only used to order exact copies.
+    The input's order may reveal the answers (if the correct option is first, for example), and the
+    seed is published. The key therefore does not depend on the order of rows or options, ids or
+    answers. The digest of the id only orders exact copies.
     """
     seen = "\0".join((str(seed), problem.sentence, *sorted(problem.options)))
     return hashlib.sha256(seen.encode()).digest(), hashlib.sha256(problem.id.encode()).digest()
 
 
 def shuffled_blocks(dataset: Dataset, seed: int) -> list[list[int]]:
-    """Return the blocks and their rows in the shuffled order."""
+    """Return the rows of each block; blocks and rows are in the shuffled order."""
     places = [_sort_key(problem, seed) for problem in dataset]
     shuffled = [sorted(block, key=places.__getitem__) for block in blocks(dataset)]
     return sorted(shuffled, key=lambda block: places[block[0]])
 
 
 def shuffle(dataset: Dataset, seed: int) -> tuple[Dataset, list[list[int]]]:
-    """Return the problems in the shuffled order, and their blocks as rows.
+    """Return the problems in the shuffled order, and the rows of each block.
 
-    All later steps depend only on this order, not on the input's.
+    Later steps thus do not depend on the order of the input.
     """
     order = shuffled_blocks(dataset, seed)
     blocks_of_new, start = [], 0
@@ -390,7 +395,7 @@ def join_blocks(
 ) -> list[list[int]]:
     """Join the blocks that share a key, and return them in the order of their first blocks.
 
-    With contributors or sources as keys, none of them can be in two splits.
+    If the keys are contributors or sources, each of them is then in only one split.
 
     Args:
         order: the blocks.
@@ -438,62 +443,61 @@ def draw(
     return drawn
 
 
-Side = Literal["train", "dev", "test"]
+SplitName = Literal["train", "dev", "test"]
 
-SIDES: tuple[Side, ...] = ("train", "dev", "test")
-"""The splits. A block that was in several stays in the first of them: training data can't measure a
-model, and published answers are not secret."""
+SPLITS: tuple[SplitName, ...] = ("train", "dev", "test")
+"""The splits. A block that was in several splits stays in the first of them, because training data
+can't measure a model, and published answers are not secret."""
 
 Key = Literal["author", "source"]
 """The field of a problem's origin that can join blocks."""
 
 Disjoint = Literal["twin", "contributor", "source"]
-"""Things that train, dev and test don't share: twins (whole blocks), contributors, or sources."""
+"""What only one of train, dev and test may contain: a twin (its block), contributor or source."""
 
-HOLDERS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
-"""The field of a problem's origin for the other kinds of `Disjoint`."""
+KEY_FIELDS: Mapping[str, Key] = {"contributor": "author", "source": "source"}
+"""The field of a problem's origin that identifies its contributor or source."""
 
 SLACK = 0.1
-"""The fraction by which dev or test may exceed the wanted size to keep contributors whole."""
+"""Fraction by which dev or test may exceed the wanted size to keep contributors whole."""
 
 BLOCK_SLACK = 0.5
-"""The same to keep blocks whole: a family may be larger than all of dev."""
+"""Fraction by which dev or test may exceed it to keep blocks, such as large families, whole."""
 
 
 @dataclass(frozen=True, slots=True)
-class Former:
-    """A problem of an earlier split.
+class OldProblem:
+    """A problem that was split before.
 
     Attributes:
-        problem: the problem with its id in the pool; the answer does not matter.
-        side: its split; None for a problem that only joins other problems.
+        problem: the problem with its id in the pool; its answer is ignored.
+        split: its split; None for a problem that only joins other problems into one block.
     """
 
     problem: Problem
-    side: Side | None
+    split: SplitName | None
 
 
-def former_sides(
+def find_former_splits(
     dataset: Dataset,
     order: Sequence[Sequence[int]],
-    former: Sequence[Former],
+    former: Sequence[OldProblem],
     keys: Iterable[Key] = (),
-) -> list[frozenset[Side]]:
+) -> list[frozenset[SplitName]]:
     """Return, for each block, the former splits of its problems and of related problems.
 
-    Related problems are in one block (`blocks`) of old and new problems: copies, families by the
-    ids in the pool, and possible halves of twins. An id is ignored if it now belongs to another
-    problem.
+    Related problems share a block of old and new problems (`blocks`): copies, families (by the ids
+    in the pool), and possible halves of twins. An old id is ignored if another problem has it now.
 
     Args:
         dataset: the problems to split.
         order: their blocks, joined by `keys`.
-        former: the problems of earlier splits.
+        former: the problems that were split before.
         keys: fields that join blocks, such as the author or the source.
 
     >>> old = Problem("a", "The _ fell.", ("cup", "jug"), 0)
     >>> new = Problem("b", "A _ rose.", ("sun", "moon"), 1)
-    >>> sides = former_sides(Dataset([old, new]), [[0], [1]], [Former(old, "dev")])
+    >>> sides = find_former_splits(Dataset([old, new]), [[0], [1]], [OldProblem(old, "dev")])
     >>> [sorted(of) for of in sides]
     [['dev'], []]
     """
@@ -501,99 +505,100 @@ def former_sides(
     both = Dataset(
         replace(p, id=f"{at}", lineage=Lineage(root, root), twin_id=twin)
         for at, (p, root, twin) in enumerate(
-            (*_current_keys(dataset), *_former_keys(dataset, former))
+            (*_current_ids(dataset), *_former_ids(dataset, former))
         )
     )
-    named = [[*_field_keys(problem, keys)] for problem in both]
-    found: list[frozenset[Side]] = [frozenset()] * len(dataset)
+    named = [[*_joining_keys(problem, keys)] for problem in both]
+    found: list[frozenset[SplitName]] = [frozenset()] * len(dataset)
     for tree in join_blocks(blocks(both), named):
-        past = [former[at - len(dataset)].side for at in tree if at >= len(dataset)]
+        past = [former[at - len(dataset)].split for at in tree if at >= len(dataset)]
         sides = frozenset(side for side in past if side is not None)
         for row in tree:
             if row < len(dataset):
                 found[row] = sides
-    return [frozenset[Side]().union(*(found[row] for row in block)) for block in order]
+    return [frozenset[SplitName]().union(*(found[row] for row in block)) for block in order]
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """Rows that stay together and their split.
+class AssignedBlock:
+    """Rows that stay together, with their split.
 
     Attributes:
         rows: row numbers in the data set.
-        side: the split.
+        split: the split.
         former: the former splits of these and of related problems.
     """
 
     rows: tuple[int, ...]
-    side: Side
-    former: frozenset[Side]
+    split: SplitName
+    former: frozenset[SplitName]
 
 
-def assign_sides(
+def assign_splits(
     dataset: Dataset,
     order: Sequence[Sequence[int]],
-    wanted: Mapping[Side, int],
+    wanted: Mapping[SplitName, int],
     *,
     keys: Iterable[Key] = (),
-    former: Sequence[Former] = (),
+    former: Sequence[OldProblem] = (),
     counted: Collection[int] | None = None,
-) -> list[Placed]:
+) -> list[AssignedBlock]:
     """Assign blocks to train, dev and test.
 
-    Without former splits, dev and test are filled in the order of `wanted`, and the rest becomes
-    training data. Otherwise each block keeps its former split (the first of train, dev and test if
-    there are several), and new blocks go to the split that lacks the largest fraction.
+    Without former splits, dev and test are filled in the order of `wanted`, and all other problems
+    become training data. Otherwise each block keeps its former split (the first of train, dev and
+    test if there are several), and each new block goes to the split that lacks the largest fraction
+    of its size.
 
-    A split takes blocks until it has the wanted size, except blocks (such as large families) that
-    would make it more than half as large again (`BLOCK_SLACK`; two problems always fit). If every
-    block is too large, it takes the smallest. A contributor or source may have written a large part
-    of the data, with the same faults; with `keys` a split therefore exceeds its size by at most a
-    tenth (`SLACK`). A tenth more problems make an interval at most five per cent narrower.
+    Blocks are added to a split until it has the wanted size. Blocks that would make it more than
+    50 % too large (`BLOCK_SLACK`), such as large families, are skipped, but two problems always
+    fit. If every block is too large, the smallest is added. A contributor or source may have
+    written a large part of the data, with the same faults; with `keys`, a split therefore exceeds
+    its size by at most 10 % (`SLACK`), which makes an interval at most 5 % narrower.
 
     Args:
         dataset: the problems; with `former`, they have the ids of their pool.
         order: their shuffled blocks.
         wanted: the number of problems in dev and test.
         keys: fields that join blocks, such as the author or the source.
-        former: the problems of earlier splits.
+        former: the problems that were split before.
         counted: the rows that count towards `wanted`; new blocks without such rows become training
             data. None counts all rows.
 
     >>> fell = [Problem(f"{at}", f"The {at} _ fell.", ("cup", f"jug {at}"), 0) for at in range(4)]
-    >>> found = assign_sides(Dataset(fell), [[0, 1], [2], [3]], {"dev": 1, "test": 1})
-    >>> [(part.rows, part.side) for part in found]
+    >>> found = assign_splits(Dataset(fell), [[0, 1], [2], [3]], {"dev": 1, "test": 1})
+    >>> [(part.rows, part.split) for part in found]
     [((0, 1), 'dev'), ((2,), 'test'), ((3,), 'train')]
     """
     keys = tuple(keys)
     groups: Sequence[Sequence[int]] = order
     if keys:
-        groups = join_blocks(order, [[*_field_keys(problem, keys)] for problem in dataset])
+        groups = join_blocks(order, [[*_joining_keys(problem, keys)] for problem in dataset])
     count = [sum(counted is None or row in counted for row in rows) for rows in groups]
     most = {
         side: size * (1 + SLACK) if keys else max(size * (1 + BLOCK_SLACK), 2)
         for side, size in wanted.items()
     }
-    before: Sequence[frozenset[Side]] = [frozenset()] * len(groups)
+    before: Sequence[frozenset[SplitName]] = [frozenset()] * len(groups)
     if former:
-        before = former_sides(dataset, groups, former, keys)
-        sides = _continue_splits(count, list(map(kept_side, before)), wanted, most)
+        before = find_former_splits(dataset, groups, former, keys)
+        sides = _continue_splits(count, list(map(choose_kept_split, before)), wanted, most)
     else:
         sides = _fill_splits(count, wanted, most)
     if not keys:
-        _fill_empty(sides, count, wanted, [at for at, were in enumerate(before) if not were])
+        _fill_empty_splits(sides, count, wanted, [at for at, were in enumerate(before) if not were])
     return [
-        Placed(tuple(rows), side, were)
+        AssignedBlock(tuple(rows), side, were)
         for rows, side, were in zip(groups, sides, before, strict=True)
     ]
 
 
 def _fill_splits(
-    count: Sequence[int], wanted: Mapping[Side, int], most: Mapping[Side, float]
-) -> list[Side]:
-    """Return the split of each group: the first one that is not full, or training."""
-    sizes = dict.fromkeys(SIDES, 0)
-    found: list[Side] = []
+    count: Sequence[int], wanted: Mapping[SplitName, int], most: Mapping[SplitName, float]
+) -> list[SplitName]:
+    """Return the split of each group: the first split with room for it, or "train"."""
+    sizes = dict.fromkeys(SPLITS, 0)
+    found: list[SplitName] = []
     for more in count:
         fitting = (side for side in wanted if _fits(more, sizes[side], wanted[side], most[side]))
         found.append(next(fitting, "train"))
@@ -603,17 +608,17 @@ def _fill_splits(
 
 def _continue_splits(
     count: Sequence[int],
-    before: Sequence[Side | None],
-    wanted: Mapping[Side, int],
-    most: Mapping[Side, float],
-) -> list[Side]:
-    """Return the split of each group: its former split, or the split that lacks the most."""
-    sizes = dict.fromkeys(SIDES, 0)
+    before: Sequence[SplitName | None],
+    wanted: Mapping[SplitName, int],
+    most: Mapping[SplitName, float],
+) -> list[SplitName]:
+    """Return the split of each group: its former split, or the split that is least full."""
+    sizes = dict.fromkeys(SPLITS, 0)
     for more, side in zip(count, before, strict=True):
         if side is not None:
             sizes[side] += more
     wants = {**wanted, "train": sum(count) - sum(wanted.values())}
-    found: list[Side] = []
+    found: list[SplitName] = []
     for more, old in zip(count, before, strict=True):
         if old is not None:
             found.append(old)
@@ -626,14 +631,17 @@ def _continue_splits(
 
 
 def _fits(more: int, held: int, wanted: int, most: float) -> bool:
-    """Return whether a split lacks problems and has room for a group."""
+    """Return whether a split is not full and has room for `more` problems."""
     return more > 0 and held < wanted and held + more <= most
 
 
-def _fill_empty(
-    sides: list[Side], count: Sequence[int], wanted: Mapping[Side, int], new: Sequence[int]
+def _fill_empty_splits(
+    sides: list[SplitName],
+    count: Sequence[int],
+    wanted: Mapping[SplitName, int],
+    new: Sequence[int],
 ) -> None:
-    """Move the smallest new group of the training data to each empty split."""
+    """Move the smallest new group in the training data to each empty split."""
     for side, size in wanted.items():
         if size and not any(more for more, of in zip(count, sides, strict=True) if of == side):
             left = [at for at in new if count[at] and sides[at] == "train"]
@@ -641,29 +649,29 @@ def _fill_empty(
                 sides[min(left, key=count.__getitem__)] = side
 
 
-def kept_side(sides: Iterable[Side]) -> Side | None:
-    """Return the split of a block with former splits; None for a new block.
+def choose_kept_split(sides: Iterable[SplitName]) -> SplitName | None:
+    """Return the split that a block keeps: the first of its former splits, or None.
 
-    >>> kept_side(["test", "dev"]), kept_side([])
+    >>> choose_kept_split(["test", "dev"]), choose_kept_split([])
     ('dev', None)
     """
-    return min(sides, key=SIDES.index, default=None)
+    return min(sides, key=SPLITS.index, default=None)
 
 
 _NamedProblem = tuple[Problem, str, str | None]
-"""Keys of a problem, its root and its twin; those of old and new problems differ."""
+"""A problem, and the ids of its root and twin that old and new problems may share."""
 
 
-def _current_keys(dataset: Dataset) -> Iterable[_NamedProblem]:
+def _current_ids(dataset: Dataset) -> Iterable[_NamedProblem]:
     return ((p, p.root, p.twin_id and f"now {p.twin_id}") for p in dataset)
 
 
-def _former_keys(dataset: Dataset, former: Sequence[Former]) -> Iterable[_NamedProblem]:
+def _former_ids(dataset: Dataset, former: Sequence[OldProblem]) -> Iterable[_NamedProblem]:
     now = {problem.id: problem for problem in dataset}
     reused = {
         old.problem.id
         for old in former
-        if old.problem.id in now and not _one_problem(old.problem, now[old.problem.id])
+        if old.problem.id in now and not _is_same_problem(old.problem, now[old.problem.id])
     }
     for old in former:
         p = old.problem
@@ -671,14 +679,14 @@ def _former_keys(dataset: Dataset, former: Sequence[Former]) -> Iterable[_NamedP
         yield p, root, p.twin_id and f"then {p.twin_id}"
 
 
-def _one_problem(old: Problem, new: Problem) -> bool:
-    """Return whether a problem may be a later version: it shares the options or most words."""
+def _is_same_problem(old: Problem, new: Problem) -> bool:
+    """Return whether two problems are versions of one: they share the options or most words."""
     if {option.lower() for option in old.options} == {option.lower() for option in new.options}:
         return True
     a, b = (Counter(pieces(problem.sentence.lower())) for problem in (old, new))
-    return (a & b).total() >= ALIKE * max(a.total(), b.total())
+    return (a & b).total() >= MIN_OVERLAP * max(a.total(), b.total())
 
 
-def _field_keys(problem: Problem, keys: Sequence[Key]) -> Iterable[Hashable]:
+def _joining_keys(problem: Problem, keys: Sequence[Key]) -> Iterable[Hashable]:
     values = ((key, problem.origin and getattr(problem.origin, key)) for key in keys)
     return ((key, value) for key, value in values if value is not None)

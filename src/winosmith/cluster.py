@@ -1,15 +1,15 @@
-"""An executor for many machines, over a Dask cluster; the only import of `dask.distributed`.
+"""An executor that runs work on the machines of a Dask cluster.
 
     from winosmith import cluster, debias
 
     with cluster.connect("tcp://head:8786") as executor:
         debias.aflite(X, y, executor=executor)
 
-Results have the same bytes as on one machine if all machines are of the same kind. A Dask
-scheduler runs any code that it receives: keep it in a network that you trust, or use TLS.
+If all machines are of the same kind, results are byte-identical to those of one machine. A Dask
+scheduler runs any code that it receives: run it in a network that you trust, or use TLS.
 
-Dask repeats the work of a worker that died. If the scheduler or all workers with the data died, the
-work is cancelled.
+If a worker dies, Dask runs its work on another worker. If the scheduler or all workers with the
+data die, the work is cancelled.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TIMEOUT = 20.0
 """Seconds to wait for the first worker."""
 
 HANDSHAKE = 10.0
-"""Seconds in which a scheduler must answer, also after the connection broke."""
+"""Seconds to wait for the scheduler to answer, also after a lost connection."""
 
 Result = TypeVar("Result")
 
@@ -40,20 +40,20 @@ Result = TypeVar("Result")
 def connect(
     address: str | Path, *, security: Any = None, timeout: float = TIMEOUT
 ) -> Iterator[ClusterExecutor]:
-    """Open an executor over the workers of a Dask scheduler.
+    """Connect to a Dask scheduler and return an executor for its workers.
 
-    Workers may join, leave and be killed while it is open. The scheduler, the workers and this
+    Workers may join or leave while the executor is open. The scheduler, the workers and this
     machine need the same versions of Python, winosmith and its libraries.
 
     Args:
         address: the scheduler's address ("tcp://head:8786"), or the file that
             `dask scheduler --scheduler-file` wrote.
-        security: a `distributed.Security` for addresses with tls://; if None, the certificates of
-            Dask's own configuration (`distributed.comm.tls`).
+        security: a `distributed.Security` for tls:// addresses; if None, the certificates in
+            Dask's configuration (`distributed.comm.tls`) are used.
         timeout: seconds to wait for the first worker.
 
     Raises:
-        InputError: the scheduler does not answer or has no worker, or certificates are missing.
+        InputError: the scheduler does not answer or has no workers, or certificates are missing.
         FormatError: the file was not written by a scheduler.
         MissingExtraError: dask.distributed is not installed.
 
@@ -62,7 +62,7 @@ def connect(
     16
     """
     distributed = require("distributed", "cluster")
-    where = _scheduler(address)
+    where = _scheduler_address(address)
     with _silence_log(), contextlib.ExitStack() as stack:
         try:
             client = distributed.Client(
@@ -79,16 +79,16 @@ def connect(
             client.wait_for_workers(1, timeout=timeout)
         except (OSError, TimeoutError) as error:
             raise InputError(
-                f"the Dask scheduler at {where} has no worker; start some, on any machine that "
-                f"reaches it, with: dask worker {where}"
+                f"the Dask scheduler at {where} has no workers; start one, on any machine that "
+                f"can connect to it, with: dask worker {where}"
             ) from error
         executor = ClusterExecutor(client)
         stack.callback(executor.shutdown, wait=False)
         yield executor
 
 
-def _scheduler(address: str | Path) -> str:
-    """Return the address of a scheduler, read from its file if needed."""
+def _scheduler_address(address: str | Path) -> str:
+    """Return the address of a scheduler, which a scheduler file may contain."""
     path = Path(address)
     if not path.is_file():
         return str(address)
@@ -96,15 +96,15 @@ def _scheduler(address: str | Path) -> str:
         return str(parse_json(path.read_text("utf-8"))["address"])
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise FormatError(
-            "this is not a file from `dask scheduler --scheduler-file`; wait until it is written, "
-            "or give the address",
+            "this is not a complete file of `dask scheduler --scheduler-file`; wait until it is "
+            "written, or give the address",
             path,
         ) from error
 
 
 @contextlib.contextmanager
 def _silence_log() -> Iterator[None]:
-    """Silence the log of Dask's client: errors contain everything that a user needs."""
+    """Silence the log of Dask's client, which repeats the errors that are raised."""
     logger = logging.getLogger("distributed.client")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -115,9 +115,9 @@ def _silence_log() -> Iterator[None]:
 
 
 class ClusterExecutor(Executor):
-    """Dask's own executor, with its number of workers and values that are sent only once.
+    """An executor that runs work on the workers of a Dask scheduler; see `connect`.
 
-    `connect` opens one. It is a `winosmith.parallel.Holder`.
+    It sends a shared value to each worker only once; see `winosmith.parallel.Broadcaster`.
     """
 
     def __init__(self, client: Any):
@@ -126,22 +126,22 @@ class ClusterExecutor(Executor):
 
     @property
     def workers(self) -> int:
-        """The current number of threads of all workers, 1 or more; 1 if the scheduler is gone."""
+        """Current number of threads of all workers; 1 if none is connected."""
         try:
             return max(1, sum(map(int, self._client.nthreads().values())))
         except OSError:
-            return 1  # the work itself ends with an error
+            return 1  # the work itself then raises an error
 
     def submit(self, fn: Callable[..., Result], /, *args: Any, **kwargs: Any) -> Future[Result]:
-        """Run `fn(*args, **kwargs)` on a worker, with values in place of tokens of `hold`."""
+        """Run `fn(*args, **kwargs)` on a worker, replacing tokens of `broadcast`."""
         future: Future[Result] = self._executor.submit(
             _run_on_worker, __version__, fn, args, kwargs
         )
         return future
 
     @contextlib.contextmanager
-    def hold(self, value: Any) -> Iterator[Any]:
-        """Send a value to every worker; see `winosmith.parallel.Holder`."""
+    def broadcast(self, value: Any) -> Iterator[Any]:
+        """Send a value to every worker and yield its token; see `parallel.Broadcaster`."""
         [token] = self._client.scatter([value], broadcast=True, hash=False)
         try:
             yield token
@@ -152,14 +152,14 @@ class ClusterExecutor(Executor):
         """Accept no more work; wait for submitted work, or cancel it."""
         from distributed.client import ClosedClientError
 
-        with contextlib.suppress(ClosedClientError):  # its scheduler is gone, and so is the work
+        with contextlib.suppress(ClosedClientError):  # then the work is lost, too
             self._executor.shutdown(wait=wait and not cancel_futures)
 
 
 def _run_on_worker(
     version: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
-    """Run the work on a worker; refuse if winosmith's version differs, as results may differ."""
+    """Call a function on a worker; raise InputError if its winosmith has another version."""
     if version != __version__:
         from distributed import get_worker
 

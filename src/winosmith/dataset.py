@@ -1,4 +1,4 @@
-"""`Dataset`, problems in order with their twins, singles and families, and `Filtered`."""
+"""Data sets of problems (`Dataset`), and the results of filters (`Filtered`)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Dataset(Sequence[Problem]):
         return {problem.id: row for row, problem in enumerate(self.problems)}
 
     def row(self, problem_id: str) -> int:
-        """Return the row of a problem by its id.
+        """Return the row of the problem with an id.
 
         Raises:
             DataError: no problem has this id.
@@ -89,17 +89,17 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def ids(self) -> tuple[str, ...]:
-        """The ids, in order."""
+        """The ids of the problems, in order."""
         return tuple(problem.id for problem in self.problems)
 
     @cached_property
     def answers(self) -> tuple[int | None, ...]:
-        """The answers, in order; None for withheld answers."""
+        """The answers of the problems, in order; None for withheld answers."""
         return tuple(problem.answer for problem in self.problems)
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of all fields of all problems in order, as 64 hexadecimal digits."""
+        """SHA-256 of all fields of all problems in order, as 64 hexadecimal digits."""
         state = hashlib.sha256()
         for problem in self.problems:
             state.update(canonical(problem_record(problem)).encode("utf-8", "surrogatepass"))
@@ -108,7 +108,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def groups(self) -> tuple[tuple[int, ...], ...]:
-        """The groups of rows that share a `twin_id`, in order of first occurrence.
+        """The rows that share each `twin_id`, in order of first occurrence.
 
         A problem without a `twin_id` is a group of its own.
         """
@@ -120,7 +120,7 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def twins(self) -> tuple[tuple[int, int], ...]:
-        """The rows of each twin: exactly two problems that share a `twin_id`."""
+        """The rows of each twin, in which exactly two problems share a `twin_id`."""
         return tuple((rows[0], rows[1]) for rows in self.groups if len(rows) == 2)
 
     @cached_property
@@ -130,25 +130,25 @@ class Dataset(Sequence[Problem]):
 
     @cached_property
     def families(self) -> dict[str, tuple[int, ...]]:
-        """The rows of each family by the id of its root; problems without a lineage are roots."""
+        """The rows of each family, by the id of its root; problems without a lineage are roots."""
         together: dict[str, list[int]] = {}
         for row, problem in enumerate(self.problems):
             together.setdefault(problem.root, []).append(row)
         return {root: tuple(rows) for root, rows in together.items()}
 
     def select(self, rows: Iterable[int], name: str | None = None) -> Dataset:
-        """Return the problems of these rows, in the given order."""
+        """Return a data set with the problems in the given rows, in their order."""
         return Dataset((self.problems[row] for row in rows), self.name if name is None else name)
 
     def blind(self) -> Dataset:
-        """Return the problems without answers and `extra`, for solvers."""
+        """Return a copy for solvers, without answers and `extra`."""
         return Dataset((problem.blind() for problem in self.problems), self.name)
 
     def drop(self, reasons: dict[int, str], stage: str) -> Filtered:
-        """Return this data set without the rows that have a reason, and the dropped rows.
+        """Split into kept and dropped problems, given the reason for each row to drop.
 
         Raises:
-            DataError: the data set does not have such a row.
+            DataError: a row is out of range.
         """
         reasons = {int(row): reason for row, reason in reasons.items()}
         missing = [row for row in reasons if not 0 <= row < len(self)]
@@ -177,7 +177,7 @@ class Dropped:
     row: int
 
     def line(self) -> str:
-        """Return the problem and the reason as a line of JSON Lines."""
+        """Return the problem and the reason as one line of JSON."""
         record = {"reason": self.reason, "problem": problem_record(self.problem)}
         return canonical(record) + "\n"
 

@@ -1,23 +1,24 @@
-"""The errors of winosmith, in one tree.
+"""The exceptions of winosmith.
 
     WinosmithError
-    ├── InputError                 unusable input: the command ends with code 2
+    ├── InputError                 unusable input: the command exits with code 2
     │   ├── ProblemError           a record that is not a problem, with the reason
     │   ├── FormatError            a file that can't be read: file, line, reason
     │   ├── RecipeError            a recipe with an unknown key or a value out of range
     │   ├── OutputError            a folder or file that must not be written to
     │   ├── DataError              arrays or labels that can't be filtered or measured
-    │   │   ├── OtherDataError     predictions of other problems than a data set's
-    │   │   └── SameInputError     groups that were the same input to the solver compared on them
+    │   │   ├── OtherDataError     predictions that do not match a data set's problems
+    │   │   └── SameInputError     groups whose inputs are the same for the compared solver
     │   └── MissingExtraError      an optional dependency that is not installed
-    └── Interrupted                stopped by the user, with how to resume: code 130
+    └── Interrupted                the user stopped the work; the command exits with code 130
 
-Every message states the fault, its place and the remedy.
+Every message states what is wrong, where, and what to do.
 """
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, get_args
@@ -35,13 +36,14 @@ __all__ = [
     "SameInputError",
     "WinosmithError",
     "check_choice",
+    "first_ids",
     "first_line",
     "require",
 ]
 
 
 class WinosmithError(Exception):
-    """Base class of winosmith's errors."""
+    """Base class of winosmith's exceptions."""
 
 
 class InputError(WinosmithError, ValueError):
@@ -75,14 +77,14 @@ class FormatError(InputError):
         number = "" if line is None else f":{line}" if unit == "line" else f", row {line}"
         super().__init__(reason if path is None else f"{path}{number}: {reason}")
 
-    def because(self, reason: str) -> FormatError:
-        """Return an error about the same place with another reason."""
+    def with_reason(self, reason: str) -> FormatError:
+        """Return an error at the same location with another reason."""
         return FormatError(reason, self.path, self.line, self.unit)
 
     def __reduce__(
         self,
     ) -> tuple[type[FormatError], tuple[str, str | None, int | None, Literal["line", "row"]]]:
-        """Pickle by parts, so that the error can leave a worker process."""
+        """Pickle the constructor's arguments, so that a worker process can raise the error."""
         return FormatError, (self.reason, self.path, self.line, self.unit)
 
 
@@ -126,14 +128,14 @@ class MissingExtraError(InputError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
 
 
-class Interrupted(WinosmithError):  # noqa: N818 - it reports a wish of the user's, not a fault
+class Interrupted(WinosmithError):  # noqa: N818 - the user's decision, not an error
     """The user stopped the work; the message states what is finished and how to resume."""
 
 
 def first_line(error: BaseException) -> str:
-    r"""Return the first line of a library's message, without the mark at its end.
+    r"""Return the first line of an error's message, without punctuation at the end.
 
-    If the message is empty, it is the name of the error's class.
+    If the message is empty, return the name of the error's class.
 
     >>> first_line(OSError("\nno network.\nRetry later.")), first_line(TimeoutError())
     ('no network', 'TimeoutError')
@@ -141,11 +143,20 @@ def first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(" .:;")
 
 
+def first_ids(ids: Sequence[str], most: int = 3) -> str:
+    """Return the first ids as text for a message.
+
+    >>> first_ids(["a", "b", "c", "d"])
+    "'a', 'b', 'c', …"
+    """
+    return ", ".join(map(repr, ids[:most])) + (", …" if len(ids) > most else "")
+
+
 def check_choice(name: str, value: object, choices: Any) -> None:
-    """Refuse a value that a `Literal` does not list.
+    """Raise InputError unless a value is one of the values of a `Literal`.
 
     Raises:
-        InputError: the value is not in the list, which the message contains.
+        InputError: the value is not one of them; the message lists them.
 
     >>> check_choice("pooling", "max", Literal["mean", "cls"])
     Traceback (most recent call last):
@@ -157,7 +168,7 @@ def check_choice(name: str, value: object, choices: Any) -> None:
 
 
 def require(module: str, extra: str) -> ModuleType:
-    """Import an optional module.
+    """Import and return an optional module.
 
     Raises:
         MissingExtraError: the module is not installed; the message names winosmith's extra.

@@ -1,11 +1,11 @@
-r"""Escape text from data: one function for each kind of output.
+r"""Escape text from untrusted data sets, with one function for each kind of output.
 
-Data sets are untrusted. Column names, file names, ids and sentences may contain sequences that move
-a terminal's cursor, set its title or enter commands (ECMA-48), characters that reverse the order of
-displayed text (Boucher and Anderson 2021, "Trojan Source"), and markup. Each function below makes
-text harmless for one kind of output, and is called when the output is written.
+Column names, file names, ids and sentences may contain markup, escape sequences that control a
+terminal (ECMA-48), and characters that reverse the order of displayed text (Boucher and Anderson
+2021, "Trojan Source"). Each function makes text harmless for one kind of output. It is called when
+the output is written.
 
-`winosmith.outputs.guard_cell` does the same for the cells of tables that spreadsheets open.
+`winosmith.outputs.guard_cell` escapes cells of tables that spreadsheets open.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """The characters of Unicode's property Bidi_Control (UAX 9)."""
 
 _NEVER = f"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f{_BIDI}\u2028\u2029\ud800-\udfff\ufffe\uffff"
-"""Control characters of C0 and C1 except tab, newline and carriage return; what displays other
-text in another order; line ends other than the newline; and what UTF-8 or XML can't contain."""
+"""Control characters (C0 and C1) except tab, newline and carriage return; characters that reorder
+displayed text; Unicode's line separators; and characters that UTF-8 or XML can't contain."""
 
 _CONTROL = re.compile(f"[{_NEVER}\r]")
 _ON_A_PAGE = re.compile(f"[{_NEVER}]")
 
 
-def _code(found: re.Match[str]) -> str:
+def _escape_character(found: re.Match[str]) -> str:
     return repr(found[0])[1:-1]
 
 
@@ -46,13 +46,13 @@ def for_terminal(text: object) -> str:
     >>> for_terminal("a\x1b[31mb\u202e")
     'a\\x1b[31mb\\u202e'
     """
-    return _CONTROL.sub(_code, str(text))
+    return _CONTROL.sub(_escape_character, str(text))
 
 
 def for_page(text: object) -> str:
     r"""Return the text with each control character replaced by U+FFFD.
 
-    HTML and SVG have no notation for most of them. The templates escape what is markup there.
+    HTML and SVG can't represent most control characters. The templates escape the markup.
 
     >>> for_page("a\x00b")
     'a�b'
@@ -61,10 +61,10 @@ def for_page(text: object) -> str:
 
 
 def for_json(document: str) -> str:
-    r"""Return a JSON document with control characters in its strings as `\uXXXX`.
+    r"""Return a JSON document with the control characters in its strings written as `\uXXXX`.
 
-    The result is the same document, and also valid YAML. All of these characters are below U+10000,
-    and occur only inside strings.
+    The document is equivalent, and also valid YAML. All of these characters are below U+10000 and
+    occur only inside strings.
 
     >>> for_json('{"a": "\x9b"}')
     '{"a": "\\u009b"}'
@@ -73,7 +73,7 @@ def for_json(document: str) -> str:
 
 
 def for_csv(cell: str) -> str:
-    r"""Return the text as one line without control characters that no spreadsheet executes.
+    r"""Return the text as a CSV cell on one line that no spreadsheet runs as a formula.
 
     >>> for_csv("=1+1"), for_csv("a\x1b\nb")
     ("'=1+1", 'a\\x1b b')
@@ -84,7 +84,7 @@ def for_csv(cell: str) -> str:
 
 
 def for_github(text: object, *, is_property: bool = False) -> str:
-    r"""Return the text for a workflow command of GitHub, in which it can't start another command.
+    r"""Return the text escaped for a GitHub workflow command.
 
     >>> for_github("100 %\n::error::x"), for_github("a:b,c", is_property=True)
     ('100 %25%0A::error::x', 'a%3Ab%2Cc')
@@ -94,7 +94,7 @@ def for_github(text: object, *, is_property: bool = False) -> str:
 
 
 def for_sarif(text: object) -> str:
-    r"""Return the text as a message of SARIF, in which nothing is a link or a placeholder.
+    r"""Return the text as a SARIF message without links and placeholders.
 
     >>> print(for_sarif("[x](y) {0}"))
     \[x\](y) {{0}}
@@ -105,7 +105,7 @@ def for_sarif(text: object) -> str:
 
 _MARKUP = re.compile(r"[\\`*\[\]<>|$]|(?<!/)~|(?<!\w)_|_(?!\w)|&(?=#?\w+;)")
 _AT_START = re.compile(r"^(\d+(?=[.)](?:\s|$))|(?=[#+=-]))")
-"""What makes a line a heading, a list or a rule: digits only before ". " ("19.3" is a number)."""
+"""The start of a heading, list or rule; digits only if ". " follows ("19.3" is a number)."""
 
 
 def for_markdown(text: object) -> str:
@@ -131,7 +131,7 @@ def markdown_code(text: object) -> str:
 
 
 def markdown_block(text: str) -> str:
-    r"""Return Markdown by the release's author without control characters; markup is kept.
+    r"""Return Markdown from a release's author with its markup but without control characters.
 
     >>> markdown_block("See *this*\x9b.")
     'See *this*\\x9b.'

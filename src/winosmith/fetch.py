@@ -1,8 +1,8 @@
-"""Published data sets (`fetch.toml`) and their downloads with pooch.
+"""Download published data sets, which `fetch.toml` lists, with pooch.
 
-Downloads use HTTPS, also after redirects, and stop at the size of the published file. A file gets
-its name only if its SHA-256 is the published one, and archives are unpacked after that check. The
-largest file has 3.4 MB, so an interrupted download starts again.
+Downloads use HTTPS, also after redirects, and stop if they exceed the size of the published file.
+A file is renamed to its final name, and an archive unpacked, only if its SHA-256 matches. The
+largest file has 3.4 MB, so an interrupted download is not resumed but starts again.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from winosmith._version import __version__
 from winosmith.errors import OutputError
 from winosmith.outputs import OutputFolder, sha256 as checksum
 
-__all__ = ["HEADERS", "PUBLISHED", "Published", "Remote", "download", "get", "published"]
+__all__ = ["HEADERS", "PUBLISHED", "Published", "RemoteFile", "download", "find_published", "get"]
 
 HEADERS = {"User-Agent": f"winosmith/{__version__}", "Accept-Encoding": "identity"}
-"""The headers of every request."""
+"""HTTP headers of every request."""
 
 CHUNK = 64 * 1024
-"""Number of bytes to read at once."""
+"""Number of bytes per chunk of a download."""
 
 TIMEOUT = 30.0
 """Seconds to wait for each response of a server."""
 
 
 @dataclass(frozen=True)
-class Remote:
+class RemoteFile:
     """A file on a server.
 
     Attributes:
-        url: its https address.
+        url: its https:// URL.
         sha256: its SHA-256, 64 hexadecimal digits.
         size: its length in bytes.
     """
@@ -48,12 +48,12 @@ class Remote:
 
     @property
     def name(self) -> str:
-        """The last part of the address."""
+        """The file name: the last part of the URL."""
         return self.url.rsplit("/", 1)[-1]
 
     @property
     def is_archive(self) -> bool:
-        """Whether `get` unpacks it."""
+        """Whether the file is an archive, which `get` unpacks."""
         return self.name.endswith(".zip")
 
 
@@ -74,12 +74,12 @@ class Published:
     title: str
     licence: str
     home: str
-    remotes: tuple[Remote, ...]
+    remotes: tuple[RemoteFile, ...]
     members: Mapping[str, str] = field(default_factory=dict)
 
 
-def published(name: str) -> Published:
-    """Return a published data set by name.
+def find_published(name: str) -> Published:
+    """Return the published data set with a name.
 
     Raises:
         OutputError: there is no such data set; the message lists the names.
@@ -91,7 +91,7 @@ def published(name: str) -> Published:
     raise OutputError(f"there is no published data set {name!r}; there are {names}")
 
 
-def _from_toml() -> tuple[Published, ...]:
+def _read_toml() -> tuple[Published, ...]:
     text = resources.files("winosmith").joinpath("fetch.toml").read_text("utf-8")
     return tuple(
         Published(
@@ -99,30 +99,30 @@ def _from_toml() -> tuple[Published, ...]:
             title=data["title"],
             licence=data["licence"],
             home=data["home"],
-            remotes=tuple(Remote(**file) for file in data["files"]),
+            remotes=tuple(RemoteFile(**file) for file in data["files"]),
             members=data.get("members", {}),
         )
         for data in tomllib.loads(text)["data"]
     )
 
 
-PUBLISHED = _from_toml()
+PUBLISHED = _read_toml()
 """The data sets that `winosmith data` lists, from `fetch.toml`."""
 
-Report = Callable[[Remote, int], None]
-"""A function that takes a file and the number of its bytes that have arrived."""
+ProgressCallback = Callable[[RemoteFile, int], None]
+"""A callback with a file and the number of bytes that have been downloaded."""
 
 
 def get(
-    data: Published, folder: str | Path, *, on_progress: Report | None = None
+    data: Published, folder: str | Path, *, on_progress: ProgressCallback | None = None
 ) -> dict[Path, str]:
     """Download the files of a data set into a folder, and unpack archives.
 
-    The folder must be new, empty, or written by this function for the same data set: finished files
-    are kept.
+    The folder must be new, empty, or written by this function for the same data set. Finished
+    files are not downloaded again.
 
     Args:
-        data: the data set; see `published`.
+        data: the data set; see `find_published`.
         folder: path of the folder.
         on_progress: called after each chunk of a download.
 
@@ -130,29 +130,31 @@ def get(
         The SHA-256 of each file, by path, in alphabetical order.
 
     Raises:
-        OutputError: see `download`; or the folder has another origin, or a file in an archive
+        OutputError: see `download`; or the folder contains other files, or a file in an archive
             differs from the published one.
     """
     folder = Path(folder)
     opened = OutputFolder.open(folder, {"data": data.name, "from": [r.url for r in data.remotes]})
     for remote in data.remotes:
-        if opened.finished(remote.name):
+        if opened.is_finished(remote.name):
             continue
         path = download(remote, folder, on_progress=on_progress)
         for name in _unpack(path, data.members) if remote.is_archive else ():
             opened.add(name)
-        opened.add(remote.name)  # last: an archive in the manifest is one that was unpacked
+        opened.add(remote.name)  # last, so that an archive in the manifest is always unpacked
     return {folder / name: digest for name, digest in sorted(opened.files.items())}
 
 
-def download(remote: Remote, folder: Path, *, on_progress: Report | None = None) -> Path:
+def download(
+    remote: RemoteFile, folder: Path, *, on_progress: ProgressCallback | None = None
+) -> Path:
     """Download a file into a folder, unless it already exists, and return its path.
 
     Proxies and certificates are taken from the environment (`HTTPS_PROXY`,
     `REQUESTS_CA_BUNDLE`).
 
     Raises:
-        OutputError: the address is not https, the server can't be reached or refuses the request,
+        OutputError: the URL is not https, the server can't be reached or refuses the request,
             or the file is too long, incomplete or has another checksum.
     """
     import pooch
@@ -177,7 +179,7 @@ def download(remote: Remote, folder: Path, *, on_progress: Report | None = None)
         raise
     except ValueError as error:
         raise OutputError(
-            f"{remote.url}: the file is not the published one, so it was removed: {error}"
+            f"{remote.url}: the file differs from the published one and was removed: {error}"
         ) from error
     path = folder / remote.name
     path.chmod(0o644)  # pooch leaves it readable only by its owner
@@ -185,9 +187,9 @@ def download(remote: Remote, folder: Path, *, on_progress: Report | None = None)
 
 
 class _Progress:
-    """A pooch progress bar that reports progress and stops a download that is too long."""
+    """A pooch progress bar that calls `report`, and stops downloads that are too large."""
 
-    def __init__(self, remote: Remote, report: Report | None):
+    def __init__(self, remote: RemoteFile, report: ProgressCallback | None):
         self.remote, self.report = remote, report
         self.total = self.done = 0
 
@@ -195,24 +197,24 @@ class _Progress:
         self.done += size
         if max(self.total, self.done - CHUNK) > self.remote.size:
             raise OutputError(
-                f"{self.remote.url}: the file is longer than the published "
+                f"{self.remote.url}: the file is larger than the published "
                 f"{self.remote.size} bytes, so it was removed"
             )
         if self.report:
             self.report(self.remote, min(self.done, self.remote.size))
 
     def reset(self) -> None:
-        """Start at 0 bytes."""
+        """Set the progress to 0 bytes."""
         self.done = 0
 
     def close(self) -> None:
-        """Do nothing."""
+        """Do nothing; pooch calls it at the end."""
 
 
 def _check_https(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname:
-        raise OutputError(f"{url}: only https addresses are downloaded from")
+        raise OutputError(f"{url}: this is not an https:// URL; only https is allowed")
 
 
 def _check_redirect(response: Any, **_: Any) -> None:
@@ -221,20 +223,20 @@ def _check_redirect(response: Any, **_: Any) -> None:
 
 
 def _unpack(archive: Path, members: Mapping[str, str]) -> list[str]:
-    """Unpack a zip archive next to it; return the names of its files."""
+    """Unpack a zip archive into its folder, and return the names of its files."""
     with zipfile.ZipFile(archive) as opened:
-        names = [name for name in opened.namelist() if _is_data(name)]
+        names = [name for name in opened.namelist() if _is_data_file(name)]
         opened.extractall(archive.parent, names)
     for name in names:
         path = archive.parent / name
         if name in members and checksum(path) != members[name]:
             path.unlink()
             raise OutputError(
-                f"{path}: this file of the archive is not the published one, so it was removed"
+                f"{path}: this file of the archive differs from the published one and was removed"
             )
     return names
 
 
-def _is_data(name: str) -> bool:
-    """Return whether an archive's member is a file that macOS did not add."""
+def _is_data_file(name: str) -> bool:
+    """Return whether an archive's member is neither a folder nor a file that macOS added."""
     return not name.endswith(("/", ".DS_Store")) and "__MACOSX" not in name

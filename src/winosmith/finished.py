@@ -1,4 +1,4 @@
-"""The reader of a finished build, for the next build, for rounds, releases and sites."""
+"""Read the output folder of a finished build, for later builds, rounds, releases and sites."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.outputs import PRIVATE, sha256
-from winosmith.records import json_file, parse_json
+from winosmith.records import parse_json, read_json_lines
 
 __all__ = ["BuildFiles", "read_old_ids"]
 
 LAST = "checksums.sha256"
-"""The file that a build writes last."""
+"""Name of the file that a build writes last."""
 
 RECIPE = "recipe.toml"
 DROPPED = "dropped.jsonl"
@@ -31,7 +31,7 @@ SCORES = f"{PRIVATE}/scores.jsonl"
 
 @dataclass(frozen=True)
 class BuildFiles:
-    """The files of a finished build, each read when it is needed.
+    """The files of a finished build, which are read when they are needed.
 
     Attributes:
         folder: folder of the build.
@@ -41,12 +41,12 @@ class BuildFiles:
 
     @property
     def digest(self) -> str:
-        """The digest of the public files' checksums."""
+        """SHA-256 of the file with the public files' checksums."""
         return hashlib.sha256((self.folder / LAST).read_bytes()).hexdigest()
 
     @property
-    def there(self) -> bool:
-        """Whether the folder has a build, finished or not."""
+    def exists(self) -> bool:
+        """Whether the folder contains a build, finished or not."""
         return any((self.folder / name).exists() for name in ("report.json", LAST))
 
     def check(self) -> None:
@@ -70,7 +70,7 @@ class BuildFiles:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The object of report.json."""
+        """The content of report.json."""
         report: dict[str, Any] = parse_json((self.folder / "report.json").read_text("utf-8"))
         return report
 
@@ -93,31 +93,31 @@ class BuildFiles:
         return formats.read(path, self._format, as_written=True)
 
     def dropped(self) -> Iterator[dict[str, Any]]:
-        """Yield the records of dropped and published problems, with stage and reason."""
-        return json_file(self.folder / DROPPED)
+        """Yield the records of dropped problems that are public, with stage and reason."""
+        return read_json_lines(self.folder / DROPPED)
 
     def withheld(self) -> Iterator[dict[str, Any]]:
-        """Yield the same for unpublished problems; none without the private files."""
-        return self._private(WITHHELD)
+        """Yield the records of dropped problems that are not public; none without private files."""
+        return self._private_records(WITHHELD)
 
     def scores(self) -> Iterator[dict[str, Any]]:
-        """Yield AFLite's score of each problem; none without AFLite or the private files."""
-        return self._private(SCORES)
+        """Yield each problem's AFLite score; none without AFLite or private files."""
+        return self._private_records(SCORES)
 
     def old_ids(self) -> dict[str, str]:
-        """Return each problem's id in the pool, by its id; empty without the private files."""
+        """Map each problem's id to its id in the pool; empty without private files."""
         return read_old_ids(self.folder / PRIVATE)
 
-    def _private(self, name: str) -> Iterator[dict[str, Any]]:
+    def _private_records(self, name: str) -> Iterator[dict[str, Any]]:
         path = self.folder / name
-        return json_file(path) if path.is_file() else iter(())
+        return read_json_lines(path) if path.is_file() else iter(())
 
 
 def read_old_ids(private: Path) -> dict[str, str]:
-    """Return each problem's id before a build or release, from a private folder.
+    """Map each problem's id to its id before a build or release, read from a private folder.
 
-    It is empty if the folder has no such file.
+    The mapping is empty if the folder has no such file.
     """
     path = private / IDS_NAME
-    records = json_file(path) if path.is_file() else ()
+    records = read_json_lines(path) if path.is_file() else ()
     return {record["id"]: record["old_id"] for record in records}

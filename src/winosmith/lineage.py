@@ -1,8 +1,8 @@
 """The lineage of perturbed problems: edits, three measures of depth, and checks.
 
 >>> from winosmith import Dataset, Problem
->>> root = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
->>> child = perturbed(root, "Sue beat Sally although _ ran well.", root.options, 1, source="person")
+>>> root = Problem("r", "Sue beat Sally because _ ran.", ("Sue", "Sally"), 0)
+>>> child = make_child(root, "Sue beat Sally although _ ran.", root.options, 1, source="person")
 >>> [str(edit.op) + ": " + edit.old + " → " + edit.new for edit in child.lineage.edits]
 ['substitute: because → although']
 >>> depths(Dataset([root, child]))[1]
@@ -32,19 +32,19 @@ __all__ = [
     "check_lineages",
     "depths",
     "edit_script",
-    "perturbed",
+    "make_child",
 ]
 
 UNVALIDATED = "evolve.unvalidated"
-"""The key in `extra` that is True for a generated problem until people have judged it."""
+"""Key in `extra`: True for a generated problem until people have judged it."""
 
 _DIGITS = 10
-"""Hexadecimal digits of a digest in an id: two of 100,000 children share one with p = 0.005."""
+"""Hexadecimal digits of the digest in an id; two of 100,000 children share it with p = 0.005."""
 
 _NOTHING: Mapping[str, Scalar] = {}
 
 
-def perturbed(
+def make_child(
     parent: Problem,
     sentence: str,
     options: tuple[str, ...],
@@ -56,25 +56,25 @@ def perturbed(
 ) -> Problem:
     """Return a perturbed problem with a new sentence or new options, and its lineage.
 
-    Its id is the root's id and a digest of the sentence and the options: it does not depend on the
-    answer, and equal children have equal ids. The child inherits licence, domain and embargo, and
-    the pronoun if the options are the same, but not the twin.
+    Its id consists of the root's id and a digest of the sentence and the options. The id does not
+    depend on the answer, and equal children have equal ids. The child inherits licence, domain and
+    embargo, and the pronoun if the options are the same, but not the twin.
 
     Args:
-        parent: the perturbed problem, a root or not.
+        parent: the problem to perturb, a root or not.
         sentence: the child's sentence.
         options: the child's options.
         answer: the child's 0-based answer; None if it is not yet known.
-        source: its maker ("person", "chat", "wordnet").
-        declared: the depth that its maker states, if any.
-        extra: further values; `UNVALIDATED` is added to them.
+        source: who or what made the child ("person", "chat", "wordnet").
+        declared: the depth that the source states, if any.
+        extra: values for `extra` in addition to `UNVALIDATED`.
 
     Raises:
         DataError: the parent is a question.
-        ProblemError: nothing changed, or the child is not a valid problem.
+        ProblemError: sentence and options are unchanged, or the child is not a valid problem.
 
     >>> root = Problem("r", "The cup hit the _ .", ("vase", "tray"), 0)
-    >>> child = perturbed(root, "The mug hit the _ .", root.options, 0, source="person")
+    >>> child = make_child(root, "The mug hit the _ .", root.options, 0, source="person")
     >>> child.id, child.lineage.parent, child.lineage.edits[0].new, dict(child.extra)
     ('r.76e67fa1c4', 'r', 'mug', {'evolve.unvalidated': True})
     """
@@ -111,8 +111,8 @@ def edit_script(before: Sequence[str], after: Sequence[str]) -> tuple[Edit, ...]
     number of edits is the Levenshtein distance.
 
     Args:
-        before: tokens of `winosmith.text.tokens`, none of them empty.
-        after: the same.
+        before: tokens from `winosmith.text.tokens`, none of them empty.
+        after: tokens after the edits.
 
     >>> for edit in edit_script("the cup fell .".split(), "the big jug fell".split()):
     ...     print(edit.op, edit.at, repr(edit.old), repr(edit.new))
@@ -134,7 +134,7 @@ def apply_edits(tokens: Sequence[str], edits: Iterable[Edit]) -> tuple[str, ...]
     """Apply edits to tokens, one after another.
 
     Raises:
-        ProblemError: an edit is beyond the end of the tokens, or expects another token.
+        ProblemError: an edit's position is beyond the end, or its old token is not there.
 
     >>> apply_edits(("it", "broke"), [Edit("substitute", 1, "broke", "fell")])
     ('it', 'fell')
@@ -150,7 +150,7 @@ def apply_edits(tokens: Sequence[str], edits: Iterable[Edit]) -> tuple[str, ...]
             )
         elif there != edit.old:
             raise ProblemError(
-                f"edit {number} expects {edit.old!r} at token {edit.at}, where {there!r} is"
+                f"edit {number} expects {edit.old!r} at token {edit.at}, but found {there!r}"
             )
         elif edit.op == "substitute":
             now[edit.at] = edit.new
@@ -161,25 +161,25 @@ def apply_edits(tokens: Sequence[str], edits: Iterable[Edit]) -> tuple[str, ...]
 
 MEASURED = {"lineage": "depth.lineage", "edit": "depth.edit"}
 """Keys in `extra` of depths that were measured with the whole family. They are used if a parent or
-root is missing, because it is not public."""
+root is missing from the data, for example because it is not public."""
 
 DISTANCE = "evograd.distance"
-"""The key in `extra` of a declared depth if the root is not in the file (`formats`, EvoGrad)."""
+"""Key in `extra` of the declared depth if the root is not in the file (as in EvoGrad's format)."""
 
 
 class Depths(NamedTuple):
-    """Three depths of a problem: its distance from its root.
+    """A problem's distance from its root, by three measures.
 
-    The depths in EvoGrad follow no single rule: its table 2 has 0, 2, 4, 4 for the token edit
-    distances 0, 2, 3, 3, and its table 3 has 1, 2, 5, 6, 5 for 1, 2, 7, 10, 9.
+    The depths in EvoGrad follow no single rule: its table 2 states the depths 0, 2, 4, 4 for the
+    token edit distances 0, 2, 3, 3, and its table 3 states 1, 2, 5, 6, 5 for 1, 2, 7, 10, 9.
 
     Attributes:
         declared: the depth that the contributor or the file states, or None.
         lineage: the number of distinct token positions that were changed on the path from the
-            root (see `depths`). If an ancestor is missing, the measured depth (`MEASURED`) or None;
+            root (see `depths`). If an ancestor is missing, the measured depth (`MEASURED`), if any.
             None if edits are inconsistent.
         edit: the token edit distance (Levenshtein) to the root. If the root is missing, the
-            measured depth or None.
+            measured depth, if any.
     """
 
     declared: int | None
@@ -196,34 +196,34 @@ def depths(dataset: Dataset) -> tuple[Depths, ...]:
         the cup was full  →  the mug was full  →  the was full  →  the pot was so full
         depth 0              1                     1                2
 
-    If a lineage has no edits, a shortest script from the parent is used. The time is linear for
-    trees of any size and depth.
+    If a lineage has no edits, a shortest edit script from the parent is used. The time is linear in
+    the number of problems, whatever the depth of the trees.
 
     >>> root = Problem("r", "The cup hit the _ .", ("vase", "tray"))
-    >>> one = perturbed(root, "The mug hit the _ .", ("vase", "tray"), None, source="person")
-    >>> two = perturbed(one, "The cup hit the old _ .", ("vase", "tray"), None, source="person")
+    >>> one = make_child(root, "The mug hit the _ .", ("vase", "tray"), None, source="person")
+    >>> two = make_child(one, "The cup hit the old _ .", ("vase", "tray"), None, source="person")
     >>> [tuple(found) for found in depths(Dataset([root, one, two]))]
     [(0, 0, 0), (None, 1, 1), (None, 2, 1)]
     """
     found = [Depths(_declared_depth(problem), None, None) for problem in dataset]
     roots: dict[str, list[str] | None] = {}
-    for stop in _walk(dataset):
-        lineage = dataset[stop.row].lineage
-        edit: int | None = None if _is_orphan(dataset, stop.row) else 0
+    for visit in _visit_families(dataset):
+        lineage = dataset[visit.row].lineage
+        edit: int | None = None if _is_orphan(dataset, visit.row) else 0
         if lineage is not None:
             if lineage.root not in roots:
                 root = _row_of(dataset, lineage.root)
                 roots[lineage.root] = root if root is None else tokens(dataset[root].sentence)
             known = roots[lineage.root]
             edit = (
-                _measured_depth(dataset[stop.row], "edit")
+                _measured_depth(dataset[visit.row], "edit")
                 if known is None
-                else edit_distance(known, stop.tokens)
+                else edit_distance(known, visit.tokens)
             )
-        touched = stop.touched.count if stop.touched else None
-        if touched is None and lineage is not None and stop.fault is None:
-            touched = _measured_depth(dataset[stop.row], "lineage")
-        found[stop.row] = found[stop.row]._replace(lineage=touched, edit=edit)
+        touched = visit.touched.count if visit.touched else None
+        if touched is None and lineage is not None and visit.fault is None:
+            touched = _measured_depth(dataset[visit.row], "lineage")
+        found[visit.row] = found[visit.row]._replace(lineage=touched, edit=edit)
     return tuple(found)
 
 
@@ -240,8 +240,8 @@ def _declared_depth(problem: Problem) -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Stop:
-    """A problem on a walk from the roots.
+class _Visit:
+    """A problem that is visited on a walk from the roots.
 
     Attributes:
         row: its row.
@@ -253,16 +253,16 @@ class _Stop:
 
     row: int
     tokens: tuple[str, ...]
-    touched: _Touched | None
+    touched: _ChangedPositions | None
     edits: tuple[Edit, ...] = ()
     fault: str | None = None
 
 
-def _walk(dataset: Dataset) -> Iterator[_Stop]:
-    """Yield a stop for each problem, parents before children, except cycles and their children."""
-    above = _parents(dataset)
+def _visit_families(dataset: Dataset) -> Iterator[_Visit]:
+    """Visit each problem, parents first, except problems in or below a cycle."""
+    above = _parent_rows(dataset)
     children: dict[int, list[int]] = {}
-    waiting: list[tuple[int, _Stop | None]] = []
+    waiting: list[tuple[int, _Visit | None]] = []
     for row, parent in enumerate(above):
         if parent is None:
             waiting.append((row, None))
@@ -270,30 +270,30 @@ def _walk(dataset: Dataset) -> Iterator[_Stop]:
             children.setdefault(parent, []).append(row)
     waiting.reverse()
     while waiting:
-        row, parent_stop = waiting.pop()
+        row, parent_visit = waiting.pop()
         cut = tuple(tokens(dataset[row].sentence))
-        if parent_stop is not None:
-            stop = _next_stop(dataset[row], row, cut, parent_stop)
+        if parent_visit is not None:
+            visit = _visit_child(dataset[row], row, cut, parent_visit)
         elif dataset[row].lineage is None and not _is_orphan(dataset, row):
-            stop = _Stop(row, cut, _Touched(bytes(len(cut)), (0,) * (len(cut) + 1), 0))
+            visit = _Visit(row, cut, _ChangedPositions(bytes(len(cut)), (0,) * (len(cut) + 1), 0))
         else:
-            stop = _Stop(row, cut, None)
-        yield stop
-        waiting.extend((child, stop) for child in reversed(children.get(row, ())))
+            visit = _Visit(row, cut, None)
+        yield visit
+        waiting.extend((child, visit) for child in reversed(children.get(row, ())))
 
 
-def _next_stop(problem: Problem, row: int, cut: tuple[str, ...], parent: _Stop) -> _Stop:
+def _visit_child(problem: Problem, row: int, cut: tuple[str, ...], parent: _Visit) -> _Visit:
     edits = problem.lineage.edits if problem.lineage else ()
-    if edits and (fault := _edits_fault(parent.tokens, edits, cut)):
-        return _Stop(row, cut, None, edits, fault)
+    if edits and (fault := _find_edits_fault(parent.tokens, edits, cut)):
+        return _Visit(row, cut, None, edits, fault)
     edits = edits or edit_script(parent.tokens, cut)
-    return _Stop(row, cut, parent.touched and parent.touched.after(edits), edits)
+    return _Visit(row, cut, parent.touched and parent.touched.after(edits), edits)
 
 
-def _edits_fault(
+def _find_edits_fault(
     before: tuple[str, ...], edits: tuple[Edit, ...], after: tuple[str, ...]
 ) -> str | None:
-    """Return why edits don't turn one sentence into another, or None."""
+    """Return why edits don't turn `before` into `after`; None if they do."""
     try:
         became = apply_edits(before, edits)
     except ProblemError as error:
@@ -305,7 +305,7 @@ def _edits_fault(
         min(len(became), len(after)),
     )
     one, other = (" ".join(row[at : at + 3]) or "the end" for row in (became, after))
-    return f"they lead to {one!r} at token {at}, where the sentence has {other!r}"
+    return f"they result in {one!r} at token {at}, but the sentence has {other!r}"
 
 
 def _row_of(dataset: Dataset, problem_id: str) -> int | None:
@@ -316,24 +316,20 @@ def _row_of(dataset: Dataset, problem_id: str) -> int | None:
 
 
 def _is_orphan(dataset: Dataset, row: int) -> bool:
-    """Return whether a problem is perturbed but its root is missing."""
+    """Return whether a problem is known to be perturbed, but has no lineage."""
     problem = dataset[row]
     return problem.lineage is None and DISTANCE in problem.extra
 
 
-def _parents(dataset: Dataset) -> list[int | None]:
-    """Return the row of each problem's parent; None for roots and missing parents."""
+def _parent_rows(dataset: Dataset) -> list[int | None]:
+    """Return the row of each problem's parent; None for roots and if the parent is missing."""
     return [
         _row_of(dataset, problem.lineage.parent) if problem.lineage else None for problem in dataset
     ]
 
 
-def _cycles(above: list[int | None]) -> list[tuple[int, ...]]:
-    """Return the rows of each cycle of problems that are their own ancestors.
-
-    Args:
-        above: the row of each problem's parent, from `_parents`.
-    """
+def _find_cycles(above: list[int | None]) -> list[tuple[int, ...]]:
+    """Return the rows of each cycle, given the row of each problem's parent."""
     seen_on = [-1] * len(above)
     found = []
     for start in range(len(above)):
@@ -350,14 +346,13 @@ def _cycles(above: list[int | None]) -> list[tuple[int, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Touched:
+class _ChangedPositions:
     """The token positions that changed since the root; their number is the lineage depth.
 
     EvoGrad (section 3.1) treats an insertion as the substitution of an empty string, and a deletion
-    as the substitution by one. Positions are thus never removed: a deleted token leaves an empty
-    position, which a token that is inserted there later fills again. "A depth
-    increment corresponds solely to the perturbation of a token distinct from those previously
-    perturbed":
+    as the substitution by an empty string. Positions are thus never removed: a deleted token leaves
+    an empty position, which a later insertion fills. "A depth increment corresponds solely to the
+    perturbation of a token distinct from those previously perturbed":
 
         the cup was full      →  the mug was full      cup is touched                  depth 1
         the mug was full      →  the jug was full      the same position               depth 1
@@ -367,7 +362,7 @@ class _Touched:
         the pot was so full   →  the pot was full      which is empty now              depth 2
 
     If several positions between two tokens are empty, the first is filled. A change that is undone
-    still counts, so depth never decreases.
+    still counts, so the depth never decreases.
 
     Attributes:
         tokens: 1 for each token whose position was changed, otherwise 0; (n,).
@@ -379,8 +374,8 @@ class _Touched:
     empty: tuple[int, ...]
     count: int
 
-    def after(self, edits: Iterable[Edit]) -> _Touched:
-        """Return the changed positions after further edits, which must be consistent."""
+    def after(self, edits: Iterable[Edit]) -> _ChangedPositions:
+        """Return the changed positions after further edits, which must fit the tokens."""
         tokens, empty, count = bytearray(self.tokens), list(self.empty), self.count
         for edit in edits:
             at = edit.at
@@ -396,24 +391,25 @@ class _Touched:
             else:
                 del tokens[at]
                 empty[at : at + 2] = [empty[at] + 1 + empty[at + 1]]
-        return _Touched(bytes(tokens), tuple(empty), count)
+        return _ChangedPositions(bytes(tokens), tuple(empty), count)
 
 
 _SHOWN = 5
-"""Maximum number of a cycle's ids in a message."""
+"""Maximum number of ids of a cycle in a message."""
 
 
 def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]:
-    """Return the faults in lineages by row.
+    """Return the fault of each row whose lineage is wrong.
 
-    Faults are cycles, a root that differs from the parent's, and edits that don't turn the parent's
-    sentence into the child's. A declared depth may differ from the number of edits, as in EvoGrad.
+    Faults are cycles, a root that differs from the parent's root, and edits that don't turn the
+    parent's sentence into the child's. As in EvoGrad, a declared depth may differ from the number
+    of edits.
 
     Args:
         dataset: the problems.
-        complete: whether to report faults that are normal in a part of a family, too: a missing
-            parent or root, and an impossible declared depth (0 for a sentence that differs from the
-            root's, or more for the root's).
+        complete: whether families must be complete. Faults are then also a missing parent or root,
+            and an impossible declared depth (0 if the sentence differs from the root's, or more
+            than 0 if it does not).
 
     >>> from winosmith import Lineage, Problem
     >>> lost = Problem("c", "A _ b.", ("x", "y"), lineage=Lineage("r", "p"))
@@ -422,25 +418,25 @@ def check_lineages(dataset: Dataset, *, complete: bool = True) -> dict[int, str]
     """
     if not any(problem.lineage for problem in dataset):
         return {}
-    above = _parents(dataset)
-    wrong = {row: _cycle_fault(dataset, loop) for loop in _cycles(above) for row in loop}
+    above = _parent_rows(dataset)
+    wrong = {row: _cycle_fault(dataset, loop) for loop in _find_cycles(above) for row in loop}
     for row, parent in enumerate(above):
         lineage = dataset[row].lineage
         if parent is not None and lineage and lineage.root != (other := dataset[parent]).root:
             wrong.setdefault(
                 row,
-                f"the root is {lineage.root!r}, but that of its parent {other.id!r} is "
+                f"the root is {lineage.root!r}, but its parent {other.id!r} has the root "
                 f"{other.root!r}",
             )
     stated = any(problem.lineage and problem.lineage.edits for problem in dataset)
-    for stop in _walk(dataset) if stated else ():
-        if stop.fault:
-            parent_id = dataset.problems[above[stop.row] or 0].id
+    for visit in _visit_families(dataset) if stated else ():
+        if visit.fault:
+            parent_id = dataset.problems[above[visit.row] or 0].id
             wrong.setdefault(
-                stop.row, f"the edits do not fit the parent {parent_id!r}: {stop.fault}"
+                visit.row, f"the edits do not fit the parent {parent_id!r}: {visit.fault}"
             )
     if complete:
-        for row, fault in _faults_of_missing(dataset).items():
+        for row, fault in _family_faults(dataset).items():
             wrong.setdefault(row, fault)
     return dict(sorted(wrong.items()))
 
@@ -454,7 +450,7 @@ def _cycle_fault(dataset: Dataset, loop: tuple[int, ...]) -> str:
     return f"the lineage is a cycle: {chain}{more}"
 
 
-def _faults_of_missing(dataset: Dataset) -> dict[int, str]:
+def _family_faults(dataset: Dataset) -> dict[int, str]:
     found = {}
     for row, (problem, of) in enumerate(zip(dataset, depths(dataset), strict=True)):
         lineage = problem.lineage

@@ -1,6 +1,6 @@
-"""Lock files: only one process holds a lock, and the kernel releases it when the process ends.
+"""Lock files, which the kernel unlocks when the process that holds the lock ends.
 
-The file contains a note by the process that holds the lock, or held it last.
+The file contains a note from the current or last holder of the lock.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from pathlib import Path
 from typing import Any, Self
 
 NOTE_BYTES = 4096
-"""Length of a note; it is written at once, so that it is never read in part."""
+"""Length of a note, which is written in one call so that no process reads a part of it."""
 
 _TRIES, _LOOK = 20, 0.005
-"""Number of attempts to lock a file, and the seconds between them: `look` holds a shared lock for
+"""Number of attempts to lock a file, and seconds between them; `read_lock` holds a shared lock for
 microseconds."""
 
 
 class FileLock:
-    """A lock held by this process and by processes that inherit its open file.
+    """A lock that this process holds, together with processes that inherit the open file.
 
     Attributes:
         number: the file descriptor.
@@ -30,19 +30,19 @@ class FileLock:
         self.number = number
 
     @classmethod
-    def take(cls, path: Path) -> Self | None:
-        """Lock a file that only its owner can read; None if another process holds the lock."""
+    def acquire(cls, path: Path) -> Self | None:
+        """Lock a file with mode 600; return None if another process holds the lock."""
         path.parent.mkdir(mode=0o700, exist_ok=True)
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         for _ in range(_TRIES):
             if try_lock(number):
                 return cls(number)
-            time.sleep(_LOOK)  # another process may only look at it
+            time.sleep(_LOOK)  # another process may be in `read_lock`
         os.close(number)
         return None
 
-    def write(self, note: Any) -> None:
-        """Write the note, a JSON value of at most `NOTE_BYTES`."""
+    def write_note(self, note: Any) -> None:
+        """Write a note into the file: a JSON value of at most `NOTE_BYTES`."""
         os.pwrite(self.number, json.dumps(note).encode().ljust(NOTE_BYTES), 0)
 
     def close(self) -> None:
@@ -53,7 +53,7 @@ class FileLock:
 def try_lock(number: int) -> bool:
     """Lock an open file for this process; return False if another process holds the lock.
 
-    On Windows, which has no such locks, every process gets the lock.
+    On Windows, which has no such locks, it always returns True.
     """
     try:
         import fcntl
@@ -67,14 +67,14 @@ def try_lock(number: int) -> bool:
 
 
 def wait_for_lock(number: int) -> None:
-    """Wait for the lock of an open file, after the processes that are already waiting."""
+    """Wait until an open file is locked for this process."""
     import fcntl
 
     fcntl.flock(number, fcntl.LOCK_EX)
 
 
 def read_lock(path: Path) -> tuple[bool, Any]:
-    """Return whether a process holds the lock of a file, and the note (None if there is none)."""
+    """Return whether a process holds the lock of a file, and the file's note, if any."""
     import fcntl
 
     try:
@@ -82,7 +82,7 @@ def read_lock(path: Path) -> tuple[bool, Any]:
     except FileNotFoundError:
         return False, None
     try:
-        note = _note(number)
+        note = _read_note(number)
         try:
             fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -92,7 +92,7 @@ def read_lock(path: Path) -> tuple[bool, Any]:
         os.close(number)
 
 
-def _note(number: int) -> Any:
+def _read_note(number: int) -> Any:
     try:
         return json.loads(os.pread(number, NOTE_BYTES, 0))
     except ValueError:

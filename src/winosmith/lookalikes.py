@@ -1,9 +1,9 @@
 """Find all pairs of similar sets of words, without comparing each set with all others.
 
-Two sets that share most of their words share one of their rarest words (a prefix filter: Chaudhuri,
-Ganti and Kaushik 2006). A product of sparse matrices therefore finds the candidates, and a second
-one counts their common words. If there are many rows, each is first compared with its neighbours in
-alphabetical order: the rows of a template have enough similar ones among them.
+Two sets that share most of their words share at least one of their rarest words (a prefix filter:
+Chaudhuri, Ganti and Kaushik 2006). A product of sparse matrices therefore finds the candidates, and
+a second product counts their common words. If there are many rows, each is first compared with its
+neighbours in alphabetical order, which include enough similar rows if a template generated them.
 """
 
 from __future__ import annotations
@@ -18,75 +18,75 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-Least = Callable[[Ints, Ints], Ints]
-"""Returns the number of words that two sets must share, from their sizes."""
+MinShared = Callable[[Ints, Ints], Ints]
+"""A function that returns the number of words that two sets must share, given their sizes."""
 
 _DIRECT = 12
-"""Number of rows up to which all pairs are compared."""
+"""Maximum number of rows for which all pairs are compared."""
 
 _MANY = 1000
-"""Number of rows from which on neighbours are compared first."""
+"""Number of rows above which neighbours are compared first."""
 
 _MORE = 16
-"""A similar row has one of a row's rarest words, and one more for each so many words."""
+"""A row's prefix has one more word for each 16 words, so that similar rows share more of them."""
 
 _NEIGHBOURS = 20
 """Number of neighbours of each row."""
 
 _AT_ONCE = 200_000
-"""Number of shared rare words that are counted at once."""
+"""Number of shared rare words that are counted in one step."""
 
 
-def of_longer(share: float) -> Least:
-    """Return the number of words to share as a fraction of the longer set.
+def share_of_longer(share: float) -> MinShared:
+    """Require two sets to share a fraction of the longer set's words.
 
-    >>> of_longer(0.7)(np.array([8, 10]), np.array([10, 11])).tolist()
+    >>> share_of_longer(0.7)(np.array([8, 10]), np.array([10, 11])).tolist()
     [7, 8]
     """
     return lambda one, other: np.ceil(share * np.maximum(one, other)).astype(np.int64)
 
 
-def of_both(share: float) -> Least:
-    """Return the number of words to share as a fraction of the union (Jaccard).
+def share_of_union(share: float) -> MinShared:
+    """Require two sets to share a fraction of their union's words (the Jaccard index).
 
-    >>> of_both(0.8)(np.array([8, 9]), np.array([10, 9])).tolist()
+    >>> share_of_union(0.8)(np.array([8, 9]), np.array([10, 9])).tolist()
     [8, 8]
     """
 
     def least(one: Ints, other: Ints) -> Ints:
         both = one + other
         found = (share / (1 + share) * both).astype(np.int64) - 1
-        for _ in range(2):  # rounding errors apart, the next whole number is the least
+        for _ in range(2):  # corrects rounding errors
             found = np.where(found < share * (both - found), found + 1, found)
         return found
 
     return least
 
 
-class Wanted(Protocol):
-    """The wanted pairs, and those that were found."""
+class PairCollector(Protocol):
+    """A collector of similar pairs, which also decides which pairs are wanted."""
 
     def pending(self, rows: Ints) -> Ints:
-        """Return the rows of which further pairs are wanted."""
+        """Return the rows for which more pairs are wanted."""
 
     def wants(self, one: int, other: int) -> bool:
-        """Return whether a pair is wanted if it is similar."""
+        """Return whether a pair of rows is wanted if it is similar."""
 
-    def take(self, one: int, other: int) -> None:
-        """Add a similar pair."""
+    def add(self, one: int, other: int) -> None:
+        """Add a similar pair of rows."""
 
 
-class Partners:
-    """Pairs of rows: the first few partners of each row, not all rows of a template.
+class PartnerCollector:
+    """A collector of a limited number of similar partners for each row.
 
     A pair is omitted only if both rows have enough other partners.
 
     Args:
-        wanted: (n,) number of partners of each row.
-        owners: (n,) owner of each row; only rows of different owners are paired. All if omitted.
+        wanted: (n,) number of partners for each row.
+        owners: (n,) owner of each row; only rows of different owners are paired. None pairs all.
 
     Attributes:
-        pairs: the pairs found, the lesser row first.
+        pairs: the pairs found, with the smaller row number first.
     """
 
     def __init__(self, wanted: Ints, owners: Ints | None = None):
@@ -99,41 +99,41 @@ class Partners:
         return rows[self._left[rows] > 0]
 
     def wants(self, one: int, other: int) -> bool:
-        """Return whether one of the rows needs partners, and the pair is new."""
+        """Return whether a pair is new and one of its rows needs partners."""
         asks = self._left[one] > 0 or self._left[other] > 0
         apart = self._owners is None or self._owners[one] != self._owners[other]
         return bool(asks and apart) and (min(one, other), max(one, other)) not in self.pairs
 
-    def take(self, one: int, other: int) -> None:
+    def add(self, one: int, other: int) -> None:
         """Add a pair."""
         self.pairs.add((min(one, other), max(one, other)))
         self._left[[one, other]] -= 1
 
 
-def find(
+def find_pairs(
     words: Sequence[Collection[str]],
-    least: Least,
-    wanted: Wanted,
+    least: MinShared,
+    wanted: PairCollector,
     owners: Ints | None = None,
     on_progress: Callable[[int], object] = lambda _: None,
 ) -> None:
     """Find the wanted pairs of similar rows.
 
-    It finds every pair, whatever the order of rows, until it is no longer wanted. Memory is linear
-    in the words. Time is too, except for very many rows that share rare words but are not similar.
+    It finds every wanted pair, in any order of rows. Memory is linear in the number of words. So is
+    the time, unless very many rows share rare words but are not similar.
 
     Args:
-        words: the distinct words of each row. A row without words is similar to no other.
-        least: the number of words that a pair shares; it grows with the sets, up to all words.
-        wanted: selects pairs, and receives those that are found.
+        words: the distinct words of each row. A row without words is not similar to any other.
+        least: returns the number of words that two rows must share, which grows with their sizes.
+        wanted: selects the pairs, and collects the similar ones.
         owners: (n,) owner of each row; pairs of one owner are not wanted.
-        on_progress: called at times with the approximate number of finished rows.
+        on_progress: called repeatedly with the approximate number of finished rows.
     """
     if len(words) <= _DIRECT:
         for row, later in combinations(range(len(words)), 2):
             apart = owners is None or owners[row] != owners[later]
-            if apart and wanted.wants(row, later) and _alike(words[row], words[later], least):
-                wanted.take(row, later)
+            if apart and wanted.wants(row, later) and _are_similar(words[row], words[later], least):
+                wanted.add(row, later)
         return
     from scipy import sparse  # here, so that commands that import blocks start fast
 
@@ -143,20 +143,20 @@ def find(
     sizes = np.array([len(row) for row in rows])
     shape = (len(rows), len(number) + 1)
 
-    def matrix(lengths: Ints) -> Any:
+    def build_matrix(lengths: Ints) -> Any:
         held = [row[:length] for row, length in zip(rows, lengths.tolist(), strict=True)]
         at = np.fromiter(chain.from_iterable(held), np.int64, int(lengths.sum()))
         starts = np.concatenate([[0], np.cumsum(lengths)])
         return sparse.csr_array((np.ones(len(at), np.int32), at, starts), shape)
 
     lengths = _prefixes(sizes, least)
-    every, rarest = matrix(sizes), matrix(lengths)
+    every, rarest = build_matrix(sizes), build_matrix(lengths)
     last = np.array(
         [row[length - 1] if row else -1 for row, length in zip(rows, lengths, strict=True)]
     )
 
-    def take(one: Ints, other: Ints, most: Ints) -> None:
-        """Add the similar pairs; `most` is an upper limit of the words that each pair shares."""
+    def add_similar(one: Ints, other: Ints, most: Ints) -> None:
+        """Add the pairs that are similar; each shares at most `most` words."""
         needed = np.maximum(least(sizes[one], sizes[other]), 1)
         fits = (needed <= most) & (one != other)
         if owners is not None:
@@ -165,12 +165,12 @@ def find(
         similar = every[one].multiply(every[other]).sum(axis=1) >= needed
         for pair in zip(one[similar].tolist(), other[similar].tolist(), strict=True):
             if wanted.wants(*pair):
-                wanted.take(*pair)
+                wanted.add(*pair)
 
     by_words = np.array(sorted(range(len(rows)), key=lambda row: rows[row][::-1]))
     for step in range(1, _NEIGHBOURS + 1) if len(rows) > _MANY else ():
         one, other = by_words[:-step], by_words[step:]
-        take(one, other, np.minimum(sizes[one], sizes[other]))
+        add_similar(one, other, np.minimum(sizes[one], sizes[other]))
     holders = sparse.csr_array(rarest.T)
     cost, done = rarest @ holders.sum(axis=1), 0
     while len(left := wanted.pending(np.arange(done, len(rows)))):
@@ -178,15 +178,15 @@ def find(
         part = left[: max(1, int(np.searchsorted(np.cumsum(cost[left]), _AT_ONCE, "right")))]
         shared = (rarest[part] @ holders).tocoo()
         one, other = part[shared.row], shared.col
-        # Of the row whose rarest words end first, only the other words may be shared, too.
+        # Beyond its rarest words, the row whose list ends first can share only its other words.
         first = np.where(last[one] <= last[other], one, other)
         most = shared.data + sizes[first] - lengths[first]
-        take(one, other, np.minimum(most, np.minimum(sizes[one], sizes[other])))
+        add_similar(one, other, np.minimum(most, np.minimum(sizes[one], sizes[other])))
         done = int(part[-1]) + 1
 
 
-def _prefixes(sizes: Ints, least: Least) -> Ints:
-    """Return the number of rarest words of each row, of which every similar row has some."""
+def _prefixes(sizes: Ints, least: MinShared) -> Ints:
+    """Return the length of each row's prefix, which shares a word with every similar row's."""
     lengths = np.zeros_like(sizes)
     for size in np.unique(sizes[sizes > 0]):
         others = np.arange(1, size + 1)
@@ -197,6 +197,6 @@ def _prefixes(sizes: Ints, least: Least) -> Ints:
     return lengths
 
 
-def _alike(one: Collection[str], other: Collection[str], least: Least) -> bool:
+def _are_similar(one: Collection[str], other: Collection[str], least: MinShared) -> bool:
     both = len({*one} & {*other})
     return 0 < both >= int(least(np.array([len(one)]), np.array([len(other)]))[0])

@@ -1,11 +1,11 @@
-"""Declarations of parameters: one class states each parameter's type, range, default and meaning.
+"""Declare each parameter's type, range, default and meaning in one class.
 
 `@declaration` turns a class into a frozen dataclass that validates its values. The range is in the
-type (`Annotated[int, Field(ge=1)]`), the description in the string below the field, and a rule for
-several fields in `__post_init__`, which raises ValueError. Errors, recipe tables, the reference,
-command-line options and the JSON schema are generated from this declaration. `dataclasses.replace`
-validates the new values, too. With `@checked`, the signature of a function is a declaration of its
-parameters.
+type (`Annotated[int, Field(ge=1)]`), and the description in the string below the field. Rules for
+several fields are in `__post_init__`, which raises ValueError. Errors, recipe tables, the
+reference, command-line options and the JSON schema are generated from the class.
+`dataclasses.replace` validates the new values, too. `@checked` validates the parameters of a
+function in the same way.
 
 Declarations that recipes and `winosmith debias` share are also here.
 """
@@ -37,7 +37,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 OrFalse = Annotated[T | None, BeforeValidator(lambda value: None if value is False else value)]
-"""A value that can be turned off: `false` in a file, None in Python."""
+"""An optional value, which is `false` in a file and None in Python if it is turned off."""
 
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
 """A list of texts."""
@@ -46,10 +46,10 @@ Numbers = Annotated[tuple[int, int], Field(strict=False)]
 """A list of two whole numbers."""
 
 Count = Annotated[int, Field(ge=1)]
-"""A positive count."""
+"""A whole number, 1 or more."""
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
-"""A fraction, 0–1."""
+"""A fraction from 0 to 1."""
 
 Part = Annotated[float, Field(gt=0, lt=1)]
 """A fraction between 0 and 1, exclusive."""
@@ -58,17 +58,17 @@ Positive = Annotated[float, Field(gt=0)]
 """A positive number."""
 
 TwoOrMore = Annotated[int, Field(ge=2)]
-"""A count of at least two, such as the folds of cross-fitting."""
+"""A whole number, 2 or more, such as the number of folds of cross-fitting."""
 
 Draws = Annotated[int, Field(ge=20)]
-"""The number of draws of a null or bootstrap; an interval needs 20."""
+"""Number of random draws of a null or bootstrap; an interval needs at least 20."""
 
 Seed = Annotated[int, Field(ge=0)]
 """A random seed."""
 
 
 def text_matching(pattern: str, wanted: str) -> AfterValidator:
-    """Return a validator of texts that must match a pattern; errors print `wanted`."""
+    """Return a validator for texts that must match a pattern, which `wanted` describes."""
 
     def check(text: str) -> str:
         if not re.fullmatch(pattern, text):
@@ -107,7 +107,7 @@ def declaration(kind: type[T]) -> type[T]:
             check(self, *args, **values)
         except ValidationError as error:
             given = dict(zip(schema(made)["properties"], args, strict=False)) | values
-            raise _refusal(made, given, error) from None
+            raise _recipe_error(made, given, error) from None
 
     made.__init__ = checked  # type: ignore[method-assign]
     return typing.cast("type[T]", made)
@@ -129,7 +129,7 @@ def checked(function: Callable[P, T]) -> Callable[P, T]:
     @functools.wraps(function)
     def call(*args: P.args, **values: P.kwargs) -> T:
         given = inspect.signature(function).bind(*args, **values)
-        kind = _parameters(call)
+        kind = _declare_parameters(call)
         names = given.arguments.keys() & typing.get_type_hints(kind)
         plain = kind(**{name: given.arguments[name] for name in names})
         given.arguments.update({name: getattr(plain, name) for name in names})
@@ -145,7 +145,7 @@ def checked_class(kind: type[T]) -> type[T]:
 
 
 @functools.cache
-def _parameters(function: Callable[..., Any]) -> type:
+def _declare_parameters(function: Callable[..., Any]) -> type:
     hints = typing.get_type_hints(function, include_extras=True)
     stated = {
         name: of.default
@@ -157,10 +157,10 @@ def _parameters(function: Callable[..., Any]) -> type:
     return declaration(type(function.__name__, (), {"__annotations__": annotations, **values}))
 
 
-def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> RecipeError:
+def _recipe_error(kind: type, given: Mapping[str, Any], error: ValidationError) -> RecipeError:
     found = error.errors(include_url=False)[0]
     cause = found.get("ctx", {}).get("error", found["msg"])
-    if isinstance(cause, RecipeError):  # of a rule for several fields, which names one of them
+    if isinstance(cause, RecipeError):  # `__post_init__` names the field
         return cause
     message = str(cause)
     if not found["loc"]:
@@ -171,13 +171,13 @@ def _refusal(kind: type, given: Mapping[str, Any], error: ValidationError) -> Re
     if found["type"] == "missing":
         return RecipeError(f"the key {key!r} is missing")
     if key not in properties:
-        return RecipeError(_unknown(key, kind, kind))
+        return RecipeError(_unknown_key_message(key, kind, kind))
     wanted = (
         message
         if found["type"] == "value_error"
         else f"it must be {describe_values(properties[key])}"
     )
-    held = list(given[key]) if isinstance(given[key], tuple) else given[key]  # as in a file
+    held = list(given[key]) if isinstance(given[key], tuple) else given[key]  # as in TOML
     value = "not valid" if properties[key].get("writeOnly") else repr(held)
     refusal = RecipeError(f"{key} is {value}; {wanted}")
     refusal.key, refusal.wanted = key, wanted
@@ -195,7 +195,7 @@ def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None)
     Args:
         kind: the class of the declaration.
         table: the keys and values.
-        top: the class for the whole file; used to suggest the right table of a misplaced key.
+        top: the class of the whole file, which is used to suggest the table of a misplaced key.
 
     Raises:
         RecipeError: a key is unknown or missing, or a value is invalid.
@@ -203,7 +203,7 @@ def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None)
     values, hints = dict(table), typing.get_type_hints(kind)
     for key, value in table.items():
         if key not in hints:
-            raise RecipeError(_unknown(key, kind, top or kind))
+            raise RecipeError(_unknown_key_message(key, kind, top or kind))
         allowed = typing.get_args(hints[key])
         if typing.get_origin(hints[key]) is tuple and isinstance(value, list | tuple):
             values[key] = tuple(value)
@@ -212,7 +212,7 @@ def from_table(kind: type[T], table: Mapping[str, Any], top: type | None = None)
                 if not all(isinstance(one, Mapping) for one in value):
                     raise RecipeError(f"{key} must be a list of tables: [[{key}]]")
                 values[key] = tuple(_nested_value(f"[[{key}]]", of, one, of) for one in value)
-        elif inner := _table_of(hints[key]):
+        elif inner := _table_declaration(hints[key]):
             if not isinstance(value, Mapping):
                 raise RecipeError(f"{key} is {value!r}; it must be a table: [{key}]")
             values[key] = _nested_value(f"[{key}]", inner, value, top or kind)
@@ -228,22 +228,22 @@ def _nested_value(title: str, kind: Any, table: Mapping[str, Any], top: Any) -> 
         raise RecipeError(f"{title} {error}") from None
 
 
-def table_of(one: Any) -> dict[str, Any]:
-    """Return the TOML table of a declaration without default values; inverse of `from_table`."""
+def to_table(one: Any) -> dict[str, Any]:
+    """Return a declaration's TOML table without default values; the inverse of `from_table`."""
     table: dict[str, Any] = TypeAdapter(type(one)).dump_python(
         one, mode="json", exclude_defaults=True
     )
     return table
 
 
-def _table_of(hint: Any) -> type[Any] | None:
-    """Return the declaration of a field that is a table; None for other fields."""
+def _table_declaration(hint: Any) -> type[Any] | None:
+    """Return the declaration that a field's type contains, or None."""
     inside = () if typing.get_origin(hint) is tuple else typing.get_args(hint)
     found = next(filter(is_dataclass, (hint, *inside)), None)
     return typing.cast("type[Any] | None", found)
 
 
-def _unknown(key: str, kind: type, top: type) -> str:
+def _unknown_key_message(key: str, kind: type, top: type) -> str:
     known = list(typing.get_type_hints(kind))
     elsewhere = {
         inner: name
@@ -264,13 +264,13 @@ def schema(kind: Any) -> dict[str, Any]:
 
     Nested tables are in `$defs`.
     """
-    kind = kind if isinstance(kind, type) else _parameters(kind)
+    kind = kind if isinstance(kind, type) else _declare_parameters(kind)
     found = TypeAdapter(kind).json_schema()
     bases: list[Any] = [base for base in kind.__mro__[1:] if is_dataclass(base)]
     for base in bases:  # pydantic inherits no descriptions
         for name, key in schema(base)["properties"].items():
             found["properties"][name].setdefault("description", key.get("description", ""))
-    tables: list[Any] = [_table_of(hint) for hint in typing.get_type_hints(kind).values()]
+    tables: list[Any] = [_table_declaration(hint) for hint in typing.get_type_hints(kind).values()]
     for table in tables:
         if table is not None:
             found["$defs"][table.__name__]["properties"] = schema(table)["properties"]
@@ -300,9 +300,10 @@ def describe_values(of: Mapping[str, Any]) -> str:
     if "enum" in of.get("items", {}):
         return f"a list of {describe_values(of['items'])}"
     if isinstance(values := of.get("additionalProperties"), Mapping) and "minimum" in values:
-        return f"a table of numbers{_range(values)} for {describe_values(of['propertyNames'])}"
+        return f"a table of numbers{_range_text(values)} for {describe_values(of['propertyNames'])}"
     kind = {
-        "array": f"a list of {'one or more ' * ('minItems' in of)}" + _items(of.get("items", {})),
+        "array": f"a list of {'one or more ' * ('minItems' in of)}"
+        + _item_texts(of.get("items", {})),
         "object": "a table of texts",
         "boolean": "true or false",
         "integer": "a whole number",
@@ -314,16 +315,16 @@ def describe_values(of: Mapping[str, Any]) -> str:
         return "text that is not empty"
     if "maxLength" in of:
         return f"{kind} of {of.get('minLength', 0)} to {of['maxLength']:,} characters"
-    return kind + _range(of)
+    return kind + _range_text(of)
 
 
-def _items(of: Mapping[str, Any]) -> str:
+def _item_texts(of: Mapping[str, Any]) -> str:
     if "$ref" in of:
         return "tables"
-    return f"whole numbers{_range(of)}" if of.get("type") == "integer" else "texts"
+    return f"whole numbers{_range_text(of)}" if of.get("type") == "integer" else "texts"
 
 
-def _range(of: Mapping[str, Any]) -> str:
+def _range_text(of: Mapping[str, Any]) -> str:
     if "minimum" in of and "maximum" in of:
         return f" from {of['minimum']:,} to {of['maximum']:,}"
     limits = [
@@ -346,13 +347,13 @@ Aim = Literal["error", "chance"]
 """Objective of the mirror filter."""
 
 FalseShare = Annotated[float, Field(gt=0, le=0.2)]
-"""A fraction of sound problems among those that the mirror filter removes."""
+"""Fraction of sound problems among the problems that the mirror filter removes."""
 
 PmiVariant = Literal["signed", "absolute", "max", "pairwise"]
 
 PmiLabel = Literal["first-mentioned", "option-1"]
-"""The correct option that is coded as y = 1: the option that the sentence mentions first, or the
-option that is listed first, as in WinoGrande, section 3."""
+"""The correct option that is coded as y = 1: the one that the sentence mentions first, or the one
+that is listed first, as in WinoGrande, section 3."""
 
 Method = Literal["aflite", "mirror", "pmi", "random", "none"]
 

@@ -1,20 +1,20 @@
-"""Output files and folders that are never half-written, overwritten or lost.
+"""Write output files and folders atomically, and resume unfinished ones.
 
 A folder that winosmith wrote contains a manifest, `winosmith.json`, with the recipe and the
-finished files with their checksums. Files in `private/` have their own manifest there, because
-answers can be guessed from the checksum of a short answer file.
+checksums of the finished files. Files in `private/` have their own manifest there, because the
+checksum of a short answer file would reveal the answers.
 
-The rules (`OutputFolder.open`):
+`OutputFolder.open` applies these rules:
 
-- a folder that is new, empty or has only the remains of a killed run of winosmith is accepted;
-- a folder of winosmith with the same recipe and version is resumed: finished files stay, and
-  remains are removed;
-- a folder of winosmith with another recipe or version is refused, with the differences; `force`
-  replaces only the files in its manifest;
-- any other folder that is not empty is refused, even with `force`.
+- A folder is accepted if it is new, empty, or has only temporary files of a killed run.
+- A folder of winosmith with the same recipe and version is resumed: finished files stay, and
+  temporary files are removed.
+- A folder of winosmith with another recipe or version is refused, and the error lists the
+  differences. `force` replaces only the files in its manifest.
+- Any other folder that is not empty is refused, even with `force`.
 
 Files are written under a temporary name and renamed when they are complete, so a crash leaves
-either the old file or the new one. `guard_cell` keeps a spreadsheet from running a cell as a
+either the old file or the new one. `guard_cell` prevents a spreadsheet from running a cell as a
 formula.
 """
 
@@ -56,14 +56,13 @@ ROOM = 1 << 20
 
 @contextlib.contextmanager
 def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
-    r"""Open a temporary file that is renamed when the block ends without an error.
+    r"""Open a temporary file that is renamed to `path` when the block ends without an error.
 
-    Missing folders are created. Text is UTF-8 with `\n` newlines. The file is synced to the disk
-    before it is renamed. Devices and pipes, such as /dev/null, are written directly and never
-    replaced.
+    Missing folders are created. Text is UTF-8 with `\n` newlines. The file is synced to disk before
+    it is renamed. Devices and pipes, such as /dev/null, are written to directly and not replaced.
 
     Raises:
-        OutputError: the folder can't be made or written to, or the disk is full.
+        OutputError: the folder can't be created or written to, or the disk is full.
     """
     path = Path(path)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
@@ -78,16 +77,16 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
         raise write_error(error, path) from error
     try:
         with os.fdopen(handle, mode, **text) as file:  # type: ignore[call-overload]
-            with contextlib.suppress(OSError):  # a disk without locks
+            with contextlib.suppress(OSError):  # some file systems have no locks
                 try_lock(file.fileno())
             yield file
             file.flush()
             os.fsync(file.fileno())
-        Path(aside).chmod(0o666 & ~_umask())
+        Path(aside).chmod(0o666 & ~_current_umask())
         Path(aside).replace(path)
     except OSError as error:
         Path(aside).unlink(missing_ok=True)
-        if error.filename not in (None, aside):  # another file that was read or written meanwhile
+        if error.filename not in (None, aside):  # the block's own error for another file
             raise
         raise write_error(error, path) from error
     except BaseException:
@@ -96,11 +95,11 @@ def atomic_write(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
 
 
 _ASIDE = ".part"
-"""Extension of an incomplete file, which is locked by the process that writes it."""
+"""Extension of an unfinished file, which the process that writes it keeps locked."""
 
 
 def remove_remains(paths: Iterable[Path]) -> None:
-    """Remove unfinished files and folders that no process has locked: remains of killed runs."""
+    """Remove temporary files and folders of killed runs: those that no process has locked."""
     for path in paths:
         with contextlib.suppress(OSError):
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -119,19 +118,19 @@ def write_error(error: OSError, path: Path) -> OutputError:
     """Return the error for a file that can't be written, with advice."""
     hints = {
         errno.ENOSPC: "the disk is full; free some space and run the same command again",
-        errno.EACCES: "permission denied; choose another place or change its permissions",
-        errno.EROFS: "the disk is read-only; choose another place",
-        errno.EEXIST: "a file has the name of its folder; choose another place",
-        errno.ENOTDIR: "a file has the name of one of its folders; choose another place",
+        errno.EACCES: "permission denied; choose another folder or change its permissions",
+        errno.EROFS: "the disk is read-only; choose another folder",
+        errno.EEXIST: "a file has the name of its folder; choose another folder",
+        errno.ENOTDIR: "a file has the name of one of its folders; choose another folder",
     }
     number = error.errno
     if number is None and shutil.disk_usage(path.parent).free < ROOM:
-        number = errno.ENOSPC  # numpy reports a short write without its number
+        number = errno.ENOSPC  # numpy reports a full disk without an error number
     hint = hints.get(number or 0, error.strerror or str(error))
     return OutputError(f"{path}: {hint}")
 
 
-def _umask() -> int:
+def _current_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
@@ -153,10 +152,10 @@ class OutputFolder:
 
     Attributes:
         path: the folder.
-        recipe: the parameters that lead to the results, as a JSON object.
-        files: the SHA-256 of the finished files, by name relative to the folder.
+        recipe: the parameters that determine the results, as a JSON object.
+        files: the SHA-256 of each finished file, by its path relative to the folder.
         secret: parameters that must not be published, such as a digest of the answers; they are
-            only in the private manifest.
+            written only to the private manifest.
     """
 
     path: Path
@@ -173,11 +172,11 @@ class OutputFolder:
         secret: Mapping[str, Any] | None = None,
         force: bool = False,
     ) -> OutputFolder:
-        """Open a folder by the rules of this module.
+        """Open a new or unfinished folder; the module's docstring states the rules.
 
         Raises:
-            OutputError: the folder was not written by winosmith, contains the results of another
-                recipe, or can't be created.
+            OutputError: the folder contains files of other programs or the results of another
+                recipe, or it can't be created.
         """
         path = Path(path)
         recipe, secret = json.loads(json.dumps([recipe, secret or {}]))
@@ -198,14 +197,14 @@ class OutputFolder:
             folder = cls(path, recipe, secret=secret)
             folder.save()
             return folder
-        held = _manifest(path)
+        held = _read_manifests(path)
         folder = cls(path, recipe, dict(held["files"]), secret)
         there = {"winosmith": held.get("version"), **held["recipe"]}
         here = {"winosmith": __version__, **recipe}
         if (there, held["secret"]) == (here, secret):
             return folder
         if not force:
-            differs = _difference(there, here) or _other_inputs(held["secret"], secret)
+            differs = _list_differences(there, here) or _list_other_inputs(held["secret"], secret)
             raise OutputError(
                 f"{path} contains the results of another recipe ({differs}); choose a new folder "
                 "or add `force=True` to replace its files"
@@ -214,7 +213,7 @@ class OutputFolder:
         return folder
 
     def clear(self) -> None:
-        """Remove only the files in the manifest."""
+        """Remove the files in the manifest, and no others."""
         for name in self.files:
             (self.path / name).unlink(missing_ok=True)
         self.files.clear()
@@ -222,7 +221,7 @@ class OutputFolder:
 
     @contextlib.contextmanager
     def write(self, name: str, mode: str = "w") -> Iterator[IO[Any]]:
-        """Write a file of the folder, then add it to the manifest."""
+        """Open a file of the folder for writing, and add it to the manifest afterwards."""
         target = self.path / name
         target.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(target, mode) as file:
@@ -241,11 +240,11 @@ class OutputFolder:
 
     @contextlib.contextmanager
     def discard_on_error(self) -> Iterator[None]:
-        """Remove the folder if the block raises InputError before any file is finished."""
+        """Remove the folder again if the block raises InputError before a file is finished."""
         try:
             yield
         except InputError:
-            if not any(self.finished(name) for name in self.files):
+            if not any(self.is_finished(name) for name in self.files):
                 self.clear()
                 for manifest in (self.path / PRIVATE / MANIFEST, self.path / MANIFEST):
                     manifest.unlink(missing_ok=True)
@@ -258,8 +257,8 @@ class OutputFolder:
     def scratch(self, name: str) -> Iterator[Path]:
         """Yield the path of a checkpoint file, and remove it when the block ends.
 
-        After an error or interrupt the file stays, and the next run resumes from it. It is in the
-        manifest, so that `clear` removes it, too.
+        After an error or interrupt, the file stays, and the next run resumes from it. It is in the
+        manifest, so `clear` removes it.
         """
         self.files[name] = ""
         self.save()
@@ -268,13 +267,13 @@ class OutputFolder:
         del self.files[name]
         self.save()
 
-    def finished(self, name: str) -> bool:
-        """Return whether a file is finished and has the checksum in the manifest."""
+    def is_finished(self, name: str) -> bool:
+        """Return whether a file exists with the checksum that is in the manifest."""
         target = self.path / name
         return name in self.files and target.is_file() and sha256(target) == self.files[name]
 
     def save(self) -> None:
-        """Write the manifest, and the private one if there are private files."""
+        """Write the public manifest, and the private manifest if it is needed."""
         private = {name for name in self.files if name.startswith(f"{PRIVATE}/")}
         public = {name: self.files[name] for name in sorted(self.files.keys() - private)}
         _write_json(
@@ -296,8 +295,8 @@ def _write_json(path: Path, content: Mapping[str, Any]) -> None:
         file.write("\n")
 
 
-def _manifest(path: Path) -> dict[str, Any]:
-    """Return the recipe and the files of a folder, from both manifests."""
+def _read_manifests(path: Path) -> dict[str, Any]:
+    """Return the content of the public and private manifests of a folder, merged."""
     held = {"secret": {}, **_read_manifest(path, path / MANIFEST)}
     if (path / PRIVATE / MANIFEST).exists():
         private = _read_manifest(path, path / PRIVATE / MANIFEST)
@@ -309,29 +308,29 @@ def _manifest(path: Path) -> dict[str, Any]:
 def _read_manifest(folder: Path, manifest: Path) -> dict[str, Any]:
     try:
         held = parse_json(manifest.read_text("utf-8"))
-        safe = all(_path_inside(folder, name) for name in dict(held["files"]))
+        safe = all(_is_inside(folder, name) for name in dict(held["files"]))
         if isinstance(held["recipe"], dict) and safe:
             return dict(held)
     except (OSError, ValueError, KeyError, TypeError):
         pass
-    raise OutputError(f"{manifest} can't be read as a manifest; choose a new folder")
+    raise OutputError(f"{manifest} is not a valid manifest; choose a new folder")
 
 
-def _path_inside(folder: Path, name: str) -> bool:
+def _is_inside(folder: Path, name: str) -> bool:
     return (folder / name).resolve().is_relative_to(folder.resolve())
 
 
-def _other_inputs(held: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """Return the names of the inputs whose digests differ."""
+def _list_other_inputs(held: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """Return a message with the names of the inputs whose digests differ."""
     names = [name for name in sorted({*held, *asked}) if held.get(name) != asked.get(name)]
     return f"other {' and '.join(names)} there"
 
 
-def _difference(held: Any, asked: Any, key: str = "") -> str:
-    """Return the differences of two recipes: "aflite.threshold is 0.75 there, 0.8 here"."""
+def _list_differences(held: Any, asked: Any, key: str = "") -> str:
+    """Describe the differences between two recipes: "aflite.threshold is 0.75 there, 0.8 here"."""
     if isinstance(held, dict) and isinstance(asked, dict):
         found = [
-            _difference(held.get(name), asked.get(name), f"{key}.{name}".lstrip("."))
+            _list_differences(held.get(name), asked.get(name), f"{key}.{name}".lstrip("."))
             for name in sorted({*held, *asked})
             if held.get(name) != asked.get(name)
         ]
@@ -344,7 +343,7 @@ _FORMULA = re.compile(r"'*(?:[\t\r\n]| *[=+\-@＝＋－＠])")
 
 
 def guard_cell(cell: str) -> str:
-    """Return a cell, with an apostrophe before a formula.
+    """Return a cell with an apostrophe in front if it would run as a formula.
 
     >>> guard_cell("=1+1"), guard_cell("a=b")
     ("'=1+1", 'a=b')
@@ -353,7 +352,7 @@ def guard_cell(cell: str) -> str:
 
 
 def unguard_cell(cell: str) -> str:
-    """Return a cell without the apostrophe of `guard_cell`.
+    """Return a cell without the apostrophe that `guard_cell` adds.
 
     >>> unguard_cell("'=1+1"), unguard_cell("'tis")
     ('=1+1', "'tis")

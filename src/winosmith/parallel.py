@@ -1,4 +1,4 @@
-"""Distribution of work to any `concurrent.futures.Executor`, with ordered results and progress."""
+"""Run work on any `concurrent.futures.Executor`, with ordered results and progress reports."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from winosmith.errors import InputError
 
 __all__ = [
     "Advance",
-    "Holder",
+    "Broadcaster",
     "Step",
     "no_progress",
     "one_thread",
     "ordered_map",
-    "without_collection",
+    "pause_garbage_collection",
     "workers_of",
 ]
 
@@ -30,17 +30,17 @@ Result = TypeVar("Result")
 
 
 @runtime_checkable
-class Holder(Protocol):
-    """An executor that sends a value to its workers once, not with every task.
+class Broadcaster(Protocol):
+    """An executor that can send a shared value to each worker once instead of with every call.
 
-    Its workers may be on other machines, without a shared disk; see `winosmith.cluster`.
+    Its workers may be on machines without a shared disk; see `winosmith.cluster`.
     """
 
-    def hold(self, value: Any) -> AbstractContextManager[Any]:
-        """Keep a value on the workers while a block runs.
+    def broadcast(self, value: Any) -> AbstractContextManager[Any]:
+        """Keep a value on the workers until the block ends.
 
-        Yields a token to use as an argument of `submit`, or inside a tuple; workers receive the
-        value instead.
+        The context manager yields a token. If the token is an argument of `submit`, or inside a
+        tuple, the worker receives the value instead.
         """
         ...
 
@@ -52,7 +52,7 @@ def workers_of(executor: Executor) -> int | None:
     >>> workers_of(ThreadPoolExecutor(3))
     3
     """
-    for name in ("workers", "_max_workers"):  # ours; both of the standard library's
+    for name in ("workers", "_max_workers"):  # `ClusterExecutor`'s, then the standard library's
         count = getattr(executor, name, None)
         if isinstance(count, int) and count > 0:
             return min(count, 61) if os.name == "nt" else count
@@ -70,16 +70,16 @@ def ordered_map(
     """Yield `function(item)` for each item, in the order of the items.
 
     Without an executor, items are processed one at a time in this process. With one, at most
-    `ahead` items are in flight, so a long iterable is never in memory as a whole. Results and their
-    order do not depend on the executor. If the caller stops early or an item fails, items that have
-    not started are cancelled.
+    `ahead` items are submitted but not yet finished, so a long iterable is never in memory as a
+    whole. Results and their order do not depend on the executor. If the caller stops early or an
+    item fails, items that have not started are cancelled.
 
     Args:
-        function: the function; it must be picklable if the workers are processes.
-        items: the arguments of its calls.
+        function: the function to call; must be picklable if the workers are processes.
+        items: the argument of each call.
         executor: the executor; None uses this process.
-        ahead: maximum number of items in flight.
-        resume: advice at the end of the error message if the workers are gone.
+        ahead: maximum number of submitted items that are not finished.
+        resume: advice at the end of the error message if the executor fails.
 
     Raises:
         InputError: the executor was shut down, or its workers died.
@@ -93,17 +93,17 @@ def ordered_map(
     waiting: deque[Future[Result]] = deque()
     try:
         for item in items:
-            waiting.append(_submitted(executor, function, item, resume))
+            waiting.append(_submit(executor, function, item, resume))
             if len(waiting) >= ahead:
-                yield _result(waiting.popleft(), resume)
+                yield _wait_for_result(waiting.popleft(), resume)
         while waiting:
-            yield _result(waiting.popleft(), resume)
+            yield _wait_for_result(waiting.popleft(), resume)
     finally:
         for future in waiting:
             future.cancel()
 
 
-def _submitted(
+def _submit(
     executor: Executor, function: Callable[[Item], Result], item: Item, resume: str
 ) -> Future[Result]:
     try:
@@ -111,48 +111,49 @@ def _submitted(
     except BrokenExecutor as error:
         raise _workers_gone_error(error, resume) from error
     except RuntimeError as error:
-        if "shutdown" not in str(error):  # the standard library has no type of its own for it
+        if "shutdown" not in str(error):  # the standard library has no specific exception
             raise
         raise InputError(
             f"the executor was shut down before the work was done; {resume}"
         ) from error
 
 
-def _result(future: Future[Result], resume: str) -> Result:
+def _wait_for_result(future: Future[Result], resume: str) -> Result:
     try:
         return future.result()
     except BrokenExecutor as error:
         raise _workers_gone_error(error, resume) from error
     except CancelledError as error:
         raise InputError(
-            f"the work was cancelled: the executor was shut down, or its workers are gone; {resume}"
+            f"the work was cancelled: the executor was shut down, or its workers died; {resume}"
         ) from error
 
 
 def _workers_gone_error(error: BrokenExecutor, resume: str) -> InputError:
     return InputError(
-        "the executor's workers are gone, killed or out of memory "
+        "the executor's workers died; they were killed or ran out of memory "
         f"({str(error) or type(error).__name__}); {resume}"
     )
 
 
 Advance = Callable[[int, str], None]
-"""A function that takes the finished amount of a step, and a note."""
+"""A callback that reports the finished amount of a step, with a note."""
 
 Step = Callable[[str, int | None], AbstractContextManager[Advance]]
-"""A function that shows the progress of a step with a title, and a total if known."""
+"""A function that starts to show the progress of a step, given its title and its total if known."""
 
 
 def no_progress(title: str, total: int | None) -> AbstractContextManager[Advance]:
-    """Report no progress."""
+    """Return a step that reports no progress."""
     return nullcontext(lambda done, note: None)
 
 
 @contextmanager
-def without_collection() -> Iterator[None]:
-    """Pause the search for cycles of garbage, which goes through all records again and again.
+def pause_garbage_collection() -> Iterator[None]:
+    """Pause Python's cyclic garbage collector, which would visit all records repeatedly.
 
-    For work that makes no cycles. Of 100,000 questions, the search takes a third of the time.
+    It is for work that creates no reference cycles. For 100,000 questions, the collector would take
+    a third of the time.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -164,24 +165,20 @@ def without_collection() -> Iterator[None]:
 
 
 def one_thread() -> AbstractContextManager[object]:
-    """Limit linear algebra to one thread in a block, so that sums have a fixed order.
+    """Limit linear algebra in a block to one thread, so that sums have a fixed order.
 
-    Otherwise the last bits depend on the number of threads, and can decide between nearly equal
-    directions, such as those of an SVD.
+    With several threads, the last bits of a result depend on the number of threads. They can decide
+    between nearly equal directions, such as those of an SVD.
     """
-    import scipy.linalg  # noqa: F401 - its own BLAS must be there already to be limited
+    import scipy.linalg  # noqa: F401 - scipy's own BLAS must be loaded before it can be limited
 
-    limits: AbstractContextManager[object] = _blas(len(sys.modules)).limit(limits=1)
+    limits: AbstractContextManager[object] = _blas_controller(len(sys.modules)).limit(limits=1)
     return limits
 
 
 @lru_cache(1)
-def _blas(modules: int) -> Any:
-    """Return the controller of the loaded BLAS, cached because finding it is slow.
-
-    Args:
-        modules: number of loaded modules; a new module may load another BLAS.
-    """
+def _blas_controller(modules: int) -> Any:
+    """Return the controller of the BLAS libraries that a number of loaded modules have loaded."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api="blas")

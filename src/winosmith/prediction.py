@@ -1,4 +1,4 @@
-"""`Prediction`: a model's answer to a problem. `winosmith.answers` reads files of them."""
+"""`Prediction`, a model's answer to a problem. `winosmith.answers` reads files of predictions."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, OtherDataError, ProblemError
+from winosmith.errors import DataError, OtherDataError, ProblemError, first_ids
 
-__all__ = ["TIE", "Prediction", "align", "best_options", "check_fit", "first_ids"]
+__all__ = ["TIE", "Prediction", "align", "best_options", "check_fit"]
 
 TIE = 1e-6
-"""Scores are equal if they differ from the best by at most this fraction of the larger of the two.
+"""Relative difference up to which a score ties with the best score.
 
 Single precision has seven digits, one of which is lost in the sum over a text's words. Smaller
 differences are rounding errors, which change with the batch, the machine or the order of options.
-The limit is relative because scores may be counts, logarithms or probabilities of any size, and
-relative to the two scores so that a third score can't cause a tie.
+The limit is relative because scores may be counts, logarithms or probabilities of any size. It is
+relative to the larger of the two scores, so that a third score can't cause a tie.
 """
 
 
 def best_options(scores: Sequence[float]) -> tuple[int, ...]:
-    """Return the options with the best score, in ascending order; several if they tie (see `TIE`).
+    """Return the indices of the options with the best score; several if they tie (see `TIE`).
 
     >>> best_options((-7.25, -3.5)), best_options((-3.5, -3.5000001)), best_options((0, 0, -1))
     ((1,), (0, 1), (0, 1))
@@ -39,17 +39,17 @@ def best_options(scores: Sequence[float]) -> tuple[int, ...]:
 class Prediction:
     """A model's answer to a problem.
 
-    The order of options has no meaning. If a model can't decide between options, it chose none of
-    them, and `choice` is only the first. An answer that matches no option is *invalid*, and
-    incorrect. (An item that the model was not asked has no prediction; it is *missing*.)
+    The order of options has no meaning. If a model can't decide between options, they are *tied*,
+    and `choice` is only the first of them. An answer that matches no option is *invalid* and
+    incorrect. (An item without a prediction is *missing*.)
 
     Attributes:
         problem_id: the id of the problem.
         choice: the 0-based index of the chosen option, or the first of several tied ones; None if
             the answer is invalid.
         scores: one finite score per option, higher is better; empty without scores.
-        tied: the indices of the two or more options that the model could not decide between, in
-            ascending order; empty if it decided, or if only its scores show the tie.
+        tied: the indices of two or more tied options, in ascending order; empty if the model
+            decided, or if only the scores show the tie.
 
     Raises:
         ProblemError: the choice is out of range; scores are not finite; tied options are fewer than
@@ -83,10 +83,10 @@ class Prediction:
 
     @property
     def chosen(self) -> tuple[int, ...]:
-        """The chosen options in ascending order: none if invalid, one, or all tied options.
+        """Indices of the chosen options, in ascending order: none if invalid, one, or all tied.
 
-        A tie is stated, or follows from the scores. Scores that contradict the choice are ignored;
-        see `against_scores`.
+        A tie is stated in `tied`, or follows from the scores. Scores that contradict the choice are
+        ignored; see `against_scores`.
         """
         if self.choice is None or self.tied:
             return self.tied
@@ -95,14 +95,14 @@ class Prediction:
 
     @property
     def against_scores(self) -> bool:
-        """Whether the scores contradict the choice; the choice counts."""
+        """Whether the scores contradict the choice, which then takes precedence."""
         return bool(self.scores) and self.chosen != best_options(self.scores)
 
     def credit(self, answer: int | None) -> float:
-        """Return the credit of the prediction, 0–1: 1 / (options tied) if one of them is correct.
+        """Return the credit, 0–1: 1 / (number of chosen options) if the correct one is chosen.
 
-        This is the expected credit of a random choice among them. Credit for the first option only
-        would depend on the order of options.
+        This is the expected credit of a random choice among tied options. If only the first option
+        had credit, the result would depend on the order of options.
         """
         chosen = self.chosen
         return 1 / len(chosen) if answer in chosen else 0.0
@@ -132,8 +132,8 @@ def align(
         source: prefix of messages, such as "majority: ".
 
     Raises:
-        OtherDataError: problems have no prediction or two, or predictions have no problem (with
-            their number and the first three ids).
+        OtherDataError: problems have no prediction or several, or predictions have no problem; the
+            message has their number and the first three ids.
         DataError: a prediction does not match the problem's options.
     """
     by_id = {prediction.problem_id: prediction for prediction in predictions}
@@ -149,7 +149,7 @@ def align(
     if extra:
         parts.append(f"{len(extra):,} predictions have no problem ({first_ids(extra)})")
     if len(by_id) < len(predictions):
-        parts.append(f"{len(predictions) - len(by_id):,} problems have two predictions or more")
+        parts.append(f"{len(predictions) - len(by_id):,} problems have several predictions")
     if parts:
         few = 2 * common < min(n, len(by_id))
         what = f"compared by their ids, {'; '.join(parts)}{'; is it another data set?' * few}"
@@ -164,15 +164,10 @@ def check_fit(prediction: Prediction, options: int, source: str = "") -> None:
     scores, last = len(prediction.scores), max(prediction.chosen, default=0)
     if last >= options or scores not in (0, options):
         if scores not in (0, options):
-            reason = f"{scores} scores of {prediction.problem_id!r} can't be for {options} options"
+            reason = f"{scores} scores of {prediction.problem_id!r} don't match {options} options"
         else:
             reason = (
                 f"choice {last} of {prediction.problem_id!r} is not one of {options} options, "
                 "which are counted from 0"
             )
         raise DataError(f"{source}the {reason}")
-
-
-def first_ids(ids: Sequence[str], most: int = 3) -> str:
-    """Return the first ids, for a message."""
-    return ", ".join(map(repr, ids[:most])) + (", …" if len(ids) > most else "")

@@ -1,7 +1,7 @@
-"""The data model of a problem: `Problem`, `Claim`, `Origin`, `Lineage`, `Edit`.
+"""The data model: `Problem`, `Claim`, `Origin`, `Lineage` and `Edit`.
 
-All are frozen, hashable, picklable, and validated on construction. `winosmith.formats` maps them to
-the names in published files.
+All are frozen, hashable, picklable, and validated on construction. `winosmith.formats` converts
+them from and to the fields of published files.
 """
 
 from __future__ import annotations
@@ -33,34 +33,34 @@ BLANK = "_"
 """The mark of the blank in a sentence (WinoGrande, section 3.1)."""
 
 _OTHER_BLANK = re.compile(r"_{2,}|[\uff3f\u2581]+|[\[<(]\s*(?:mask|blank)\s*[\])>]", re.IGNORECASE)
-"""Other marks of a blank: "____", "＿", "[MASK]", "<mask>", "[BLANK]"."""
+"""Other notations for a blank: "____", "＿", "[MASK]", "<mask>", "[BLANK]"."""
 
 MIN_OPTIONS, MAX_OPTIONS = 2, 26
-"""WinoGrande has 2 options, the Pronoun Disambiguation Problems up to 5 (Davis 2016), MMLU-Pro 10;
-26 have a letter each."""
+"""WinoGrande has 2 options, the Pronoun Disambiguation Problems up to 5 (Davis 2016), MMLU-Pro 10.
+There is a letter for each of 26 options."""
 
 MAX_COUNT = 2**31 - 1
-"""The largest number in a table: Parquet columns have 32 bits."""
+"""Largest number that a table can contain, because Parquet columns have 32 bits."""
 
 ONLY = -1
-"""The default of `Problem.blank`: the only `_` in the sentence."""
+"""Default of `Problem.blank`: the blank is the only `_` in the sentence."""
 
 Scalar = str | int | float | bool | None
 
 _BREAKS = r"\x00-\x1f\x7f-\x9f\u2028\u2029"
 EXTRA_KEY = re.compile(rf"[a-z][a-z0-9_]*\.[^\s{_BREAKS}](?:[^{_BREAKS}]*[^\s{_BREAKS}])?")
-"""A format and the name of a field on one line, in any script."""
+"""A format and the name of a field, on one line and in any script."""
 
 _BROKEN = re.compile(rf"[{_BREAKS}\ud800-\udfff]+")
 
 
 _MANY = 1 << 17
-"""Maximum number of column names whose keys are cached, since each row has them."""
+"""Maximum number of cached keys; every row has the same column names."""
 
 
 @lru_cache(_MANY)
 def extra_key(prefix: str, name: str) -> str:
-    r"""Return the key of `Extra` for a column: its own name, on one line.
+    r"""Return the key of `Extra` for a column of a file: the column's name, on one line.
 
     >>> extra_key("csv", "Größe (cm)"), extra_key("csv", "Right\nanswer"), extra_key("csv", " ")
     ('csv.Größe (cm)', 'csv.Right answer', 'csv.unnamed')
@@ -69,11 +69,11 @@ def extra_key(prefix: str, name: str) -> str:
 
 
 class Extra(Mapping[str, Scalar]):
-    """A frozen, hashable mapping of scalars that only one file format has.
+    """A frozen, hashable mapping with the values of fields that only one file format has.
 
     Keys have the form `format.field` ("winogender.occupation", "csv.Größe (cm)"), so that a file
     can be written back unchanged. A field is a name on one line, in any script. Solvers never see
-    it: `Problem.blind` empties it. Iteration is in the order of the keys.
+    these values, because `Problem.blind` removes them. Iteration is in the order of the keys.
 
     Raises:
         ProblemError: a key is not of the form `format.field`, or a value is not a finite scalar.
@@ -125,12 +125,12 @@ _NOTHING = Extra()
 @lru_cache(_MANY)
 def _check_key(key: object) -> None:
     if not isinstance(key, str) or not EXTRA_KEY.fullmatch(key):
-        raise ProblemError(f"the extra key {key!r} must read 'format.field'")
+        raise ProblemError(f"the extra key {key!r} must have the form 'format.field'")
     _check_text("an extra key", key)
 
 
 def _check_text(name: str, value: object, *, optional: bool = False) -> None:
-    """Raise ProblemError if a value is not text that UTF-8 can encode."""
+    """Raise ProblemError unless a value is text that UTF-8 can encode."""
     if value is None and optional:
         return
     if not isinstance(value, str):
@@ -139,11 +139,11 @@ def _check_text(name: str, value: object, *, optional: bool = False) -> None:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise ProblemError(f"{name} contains half a character: {value!r}") from None
+            raise ProblemError(f"{name} contains an unpaired surrogate: {value!r}") from None
 
 
 def _check_count(name: str, value: object) -> None:
-    """Raise ProblemError if a value is not a whole number from 0 to `MAX_COUNT`."""
+    """Raise ProblemError unless a value is a whole number from 0 to `MAX_COUNT`."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MAX_COUNT:
         raise ProblemError(f"{name} must be a whole number from 0 to {MAX_COUNT:,}, not {value!r}")
 
@@ -154,10 +154,10 @@ class Origin:
 
     Attributes:
         source: the data set, campaign or tool ("winogrande", "crowd", "wordnet").
-        author: the contributor's pseudonym, never a name or address.
+        author: the contributor's pseudonym, never a real name or address.
         created: an ISO 8601 date or time.
         domain: "social" or "physical" in WinoGrande (section 2), otherwise any text.
-        anchor: the words of the topic that both halves must contain.
+        anchor: the words from the topic that both halves must contain.
         licence: an SPDX identifier or a short name ("CC-BY-4.0").
 
     Raises:
@@ -179,7 +179,7 @@ class Origin:
                 datetime.fromisoformat(self.created)
             except ValueError:
                 raise ProblemError(
-                    f"created is {self.created!r}; an ISO 8601 date or time is needed, "
+                    f"created is {self.created!r}; it must be an ISO 8601 date or time, "
                     "such as 2026-11-21"
                 ) from None
 
@@ -209,19 +209,19 @@ class Edit:
         _check_text("new", self.new)
         needs = {"substitute": (True, True), "insert": (False, True), "delete": (True, False)}
         if self.op not in needs:
-            raise ProblemError(f"an edit is one of {', '.join(needs)}; not {self.op!r}")
+            raise ProblemError(f"unknown edit {self.op!r}; use {', '.join(needs)}")
         if (bool(self.old), bool(self.new)) != needs[self.op]:
             raise ProblemError(
-                f"a {self.op} can't have old={self.old!r} and new={self.new!r}; substitute needs "
+                f"{self.op} can't have old={self.old!r} and new={self.new!r}; substitute needs "
                 "both, insert only new, delete only old"
             )
         if self.op == "substitute" and self.old == self.new:
-            raise ProblemError(f"a substitution must change the token {self.old!r}")
+            raise ProblemError(f"substitute must change the token {self.old!r}")
 
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """The path from a root to a perturbed problem.
+    """The root, the parent and the edits of a perturbed problem.
 
     Attributes:
         root: the id of the family's root (EvoGrad's "seed").
@@ -230,7 +230,7 @@ class Lineage:
         declared: the depth that the contributor or the file states, 0 to `MAX_COUNT`.
 
     Raises:
-        ProblemError: an id is empty, an edit is of another type, or a depth is out of range.
+        ProblemError: an id is empty, an edit has another type, or the depth is out of range.
     """
 
     root: str
@@ -244,7 +244,7 @@ class Lineage:
         if not self.root or not self.parent:
             raise ProblemError("a lineage needs the ids of its root and of its parent")
         if odd := [edit for edit in self.edits if not isinstance(edit, Edit)]:
-            raise ProblemError(f"the edits of a lineage must be edits, not {odd[0]!r}")
+            raise ProblemError(f"the edits of a lineage must be `Edit` objects, not {odd[0]!r}")
         if self.declared is not None:
             _check_count("a declared depth", self.declared)
 
@@ -254,25 +254,25 @@ class Problem:
     """A sentence with a blank, or a question, with its options and its answer.
 
     Attributes:
-        id: the id, unique in its data set. Published ids may give the answer away (as WinoGrande's
-            qID); ids made by winosmith never do.
+        id: the id, unique in its data set. Published ids may reveal the answer (like WinoGrande's
+            qID); ids generated by winosmith never do.
         sentence: the text with the blank `_`, which occurs exactly once unless `blank` states its
-            place; or the text of a question, which is not empty.
+            offset; or the text of a question, which is not empty.
         options: 2 to 26 non-empty strings. The correct one differs from all others; incorrect ones
             may be equal, which an audit reports. They may contain `_` if `blank` is given.
         answer: the 0-based index of the correct option; None if it is withheld.
-        twin_id: the id that both halves of a twin share; it stays if one half is removed.
-        pronoun: the pronoun that the blank replaced, so that files and test sheets can be restored.
+        twin_id: the id that both halves of a twin share; one half keeps it if the other is removed.
+        pronoun: the pronoun that the blank replaced, which restores the original sentence.
         origin, lineage: the origin and the lineage; None if unknown.
         embargo: whether the problem must not be published.
         extra: values that only one file format has; see `Extra`.
         blank: the 0-based offset of the blank in the sentence, in characters; None for a question,
             which has no blank: options are appended to it. By default, the only `_`. If there is
-            only one `_`, it is the blank whatever the offset, so that `dataclasses.replace` works
-            with another sentence.
+            only one `_`, it is the blank and the offset is corrected, so that
+            `dataclasses.replace` works with another sentence.
 
     Raises:
-        ProblemError: the values are not a valid problem, with the reason.
+        ProblemError: the values do not form a valid problem; the message states the reason.
 
     >>> trophy = Problem(
     ...     id="t1",
@@ -323,7 +323,7 @@ class Problem:
 
     @property
     def before(self) -> str:
-        """The text before the blank; for a question, its whole text and a space."""
+        """The text before the blank; for a question, its whole text followed by a space."""
         if self.blank is not None:
             return self.sentence[: self.blank]
         return self.sentence if self.sentence[-1].isspace() else f"{self.sentence} "
@@ -334,7 +334,7 @@ class Problem:
         return "" if self.blank is None else self.sentence[self.blank + 1 :]
 
     @property
-    def blank_is_plain(self) -> bool:
+    def blank_is_unique(self) -> bool:
         """Whether the blank is the only `_` in sentence and options."""
         return (
             self.blank is not None
@@ -342,7 +342,7 @@ class Problem:
             and not any(BLANK in option for option in self.options)
         )
 
-    def put(self, text: str) -> str:
+    def replace_blank(self, text: str) -> str:
         """Return the sentence with a text in place of the blank, or after a question."""
         return f"{self.before}{text}{self.after}"
 
@@ -351,17 +351,17 @@ class Problem:
 
         For a question: the question, a space and the option.
         """
-        return self.put(self.options[option])
+        return self.replace_blank(self.options[option])
 
     def filled(self) -> tuple[str, ...]:
         """Return the sentences with each option filled in."""
         return tuple(self.fill(index) for index in range(len(self.options)))
 
     def blind(self) -> Problem:
-        """Return the problem without answer and `extra`, as solvers see it."""
+        """Return the problem as solvers see it, without answer and `extra`."""
         return replace(self, answer=None, extra=_NOTHING)
 
-    def renamed(
+    def with_new_ids(
         self,
         name: Callable[[str], str],
         twin: Callable[[str], str],
@@ -372,10 +372,10 @@ class Problem:
         Args:
             name: maps the ids of the problem, its root and its parent.
             twin: maps the twin id.
-            ids: maps ids in `extra`, such as that of the other half; numbers there stay.
+            ids: maps ids in `extra`, such as the id of the other half; numbers are not mapped.
 
         >>> problem = Problem("1", "The _ fell.", ("cup", "jug"), 0, "t")
-        >>> new = problem.renamed("new-{}".format, str.upper)
+        >>> new = problem.with_new_ids("new-{}".format, str.upper)
         >>> new.id, new.twin_id
         ('new-1', 'T')
         """
@@ -398,7 +398,7 @@ def _check_blank(sentence: str, blank: int | None) -> None:
             raise ProblemError("the question is empty")
         return
     if not isinstance(blank, int) or isinstance(blank, bool):
-        raise ProblemError(f"the blank must be an offset in the sentence or None, not {blank!r}")
+        raise ProblemError(f"the blank must be an offset in the sentence, or None, not {blank!r}")
     if blank == ONLY or sentence.count(BLANK) < 2:
         has_none = BLANK not in sentence and not _OTHER_BLANK.search(sentence)
         _check_one_blank(sentence, '; mark a question with "blank": null' if has_none else "")
@@ -433,7 +433,7 @@ def _check_options(options: tuple[str, ...], *, given: bool) -> None:
 
 
 def _check_equals(options: tuple[str, ...], answer: int | None) -> None:
-    """Refuse options that equal the correct one, and options that are all equal."""
+    """Raise ProblemError if an option equals the correct one, or all options are equal."""
     texts = [*map(str.strip, options)]
     different = len({*texts})
     if different == len(texts):
@@ -459,7 +459,7 @@ class Claim:
     """A problem recast as a true-or-false claim: a candidate fills the blank (SuperGLUE-WSC).
 
     Attributes:
-        problem_id: the id that the claims of one problem share.
+        problem_id: the id that all claims of one problem share.
         sentence: the text, with exactly one blank `_`.
         candidate: the text that is claimed to fill the blank.
         holds: whether the claim is true; None if the label is withheld.

@@ -1,7 +1,7 @@
-"""Recognition of published data sets by digests.
+"""Recognise published data sets by digests of their sentences.
 
-`published.npz` contains no text, only 40-bit digests that identify a problem in any file and
-format. `docs/make_published.py` writes it.
+`published.npz` contains no text, only 40-bit digests that identify a problem in any file format.
+`docs/make_published.py` generates the file.
 """
 
 from __future__ import annotations
@@ -24,37 +24,37 @@ from winosmith.problem import BLANK, Claim, Problem
 from winosmith.text import words
 
 __all__ = [
-    "HELD",
     "NEARLY_ALL",
-    "Contents",
-    "contents_of",
-    "known_contents",
-    "name_of",
-    "read_contents",
-    "set_of",
-    "traces",
-    "write_contents",
+    "PUBLISHED",
+    "Digests",
+    "digests_of",
+    "find_source_name",
+    "item_digests",
+    "known_digests",
+    "read_digests",
+    "recognise_dataset",
+    "write_digests",
 ]
 
-HELD = "published.npz"
-"""The file next to this module, with `NAME/whole` and `NAME/sides` for each data set."""
+PUBLISHED = "published.npz"
+"""Name of the file with the arrays `NAME/whole` and `NAME/sides` for each data set."""
 
 NEARLY_ALL = 0.9
-"""Least fraction of known sentences for a data set to be recognised."""
+"""Minimum fraction of known sentences for a data set to be recognised."""
 
-SIDE = 4
-"""Least number of words before or after a blank that identify a problem (our choice)."""
+MIN_SIDE_WORDS = 4
+"""Minimum number of words before or after a blank that identify a problem (our choice)."""
 
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
-    """Digests of the contents of a data set.
+class Digests:
+    """Digests of the problems of a data set.
 
     Attributes:
         name: the name of the data set, in lower case.
-        whole: digests of its sentences; see `traces`.
+        whole: digests of its sentences; see `item_digests`.
         sides: digests of the text before or after a blank, with the options.
     """
 
@@ -63,88 +63,88 @@ class Contents:
     sides: frozenset[int]
 
 
-def name_of(sentence: str) -> str | None:
-    """Return the name of the published data set that contains a sentence, or None.
+def find_source_name(sentence: str) -> str | None:
+    """Return the name of the published data set that contains a sentence, if any.
 
-    >>> name_of("The trophy doesn't fit into the brown suitcase because _ is too large.")
+    >>> find_source_name("The trophy doesn't fit into the brown suitcase because _ is too large.")
     'WSC'
     """
-    return next(iter(_names_of(sentence)), None)
+    return next(iter(_find_names(sentence)), None)
 
 
-def set_of(dataset: Dataset) -> str | None:
-    """Return the name of the published data set that contains nearly all problems, or None.
+def recognise_dataset(dataset: Dataset) -> str | None:
+    """Return the name of the published data set with at least 90 % of the problems, if any.
 
-    >>> set_of(Dataset([Problem("a", "The _ fell.", ("cup", "jug"))])) is None
+    >>> recognise_dataset(Dataset([Problem("a", "The _ fell.", ("cup", "jug"))])) is None
     True
     """
-    found = Counter(name for problem in dataset for name in _names_of(problem.sentence))
+    found = Counter(name for problem in dataset for name in _find_names(problem.sentence))
     name, count = next(iter(found.most_common(1)), (None, 0))
     return name if count >= NEARLY_ALL * len(dataset) else None
 
 
-def known_contents(name: str) -> Contents:
-    """Return the contents of a published data set, by its name in `winosmith data`.
+def known_digests(name: str) -> Digests:
+    """Return the digests of the published data set with a name from `winosmith data`.
 
-    Only the test part of KnowRef is public.
+    Of KnowRef, only the test part is included, because no other part is public.
 
     Raises:
         InputError: its contents are unknown; the message lists the known data sets.
 
-    >>> known_contents("WSC").name, len(known_contents("wsc").whole) > 285
+    >>> known_digests("WSC").name, len(known_digests("wsc").whole) > 285
     ('wsc', True)
     """
     known = {name.casefold(): name for name in _stored_digests("whole")}
     low = name.casefold().replace("_", "-")
     if low not in known:
         raise InputError(
-            f"the contents of {name!r} are not known; known are {', '.join(known)}. Give the file, "
-            f"or write other:{name} if it is not available"
+            f"the contents of {name!r} are unknown; known data sets are {', '.join(known)}. Give "
+            f"the file, or write other:{name} if it is not available"
         )
-    return Contents(low, _stored_digests("whole")[known[low]], _stored_digests("sides")[known[low]])
+    return Digests(low, _stored_digests("whole")[known[low]], _stored_digests("sides")[known[low]])
 
 
-def contents_of(name: str, items: Iterable[Problem | Claim]) -> Contents:
-    """Return the contents of a data set."""
-    found = [traces(item) for item in items]
-    return Contents(
+def digests_of(name: str, items: Iterable[Problem | Claim]) -> Digests:
+    """Return the digests of a data set's problems or claims."""
+    found = [item_digests(item) for item in items]
+    return Digests(
         name.casefold(),
         frozenset().union(*(whole for whole, _ in found)),
         frozenset().union(*(sides for _, sides in found)),
     )
 
 
-BESIDE = "trained_on.npz"
-"""The file next to a model's weights with the digests of its training data."""
+DIGESTS_FILE = "trained_on.npz"
+"""Name of the file with the digests of a model's training data, in the model's folder."""
 
 
-def write_contents(folder: Path, items: Iterable[Problem | Claim], *before: Contents) -> Path:
-    """Write the digests of a model's training data next to it, and return the file.
+def write_digests(folder: Path, items: Iterable[Problem | Claim], *before: Digests) -> Path:
+    """Write the digests of a model's training data into its folder, and return the file's path.
 
     Args:
         folder: the model's folder.
         items: the training data.
-        before: the training data of the model that it was fine-tuned from.
+        before: the digests of the training data of the model that was fine-tuned.
     """
-    found = (contents_of("", items), *before)
+    found = (digests_of("", items), *before)
     whole, sides = (
         np.array(sorted(set().union(*(getattr(held, which) for held in found))), np.uint64)
         for which in ("whole", "sides")
     )
-    with (folder / BESIDE).open("wb") as file:
+    with (folder / DIGESTS_FILE).open("wb") as file:
         np.savez(file, whole=whole, sides=sides)
-    return folder / BESIDE
+    return folder / DIGESTS_FILE
 
 
-def read_contents(folder: Path) -> tuple[Contents, ...]:
-    """Return the digests of a model's training data, if its folder has them.
+def read_digests(folder: Path) -> tuple[Digests, ...]:
+    """Return the digests of a model's training data from its folder, if there are any.
 
     The folder may be the output of `winosmith train`, with the model in `model/`.
 
     Raises:
         InputError: the file can't be read.
     """
-    paths = (folder / BESIDE, folder / "model" / BESIDE)
+    paths = (folder / DIGESTS_FILE, folder / "model" / DIGESTS_FILE)
     path = next((path for path in paths if path.is_file()), None)
     if path is None:
         return ()
@@ -153,26 +153,26 @@ def read_contents(folder: Path) -> tuple[Contents, ...]:
             whole, sides = (frozenset(arrays[which].tolist()) for which in ("whole", "sides"))
     except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile, zlib.error) as error:
         raise InputError(
-            f"{path}: this is not a valid record of the model's training data ({error}); copy the "
-            "model again, or train it again"
+            f"{path}: this is not a valid record of the model's training data ({error}); copy or "
+            "train the model again"
         ) from None
-    return (Contents("what it was trained on", whole, sides),)
+    return (Digests("what it was trained on", whole, sides),)
 
 
-def traces(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
-    """Return digests of 40 bits that identify a problem without its text.
+def item_digests(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
+    """Return 40-bit digests that identify a problem without revealing its text.
 
-    They cover letters and digits, ignoring case and articles. The chance that 50,000 digests have
-    one in common with 50,000 others is 1 in 400.
+    The digests are of the letters and digits, ignoring case and articles. The probability that
+    50,000 digests have one in common with 50,000 others is 1 in 400.
 
     Returns:
         Digests of the sentence without the blank and, if known, with the pronoun. For a problem,
-        also digests of the text before and after the blank, each with the options: one of them is
-        the same in the other half of its twin and in most perturbed problems.
+        also digests of the text before and after the blank, each with the options. The other half
+        of a twin and most perturbed problems share one of the latter.
 
     >>> one = Problem("a", "Ann thanked Eva as _ had been kind.", ("Ann", "Eva"), 1)
     >>> two = Problem("b", "Ann thanked Eva as _ was helped.", ("Eva", "Ann"), 1)
-    >>> [bool(a & b) for a, b in zip(traces(one), traces(two))]
+    >>> [bool(a & b) for a, b in zip(item_digests(one), item_digests(two))]
     [False, True]
     """
     if isinstance(item, Problem):
@@ -187,20 +187,20 @@ def traces(item: Problem | Claim) -> tuple[frozenset[int], frozenset[int]]:
     options = sorted(map(_letters, item.options))
     sides = (("before", before), ("after", after))
     return frozenset(whole), frozenset(
-        _digest_of("\0".join((name, _letters(side), *options)))
+        _digest_letters("\0".join((name, _letters(side), *options)))
         for name, side in sides
-        if len(words(side)) >= SIDE
+        if len(words(side)) >= MIN_SIDE_WORDS
     )
 
 
 def _digest(sentence: str) -> int:
-    return _digest_of(_letters(sentence))
+    return _digest_letters(_letters(sentence))
 
 
 def _letters(text: str) -> str:
     """Return the letters and digits of a text, without articles and the blank.
 
-    The encodings of one set differ in case, punctuation and the articles of options ("the _", or
+    Versions of one data set differ in case, punctuation and the articles of options ("the _", or
     "_" with "the trophy").
     """
     parts = text.casefold().replace(BLANK, " ").split()
@@ -208,22 +208,22 @@ def _letters(text: str) -> str:
     return "".join(word for word in kept if word not in _ARTICLES)
 
 
-def _digest_of(letters: str) -> int:
+def _digest_letters(letters: str) -> int:
     coded = letters.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(coded, digest_size=5).digest())
 
 
-def _names_of(sentence: str) -> list[str]:
-    """Return the names of the data sets that contain a sentence, in the order of the file."""
+def _find_names(sentence: str) -> list[str]:
+    """Return the names of the published data sets that contain a sentence."""
     digest = _digest(sentence)
     return [name for name, digests in _stored_digests("whole").items() if digest in digests]
 
 
 @cache
 def _stored_digests(which: str) -> Mapping[str, frozenset[int]]:
-    """Return the "whole" or "sides" digests of each data set, in the order of the file."""
+    """Map each published data set's name to its "whole" or "sides" digests."""
     with (
-        resources.as_file(resources.files("winosmith") / HELD) as path,
+        resources.as_file(resources.files("winosmith") / PUBLISHED) as path,
         np.load(path, allow_pickle=False) as arrays,
     ):
         return {

@@ -1,7 +1,7 @@
-"""Problems recast as true-or-false claims, as two-way comparisons, or with reordered options.
+"""Convert problems to true-or-false claims or two-way comparisons, and reorder options.
 
-A problem with k options is k claims, one of them true (SuperGLUE-WSC), and k - 1 comparisons of the
-correct option with an incorrect one (WinoGrande's table 5 counts the 80 comparisons of the 60
+A problem with k options becomes k claims, one of them true (SuperGLUE-WSC), or k - 1 comparisons of
+the correct option with an incorrect one (WinoGrande's table 5 counts the 80 comparisons of the 60
 PDPs).
 """
 
@@ -44,16 +44,16 @@ _LETTERS = re.compile(
     r"(?:the|these|those|them)\b ?(?:above|below|options|answers|choices|others)?\W*$"
 )
 _NAMED = re.compile(r"\b(?i:option|answer|choice)s? \(?[A-Z]\)?(?!\w)")
-"""Texts of options, and parts of questions, that refer to options or to their order."""
+"""A reference to an option by its letter, such as "option B"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """A claim without a problem.
+    """A claim that could not be grouped into a problem.
 
     Attributes:
         claim: the claim.
-        reason: why it has no problem.
+        reason: why it could not be grouped.
         row: its 0-based index in the input.
     """
 
@@ -64,7 +64,7 @@ class Leftover:
 
 @dataclass(frozen=True, slots=True)
 class Recast:
-    """The result of `to_problems`: each claim is part of a problem or a leftover.
+    """The result of `to_problems`: every claim is part of a problem, or a leftover.
 
     Attributes:
         problems: the problems, in the order of their first claims.
@@ -76,7 +76,7 @@ class Recast:
 
 
 def to_claims(problems: Iterable[Problem]) -> tuple[Claim, ...]:
-    """Return a claim for each option of each problem, in order.
+    """Convert problems to claims, one for each option, in order.
 
     Claims don't keep the twin, origin, lineage and embargo of their problem.
 
@@ -106,9 +106,9 @@ def to_claims(problems: Iterable[Problem]) -> tuple[Claim, ...]:
 def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     """Group claims by `problem_id` into problems; other claims are leftovers.
 
-    The options are the candidates, in order. A claim that repeats an earlier one of its group is a
-    leftover. So is a group whose claims have different sentences, that has fewer than 2 or more
-    than 26 claims, in which only some claims have a label, or in which not exactly one is true. The
+    The options are the candidates, in order. A claim that repeats an earlier claim of its group is
+    a leftover. All claims of a group are leftovers if they have different sentences, if there are
+    fewer than 2 or more than 26, if only some have a label, or if not exactly one is true. The
     problem keeps the values of `extra` that all its claims share.
 
     >>> claims = to_claims([Problem("p", "A _ b.", ("x", "y"), 0)])
@@ -122,34 +122,34 @@ def to_problems(claims: Sequence[Claim], name: str = "") -> Recast:
     problems: list[Problem] = []
     reasons: dict[int, str] = {}
     for rows in groups.values():
-        first_said, repeated = _distinct_claims(claims, rows)
+        distinct, repeated = _distinct_claims(claims, rows)
         reasons |= repeated
-        group = [claims[row] for row in first_said]
-        reason = _fault_of(group)
+        group = [claims[row] for row in distinct]
+        reason = _find_fault(group)
         if reason is None:
             try:
-                problems.append(_problem(group))
+                problems.append(_build_problem(group))
             except ProblemError as error:
                 reason = str(error)
         if reason is not None:
-            reasons |= dict.fromkeys(first_said, reason)
+            reasons |= dict.fromkeys(distinct, reason)
     leftovers = tuple(Leftover(claims[row], reasons[row], row) for row in sorted(reasons))
     return Recast(Dataset(problems, name), leftovers)
 
 
 def _distinct_claims(claims: Sequence[Claim], rows: list[int]) -> tuple[list[int], dict[int, str]]:
-    """Return the rows of distinct claims, and the reasons for repeated ones by row."""
-    said: dict[tuple[str, bool | None], int] = {}
+    """Return the rows of distinct claims, and a reason for each row that repeats a claim."""
+    first_rows: dict[tuple[str, bool | None], int] = {}
     repeated: dict[int, str] = {}
     for row in rows:
         claim = claims[row]
-        first = said.setdefault((claim.candidate.strip(), claim.holds), row)
+        first = first_rows.setdefault((claim.candidate.strip(), claim.holds), row)
         if first != row:
             repeated[row] = "it repeats an earlier claim"
-    return list(said.values()), repeated
+    return list(first_rows.values()), repeated
 
 
-def _fault_of(group: Sequence[Claim]) -> str | None:
+def _find_fault(group: Sequence[Claim]) -> str | None:
     if len({(claim.sentence, claim.pronoun) for claim in group}) > 1:
         return "the claims of its problem have different sentences"
     if len(group) == 1:
@@ -164,7 +164,7 @@ def _fault_of(group: Sequence[Claim]) -> str | None:
     return None
 
 
-def _problem(group: Sequence[Claim]) -> Problem:
+def _build_problem(group: Sequence[Claim]) -> Problem:
     first = group[0]
     shared = set.intersection(*(set(claim.extra.items()) for claim in group))
     labels = [claim.holds for claim in group]
@@ -179,20 +179,21 @@ def _problem(group: Sequence[Claim]) -> Problem:
 
 
 def to_pairs(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return the comparisons of the correct option with each incorrect one, as problems.
+    """Convert problems to comparisons of the correct option with each incorrect option.
 
-    A problem with two options or without an answer is unchanged. The others become k - 1
-    comparisons with the ids "id#1", "id#2" and so on, by the 1-based index of the incorrect option
-    among the incorrect ones, so that the id does not reveal the answer. Options keep their order.
+    A problem with two options or without an answer is unchanged. Other problems become k - 1
+    comparisons with the ids "id#1", "id#2" and so on. The number is the 1-based index of the
+    incorrect option among all incorrect options, so that the id does not reveal the answer. Options
+    keep their order.
 
     >>> problem = Problem("p", "It is _.", ("red", "green", "blue"), 1)
     >>> [(pair.id, pair.options, pair.answer) for pair in to_pairs([problem])]
     [('p#1', ('red', 'green'), 1), ('p#2', ('green', 'blue'), 0)]
     """
-    return tuple(pair for problem in problems for pair in _pairs(problem))
+    return tuple(pair for problem in problems for pair in _problem_pairs(problem))
 
 
-def _pairs(problem: Problem) -> Iterator[Problem]:
+def _problem_pairs(problem: Problem) -> Iterator[Problem]:
     right = problem.answer
     if len(problem.options) == 2 or right is None:
         yield problem
@@ -209,7 +210,7 @@ def _pairs(problem: Problem) -> Iterator[Problem]:
 
 
 def has_fixed_order(question: str, options: Sequence[str]) -> bool:
-    """Return whether the order of options has a meaning: one refers to others, or to letters.
+    """Return whether options must keep their order, because a text refers to other options.
 
     >>> has_fixed_order("Which floats?", ("cork", "lead", "none of the above"))
     True
@@ -224,11 +225,11 @@ def has_fixed_order(question: str, options: Sequence[str]) -> bool:
 
 
 def reorder(problem: Problem, order: Sequence[int]) -> Problem:
-    """Return a problem with its options in another order, and the same correct option.
+    """Return a problem with its options in another order; the correct option stays the same.
 
     Args:
         problem: the problem.
-        order: the numbers of its options in the new order.
+        order: the 0-based indices of its options in the new order.
 
     >>> new = reorder(Problem("p", "It is _.", ("red", "green", "blue"), 1), (2, 0, 1))
     >>> new.options, new.answer

@@ -1,7 +1,8 @@
-"""Conversion of problems and claims to JSON objects and back.
+"""Convert problems and claims to JSON objects and back.
 
-These objects are the lines of winosmith's own JSON Lines, and the input of a data set's digest.
-Empty fields and defaults are omitted, so that a new field does not change old digests.
+These objects are the lines of winosmith's own JSON Lines format, and a data set's digest is
+computed from them. Empty fields and defaults are omitted, so that a new field does not change old
+digests.
 """
 
 from __future__ import annotations
@@ -16,28 +17,20 @@ from pathlib import Path
 from typing import Any
 
 from winosmith.errors import FormatError, ProblemError, RecipeError
-from winosmith.problem import (
-    ONLY,
-    Claim,
-    Edit,
-    Extra,
-    Lineage,
-    Origin,
-    Problem,
-)
+from winosmith.problem import ONLY, Claim, Edit, Extra, Lineage, Origin, Problem
 
 __all__ = [
     "DECODER",
     "canonical",
-    "claim_of",
     "claim_record",
-    "dropped_problem",
     "is_file",
-    "json_file",
-    "json_lines",
+    "parse_claim",
+    "parse_dropped",
     "parse_json",
-    "problem_of",
+    "parse_json_lines",
+    "parse_problem",
     "problem_record",
+    "read_json_lines",
     "read_text",
     "read_toml",
 ]
@@ -50,7 +43,7 @@ _CLAIM_KEYS = {f.name for f in fields(Claim)}
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> Record:
-    """Return an object's keys and values; refuse repeated keys, which would hide a value."""
+    """Return an object's keys and values; raise ValueError if a key is repeated."""
     record = dict(pairs)
     if len(record) < len(pairs):
         twice = next(key for key, n in Counter(key for key, _ in pairs).items() if n > 1)
@@ -72,15 +65,15 @@ def _parse_finite(digits: str) -> float:
 DECODER = json.JSONDecoder(
     object_pairs_hook=_unique_keys, parse_float=_parse_finite, parse_constant=_refuse_constant
 )
-"""A decoder of standard JSON (RFC 8259) that refuses repeated keys in an object."""
+"""A strict decoder of JSON (RFC 8259) that refuses repeated keys in an object."""
 
 
 def parse_json(text: str | bytes) -> Any:
     """Parse JSON from text or UTF-8 bytes.
 
     Raises:
-        ValueError: the text is not JSON, or has NaN, Infinity, a number that is too large, a key
-            that occurs twice in an object, or brackets nested too deep.
+        ValueError: the text is not JSON, or contains NaN, Infinity, a number that is too large, an
+            object with a repeated key, or brackets nested too deep.
 
     >>> parse_json('{"id": "a", "id": "b"}')
     Traceback (most recent call last):
@@ -93,7 +86,7 @@ def parse_json(text: str | bytes) -> Any:
 
 
 def is_file(path: Path) -> bool:
-    """Return whether a file exists; False if its name is too long.
+    """Return whether a path is an existing file; False if its name is too long.
 
     >>> is_file(Path(".")), is_file(Path("9" * 4000))
     (False, False)
@@ -105,7 +98,7 @@ def is_file(path: Path) -> bool:
 
 
 def read_toml(path: str | Path) -> Record:
-    """Return the table of a TOML file.
+    """Parse a TOML file and return its table.
 
     Raises:
         RecipeError: the file can't be opened, or is not TOML.
@@ -124,7 +117,7 @@ def read_text(path: str | Path) -> str:
     """Return the text of a file without a byte-order mark.
 
     Raises:
-        FormatError: the file can't be read, or is not UTF-8 (with the line).
+        FormatError: the file can't be read or is not UTF-8; the error has the line number.
     """
     try:
         raw = Path(path).read_bytes()
@@ -137,17 +130,17 @@ def read_text(path: str | Path) -> str:
         raise FormatError("the text is not UTF-8; save it as UTF-8 first", path, line) from None
 
 
-def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
-    r"""Yield the objects of JSON Lines with their 1-based line numbers; empty lines are skipped.
+def parse_json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
+    r"""Yield each object of JSON Lines with its 1-based line number, skipping empty lines.
 
     Args:
         text: the text of the file.
         path: the path of the file, for messages.
 
     Raises:
-        FormatError: a line is not a JSON object (with file and line).
+        FormatError: a line is not a JSON object.
 
-    >>> list(json_lines('{"id": "a"}\n\n{"id": "b"}', "x.jsonl"))
+    >>> list(parse_json_lines('{"id": "a"}\n\n{"id": "b"}', "x.jsonl"))
     [(1, {'id': 'a'}), (3, {'id': 'b'})]
     """
     for number, line in enumerate(text.split("\n"), start=1):
@@ -162,18 +155,18 @@ def json_lines(text: str, path: str | Path) -> Iterator[tuple[int, Record]]:
         yield number, record
 
 
-def json_file(path: str | Path) -> Iterator[Record]:
-    """Yield the objects of a file of JSON Lines.
+def read_json_lines(path: str | Path) -> Iterator[Record]:
+    """Yield the objects of a JSON Lines file.
 
     Raises:
         OSError: the file can't be read.
-        FormatError: see `json_lines`.
+        FormatError: see `parse_json_lines`.
     """
-    yield from (record for _, record in json_lines(Path(path).read_text("utf-8"), path))
+    yield from (record for _, record in parse_json_lines(Path(path).read_text("utf-8"), path))
 
 
 def canonical(record: Any) -> str:
-    """Return a record as one line of JSON; equal records have equal bytes.
+    """Return a record as one line of JSON; equal records give identical text.
 
     >>> canonical({"id": "a", "options": ["é", "b"]})
     '{"id":"a","options":["é","b"]}'
@@ -182,7 +175,7 @@ def canonical(record: Any) -> str:
 
 
 def problem_record(problem: Problem) -> Record:
-    """Return the record of a problem."""
+    """Return the JSON object of a problem."""
     record: Record = {
         "id": problem.id,
         "sentence": problem.sentence,
@@ -191,24 +184,24 @@ def problem_record(problem: Problem) -> Record:
         "answer": problem.answer,
         "twin_id": problem.twin_id,
         "pronoun": problem.pronoun,
-        "origin": _filled_fields(problem.origin),
+        "origin": _non_empty_fields(problem.origin),
         "lineage": _lineage_record(problem.lineage),
         "embargo": problem.embargo or None,
         "extra": dict(problem.extra) or None,
     }
-    if problem.blank_is_plain:
+    if problem.blank_is_unique:
         del record["blank"]
     return {k: value for k, value in record.items() if value is not None or k == "blank"}
 
 
-def problem_of(record: Mapping[str, Any]) -> Problem:
-    """Return the problem of a record.
+def parse_problem(record: Mapping[str, Any]) -> Problem:
+    """Return the problem that a JSON object describes.
 
     Raises:
-        ProblemError: a key is unknown or missing, or the values are not a valid problem.
+        ProblemError: a key is unknown or missing, or the values do not form a valid problem.
 
     >>> record = {"id": "1", "sentence": "A _ b.", "options": ["x", "y"], "answer": 1}
-    >>> problem_record(problem_of(record)) == record
+    >>> problem_record(parse_problem(record)) == record
     True
     """
     more = "; put further values into 'extra'"
@@ -223,8 +216,8 @@ def problem_of(record: Mapping[str, Any]) -> Problem:
         twin_id=record.get("twin_id"),
         pronoun=record.get("pronoun"),
         origin=_construct(Origin, record.get("origin")),
-        lineage=_lineage_of(record.get("lineage")),
-        embargo=_flag("embargo", record.get("embargo", False)),
+        lineage=_parse_lineage(record.get("lineage")),
+        embargo=_check_flag("embargo", record.get("embargo", False)),
         extra=Extra(record.get("extra")),
         blank=record.get("blank", ONLY),
     )
@@ -235,28 +228,28 @@ def problem_of(record: Mapping[str, Any]) -> Problem:
     return problem
 
 
-def dropped_problem(record: Mapping[str, Any]) -> Problem:
-    """Return the problem of a line that also states why a build dropped it.
+def parse_dropped(record: Mapping[str, Any]) -> Problem:
+    """Return the problem that a line of a build's `dropped.jsonl` describes.
 
     Raises:
-        ProblemError: see `problem_of`.
+        ProblemError: see `parse_problem`.
 
     >>> line = {"id": "a", "sentence": "A _ b.", "options": ["x", "y"], "stage": "votes"}
-    >>> dropped_problem(line).id
+    >>> parse_dropped(line).id
     'a'
     """
-    return problem_of({k: v for k, v in record.items() if k not in _DROPPED_KEYS})
+    return parse_problem({k: v for k, v in record.items() if k not in _DROPPED_KEYS})
 
 
 def claim_record(claim: Claim) -> Record:
-    """Return the record of a claim."""
+    """Return the JSON object of a claim."""
     record: Record = {f.name: getattr(claim, f.name) for f in fields(Claim)}
     record["extra"] = dict(claim.extra) or None
     return {key: value for key, value in record.items() if value is not None}
 
 
-def claim_of(record: Mapping[str, Any]) -> Claim:
-    """Return the claim of a record.
+def parse_claim(record: Mapping[str, Any]) -> Claim:
+    """Return the claim that a JSON object describes.
 
     Raises:
         ProblemError: the record is not a valid claim.
@@ -276,13 +269,13 @@ def _check_keys(
             raise ProblemError(f"the record has an unknown key {key!r}{more}")
 
 
-def _flag(name: str, value: Any) -> bool:
+def _check_flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise ProblemError(f"{name} must be true or false, not {value!r}")
     return value
 
 
-def _filled_fields(thing: Origin | Edit | None) -> Record | None:
+def _non_empty_fields(thing: Origin | Edit | None) -> Record | None:
     if thing is None:
         return None
     record = {f.name: getattr(thing, f.name) for f in fields(thing)}
@@ -294,13 +287,13 @@ def _lineage_record(lineage: Lineage | None) -> Record | None:
         return None
     record: Record = {"root": lineage.root, "parent": lineage.parent}
     if lineage.edits:
-        record["edits"] = [_filled_fields(edit) for edit in lineage.edits]
+        record["edits"] = [_non_empty_fields(edit) for edit in lineage.edits]
     if lineage.declared is not None:
         record["declared"] = lineage.declared
     return record
 
 
-def _lineage_of(record: Any) -> Lineage | None:
+def _parse_lineage(record: Any) -> Lineage | None:
     if record is None:
         return None
     if not isinstance(record, dict):
@@ -314,7 +307,7 @@ def _lineage_of(record: Any) -> Lineage | None:
 
 
 def _construct(kind: Any, record: Any) -> Any:
-    """Construct `kind` from a record; the error names the invalid key."""
+    """Construct a `kind` from a JSON object; errors name the invalid key."""
     if record is None:
         return None
     if not isinstance(record, dict):

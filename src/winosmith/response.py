@@ -11,7 +11,7 @@ from winosmith.errors import ProblemError
 __all__ = ["Purpose", "Response"]
 
 Purpose = Literal["local", "validate", "test"]
-"""Purposes of a question: to answer from the local context, to validate, or as a human test."""
+"""Purposes of a response: a guess from the local context, a validation, or a human test."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,8 @@ class Response:
         purpose: the purpose of the question; see `Purpose`.
         choice: the 0-based index of the chosen option; None if no option was chosen.
         ambiguous: whether the person finds both options plausible.
-        associative: whether the person thinks that nearby words give the answer away.
-        shown: the order in which the options were shown; empty for the problem's own order.
+        associative: whether the person thinks that nearby words reveal the answer.
+        shown: the order in which the options were shown; empty for their original order.
         seconds: the time to answer; None if it was not measured.
 
     Raises:
@@ -44,12 +44,12 @@ class Response:
 
     def __post_init__(self) -> None:
         if self.purpose not in ("local", "validate", "test"):
-            raise ProblemError(f"the purpose {self.purpose!r} is not local, validate or test")
+            raise ProblemError(f"unknown purpose {self.purpose!r}; use local, validate or test")
         if not self.problem_id or not self.participant:
             raise ProblemError("a response needs the ids of its problem and its participant")
         if self.choice is not None and self.choice < 0:
-            raise ProblemError(f"the choice is {self.choice}; it must be an index, or None")
+            raise ProblemError(f"the choice is {self.choice}; it must be an index or None")
         if sorted(self.shown) != list(range(len(self.shown))):
-            raise ProblemError(f"the shown order {self.shown} is not an order of the options")
+            raise ProblemError(f"the order {self.shown} is not a permutation of the options")
         if self.seconds is not None and not 0 <= self.seconds < math.inf:
-            raise ProblemError(f"the time taken is {self.seconds} s; it must be 0 or more")
+            raise ProblemError(f"the response time is {self.seconds} s; it must be 0 or more")

@@ -1,8 +1,8 @@
-"""Results of measurements: frozen dataclasses with JSON, tables and other views.
+"""Base class of results: frozen dataclasses that render as JSON, tables and text.
 
-Fields state their headings and formats with `shown`; properties that belong to the result are
+Fields state their headings and formats with `shown`. Properties that are part of the result are
 marked with `computed`. The JSON record, the repr, the view in a notebook, the DataFrame, the
-paragraph for a paper, and the tables of commands and pages are made from these.
+paragraph for a paper, and the tables of commands and pages are generated from these.
 
 >>> from dataclasses import dataclass, field
 >>> @dataclass(frozen=True)
@@ -41,17 +41,17 @@ from winosmith._version import __version__
 from winosmith.errors import InputError, require
 
 Form = str | Callable[[Any], report.Value]
-"""A format specification, or a function that returns the cell of a value."""
+"""A format specification, or a function that converts a value to a table cell."""
 
 Json = bool | str | Callable[[Any], Any]
-"""How a value is in the record: True (unchanged); False (omitted); "if any" (omitted if it is None,
-empty or zero); "flat" (its keys are keys of the record); or a function that converts it."""
+"""How the record includes a value: True (unchanged), False (not at all), "if any" (unless it is
+None, empty or zero), "flat" (its keys become the record's), or a function that converts it."""
 
 CITATION = (
     f"Computed with winosmith {__version__} (The winosmith maintainers, winosmith: build, filter "
     "and measure Winograd-style benchmarks)."
 )
-"""The last sentence of each paragraph for a paper: the version, and how to cite it."""
+"""Last sentence of each paragraph for a paper, with the version and the citation."""
 
 REPR = 200
 """Maximum length of a repr."""
@@ -61,11 +61,11 @@ _T = typing.TypeVar("_T")
 
 @dataclass(frozen=True)
 class Member:
-    """A field, or a property that belongs to the result.
+    """A field, or a property that is part of the result.
 
     Attributes:
         name: name of the attribute.
-        columns: (heading, form) of each of its table cells; empty if tables omit it by default.
+        columns: heading and format of each of its table cells; empty if tables omit it by default.
         json: see `Json`.
         key: key in the record; by default the name.
         rows: whether its elements are the rows of the result's DataFrame.
@@ -78,17 +78,17 @@ class Member:
     rows: bool = False
 
     def heads(self, *, numeric: bool = False) -> list[report.Column]:
-        """Return the headings of its cells, by default its name."""
+        """Return the columns of a table for this member; the default heading is its name."""
         columns = self.columns or ((self.name.replace("_", " "), ""),)
         return [
             report.Column(title, "" if callable(form) else form, numeric) for title, form in columns
         ]
 
     def cells(self, value: Any) -> list[report.Value]:
-        """Return its value as cells; a value of None gives None in each."""
+        """Convert a value to table cells, which are all None if the value is None."""
         forms = [form for _, form in self.columns] or [""]
         return [
-            None if value is None else form(value) if callable(form) else _cell(value)
+            None if value is None else form(value) if callable(form) else _to_cell(value)
             for form in forms
         ]
 
@@ -101,14 +101,14 @@ def shown(
 
 
 HIDDEN = {"json": False}
-"""The metadata of a field that records and tables omit."""
+"""Metadata of a field that records and tables omit."""
 
 IF_ANY = {"json": "if any"}
-"""The metadata of a field that the record omits if it is None, empty or zero."""
+"""Metadata of a field that the record omits if it is None, empty or zero."""
 
 
 def computed(**metadata: Any) -> Callable[[_T], _T]:
-    """Return a decorator of a property, cached or not, that belongs to the result."""
+    """Return a decorator for a property, cached or not, that is part of the result."""
 
     def mark(getter: _T) -> _T:
         getter.metadata = metadata  # type: ignore[attr-defined]
@@ -118,7 +118,7 @@ def computed(**metadata: Any) -> Callable[[_T], _T]:
 
 
 def members(kind: Any) -> tuple[Member, ...]:
-    """Return the computed properties of a dataclass, then its fields, in their order."""
+    """Return the computed properties of a dataclass, followed by its fields."""
     properties = [
         Member(name, **vars(of)["metadata"])
         for base in reversed(kind.__mro__)
@@ -129,12 +129,12 @@ def members(kind: Any) -> tuple[Member, ...]:
 
 
 class Result:
-    """The base of every result; see the module."""
+    """Base class of results; see the module's docstring."""
 
     __slots__ = ()
 
     def __init_subclass__(cls) -> None:
-        """Prevent `dataclass` from generating a repr with all values."""
+        """Prevent `dataclass` from generating a repr with all fields."""
         super().__init_subclass__()
         if "__repr__" not in vars(cls):
             cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
@@ -155,13 +155,13 @@ class Result:
         return record
 
     def __repr__(self) -> str:
-        """Return the class name and the first non-empty values on one line."""
+        """Return the class name and as many non-empty values as fit into `REPR` characters."""
         text = f"{type(self).__name__}("
         for one in members(type(self)):
             value = None if one.json is False else getattr(self, one.name)
             if is_empty(value):
                 continue
-            part = ", " * (text[-1] != "(") + f"{one.name}={brief(value)}"
+            part = ", " * (text[-1] != "(") + f"{one.name}={shorten(value)}"
             if len(text) + len(part) > REPR - len(", …)"):
                 return f"{text}, …)"
             text += part
@@ -175,13 +175,13 @@ class Result:
         """Return the result as a pandas DataFrame.
 
         A result with several measurements, such as the cues of an audit or the pairs of a
-        comparison, has a row for each; other results have one row. Columns have the keys of
-        `record()`, with dots between nested keys ("accuracy.value").
+        comparison, has a row for each; other results have one row. Columns are named like the keys
+        of `record()`, with dots between nested keys ("accuracy.value").
 
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        return require("pandas", "pandas").json_normalize(list(_rows(self)))
+        return require("pandas", "pandas").json_normalize(list(_frame_rows(self)))
 
     def sentences(self) -> list[str]:
         """Return the numbers and their conditions as sentences."""
@@ -211,10 +211,10 @@ class Result:
 
         Args:
             path: path of the file with the extension .svg, .png (300 dots per inch) or .pdf. If
-                there are several charts, their numbers are added to the name: "cues-2.pdf".
+                there are several charts, a number is added to the name: "cues-2.pdf".
 
         Raises:
-            InputError: the result has no chart, or the extension is another one.
+            InputError: the result has no chart, or the extension is not supported.
 
         >>> Result().save_charts("fit.png")
         Traceback (most recent call last):
@@ -231,8 +231,8 @@ class Result:
         return names
 
 
-def _rows(result: Any) -> Iterator[dict[str, Any]]:
-    """Yield a DataFrame's rows: the elements of the field with `rows`, or the result itself."""
+def _frame_rows(result: Any) -> Iterator[dict[str, Any]]:
+    """Yield the DataFrame's rows: the elements of the member with `rows`, or the result itself."""
     one = next((one for one in members(type(result)) if one.rows), None)
     if not isinstance(result, Result) or one is None:
         yield to_json(result)
@@ -240,12 +240,12 @@ def _rows(result: Any) -> Iterator[dict[str, Any]]:
     value = getattr(result, one.name)
     value = one.json(value) if callable(one.json) else value
     if isinstance(value, Result):
-        yield from _rows(value)
+        yield from _frame_rows(value)
     elif isinstance(value, Mapping):
         key = (one.key or one.name).removesuffix("s")
-        yield from ({key: name} | row for name, of in value.items() for row in _rows(of))
+        yield from ({key: name} | row for name, of in value.items() for row in _frame_rows(of))
     else:
-        yield from (row for of in value for row in _rows(of))
+        yield from (row for of in value for row in _frame_rows(of))
 
 
 def is_empty(value: Any) -> bool:
@@ -253,12 +253,12 @@ def is_empty(value: Any) -> bool:
     return value is None or (hasattr(value, "__len__") and not len(value))
 
 
-def _has_words(value: Any) -> bool:
+def _has_own_str(value: Any) -> bool:
     return "__str__" in vars(type(value)) and not isinstance(value, str)
 
 
 def to_json(value: Any) -> Any:
-    """Return a value converted for JSON."""
+    """Convert a value to JSON types."""
     if hasattr(value, "record"):
         return value.record()
     if is_dataclass(value):
@@ -270,40 +270,40 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def brief(value: Any, most: int = 60) -> str:
-    """Return a short text for a value.
+def shorten(value: Any, most: int = 60) -> str:
+    """Return a value as a short text, such as "<4 values>".
 
-    >>> brief(1 / 3), brief([1, 2, 3, 4]), brief({"a": 1}), brief("a" * 99, most=5)
+    >>> shorten(1 / 3), shorten([1, 2, 3, 4]), shorten({"a": 1}), shorten("a" * 99, most=5)
     ('0.3333', '<4 values>', '<1 value>', "'aaa…")
     """
     if isinstance(value, Real) and not isinstance(value, bool):
         return f"{value:.4g}" if isinstance(value, float) else str(value)
     if isinstance(value, tuple) and len(value) < 4 and all(map(_is_scalar, value)):
-        text = f"({', '.join(brief(of, most // 3) for of in value)}{',' * (len(value) == 1)})"
+        text = f"({', '.join(shorten(of, most // 3) for of in value)}{',' * (len(value) == 1)})"
     elif hasattr(value, "__len__") and not isinstance(value, str | Result):
         text = f"<{len(value)} value{'s' * (len(value) != 1)}>"
     else:
-        text = " ".join((str if _has_words(value) else repr)(value).split())
+        text = " ".join((str if _has_own_str(value) else repr)(value).split())
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value is printed as a number: a number, an interval or a fraction."""
+    """Return whether a value prints as a number, an interval or a fraction."""
     if isinstance(value, tuple):
         return all(map(_is_number, value))
-    return (isinstance(value, Real) and not isinstance(value, bool)) or _has_words(value)
+    return (isinstance(value, Real) and not isinstance(value, bool)) or _has_own_str(value)
 
 
 def _is_scalar(value: Any) -> bool:
     return value is None or isinstance(value, str | Real)
 
 
-def _cell(value: Any) -> Any:
+def _to_cell(value: Any) -> Any:
     if isinstance(value, Mapping) and all(map(_is_scalar, value.values())):
         return ", ".join(f"{key}: {report.format_value(of)}" for key, of in value.items())
     if isinstance(value, list | tuple) and len(value) < 5 and all(map(_is_scalar, value)):
         return ", ".join(map(report.format_value, value))
-    return value if _is_scalar(value) else brief(value).strip("<>")
+    return value if _is_scalar(value) else shorten(value).strip("<>")
 
 
 def table(
@@ -318,11 +318,11 @@ def table(
 
     Args:
         caption: caption of the table.
-        rows: the results; if they are given by name, the first column has the names.
+        rows: the results; if it is a mapping, the first column contains the names.
         names: names of the attributes to show, with dots for nested results ("agreement.kappa"); by
-            default those with a heading, or all if none has one.
+            default the attributes with a heading, or all if none has a heading.
         head: heading of the first column, if rows have names.
-        more: see `report.Table`.
+        more: arguments of `report.Table`.
     """
     results = list(rows.values()) if isinstance(rows, Mapping) else list(rows)
     every = [one for one in members(type(results[0])) if one.json is not False] if results else []
@@ -330,10 +330,10 @@ def table(
     columns, cells = [report.Column(head)], [[name] for name in rows]
     for name in names:
         before, _, last = name.rpartition(".")
-        owners = [_value(result, before) for result in results]
+        owners = [_get_nested(result, before) for result in results]
         kind = next((type(owner) for owner in owners if owner is not None), None)
         if one := next((one for one in members(kind) if one.name == last), None) if kind else None:
-            values = [_value(owner, last) for owner in owners]
+            values = [_get_nested(owner, last) for owner in owners]
             numeric = any(map(_is_number, values))
             columns += one.heads(numeric=numeric)
             for row, value in zip(cells, values, strict=True):
@@ -342,15 +342,15 @@ def table(
     return report.Table(caption, columns[first:], [row[first:] for row in cells], **more)
 
 
-def _value(result: Any, name: str) -> Any:
-    """Return the value of a possibly nested attribute; None if it is missing."""
+def _get_nested(result: Any, name: str) -> Any:
+    """Return an attribute's value by its dotted name; None if an object on the way is None."""
     for part in filter(None, name.split(".")):
         result = None if result is None else getattr(result, part)
     return result
 
 
 def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
-    """Yield a result's tables: one of its single values, and one for each nested result."""
+    """Yield a table of a result's single values, and a table for each nested result."""
     rows: list[list[report.Value]] = []
     later: list[report.Table] = []
     for one in members(type(result)):
@@ -369,8 +369,8 @@ def tables(result: Any, caption: str = "") -> Iterator[report.Table]:
 
 
 def _nested(value: Any, title: str) -> Iterator[report.Table]:
-    """Yield the tables of a nested result, or of several, with or without names."""
-    if isinstance(value, Result) and not _has_words(value):
+    """Yield the tables of a nested result, or of a list or mapping of results."""
+    if isinstance(value, Result) and not _has_own_str(value):
         yield from tables(value, title)
     if not isinstance(value, Mapping | tuple | list):
         return

@@ -1,6 +1,6 @@
-"""The input of a solver: the sentence with the blank, or with the pronoun that the blank replaced.
+"""The input that a solver sees: the sentence with the blank, or with the original pronoun.
 
-With the blank, options are filled in and the pronoun is hidden: versions of a sentence with
+With the blank, options are filled in and the pronoun is hidden. Versions of a sentence with
 different pronouns, as in Winogender, are then the same input. With the pronoun, the sentence is
 unchanged, and the question is whom the pronoun refers to.
 """
@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
-from winosmith.errors import DataError, InputError
+from winosmith.errors import DataError, InputError, first_ids
 from winosmith.problem import BLANK, Problem
-from winosmith.text import first_three, kind_of_script, local_context, tokens, units
+from winosmith.text import kind_of_script, local_context, tokens, units
 
 __all__ = [
     "Input",
@@ -23,30 +23,30 @@ __all__ = [
     "check_pronouns",
     "check_sees",
     "check_two_options",
-    "differ_in_pronoun",
-    "inputs",
-    "local_only",
+    "cut_to_local",
+    "is_about_pronouns",
+    "solver_inputs",
     "tokens_and_blank",
     "units_and_blank",
     "with_pronoun",
 ]
 
 Sees = Literal["blank", "pronoun"]
-"""The text in the place of the answer; see the module."""
+"""Whether a solver sees the blank or the pronoun; see the module's docstring."""
 
 Input = tuple[str, frozenset[str]]
-"""A solver's input: the sentence that it sees, and the options."""
+"""A solver's input: the text that it sees, and the options."""
 
 _MARKS = tuple(map(chr, range(0xE000, 0xF900)))
-"""Private-use characters of Unicode, one of which marks the blank in a text with other `_`."""
+"""Private-use characters, one of which marks the blank if the text contains other `_`."""
 
 MOST_COPIES = 0.5
-"""Least fraction of problems with a version that differs only in the pronoun, for a data set about
-pronouns. Winogender has 95 %, the WSC, DPR, KnowRef and the PDPs none."""
+"""Minimum fraction of problems with a version that differs only in the pronoun, for a data set
+about pronouns. Winogender has 95 %; the WSC, DPR, KnowRef and the PDPs have none."""
 
 
 def check_sees(sees: str) -> None:
-    """Raise InputError if the value is neither "blank" nor "pronoun"."""
+    """Raise InputError unless `sees` is "blank" or "pronoun"."""
     if sees not in get_args(Sees):
         raise InputError(f"unknown value {sees!r} of `sees`; use {' or '.join(get_args(Sees))}")
 
@@ -54,11 +54,11 @@ def check_sees(sees: str) -> None:
 def check_blanks(
     problems: Iterable[Problem], what: str, instead: str = "", *, plain: bool = False
 ) -> None:
-    """Refuse questions, which have no blank.
+    """Raise DataError if problems are questions, which have no blank.
 
     Args:
         problems: the problems.
-        what: the thing that needs the blank, as the start of a sentence ("a test sheet").
+        what: what needs the blank, as the subject of the message ("a test sheet").
         instead: advice for questions, if any ("use --solver random").
         plain: whether to refuse problems with a `_` other than their blank, too.
 
@@ -69,7 +69,7 @@ def check_blanks(
     Traceback (most recent call last):
     winosmith.errors.DataError: a test sheet needs sentences with a blank ('_'); 1 problem is a question without one ('q')
     """  # noqa: E501
-    unfit = [p for p in problems if p.blank is None or (plain and not p.blank_is_plain)]
+    unfit = [p for p in problems if p.blank is None or (plain and not p.blank_is_unique)]
     if not unfit:
         return
     without = [problem.id for problem in unfit if problem.blank is None]
@@ -81,19 +81,19 @@ def check_blanks(
     else:
         wrong = f"{len(ids):,} problem{' has' if one else 's have'} a further '_'"
     raise DataError(
-        f"{what} needs sentences with a blank ('_'); {wrong} ({first_three(ids)})"
+        f"{what} needs sentences with a blank ('_'); {wrong} ({first_ids(ids)})"
         + (instead and f"; {instead}")
     )
 
 
-def local_only(problem: Problem, before: int, *, whole: bool = True) -> Problem:
+def cut_to_local(problem: Problem, before: int, *, whole: bool = True) -> Problem:
     """Return the problem with its local context as its sentence; see `text.local_context`.
 
     Raises:
         DataError: the problem is a question.
         ProblemError: there are no spaces between words.
 
-    >>> local_only(Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug")), 2).sentence
+    >>> cut_to_local(Problem("a", "The cup fell and the _ broke.", ("cup", "jug")), 2).sentence
     'and the _ broke.'
     """
     check_blanks([problem], "the local context")
@@ -103,25 +103,26 @@ def local_only(problem: Problem, before: int, *, whole: bool = True) -> Problem:
 
 
 def tokens_and_blank(problem: Problem) -> tuple[list[str], int | None]:
-    """Return the tokens of a problem's text, and the index of its blank; None for a question.
+    """Return the tokens of a problem's text, and the index of the blank (None for a question).
 
     >>> tokens_and_blank(Problem("a", "Run _x_, _ said.", ("Ann", "Eva"), blank=9))
     (['Run', '_x_', ',', '_', 'said', '.'], 3)
     """
-    if problem.blank is None or problem.blank_is_plain:
+    if problem.blank is None or problem.blank_is_unique:
         cut = tokens(problem.sentence)
         at = None if problem.blank is None else next(n for n, t in enumerate(cut) if BLANK in t)
         return cut, at
     mark = next(sign for sign in _MARKS if sign not in problem.sentence)
-    cut = tokens(problem.put(mark))
+    cut = tokens(problem.replace_blank(mark))
     at = next(n for n, token in enumerate(cut) if mark in token)
     return [token.replace(mark, BLANK) for token in cut], at
 
 
 def units_and_blank(problem: Problem) -> tuple[list[str], int | None]:
-    """Return the units of a problem's text (`text.units`) and the index of its blank, or None.
+    """Return the units of a problem's text, and the index of the blank (None for a question).
 
-    In text without spaces between words, each mention of an option is one unit.
+    Units are those of `text.units`. In text without spaces between words, each mention of an option
+    is one unit.
 
     >>> units_and_blank(Problem("a", "猫は箱より_が好き。", ("猫", "箱")))
     (['猫', 'は', '箱', 'よ', 'より', 'り', '_', 'が', 'が好', '好', '好き', 'き', '。'], 6)
@@ -137,33 +138,33 @@ def units_and_blank(problem: Problem) -> tuple[list[str], int | None]:
 
 
 def check_two_options(problems: Sequence[Problem], advice: str) -> None:
-    """Refuse problems with more than two options.
+    """Raise DataError if problems have more than two options.
 
     Raises:
-        DataError: there are such problems; the message names the first three, with the advice.
+        DataError: there are such problems; the message names the first three, with `advice`.
     """
     others = [problem.id for problem in problems if len(problem.options) != 2]
     if others:
         raise DataError(
             f"{len(others):,} of {len(problems):,} problems don't have two options "
-            f"({first_three(others)}); {advice}"
+            f"({first_ids(others)}); {advice}"
         )
 
 
 def check_pronouns(problems: Sequence[Problem]) -> None:
-    """Raise DataError, with the first three ids, if problems have no known pronoun."""
+    """Raise DataError if the pronoun of a problem is unknown."""
     check_blanks(problems, "a solver that sees the pronoun", "show the question (`sees='blank'`)")
     without = [problem.id for problem in problems if not (problem.pronoun or "").strip()]
     if without:
         raise DataError(
             f"the pronoun of {len(without):,} of {len(problems):,} problems is unknown "
-            f"({first_three(without)}), so solvers can't see it; show them the blank "
+            f"({first_ids(without)}), so solvers can't see it; show them the blank "
             "(`sees='blank'`)"
         )
 
 
 def with_pronoun(problem: Problem, mark: str = "") -> str:
-    """Return the sentence with its pronoun in place of the blank, between two marks.
+    """Return the sentence with its pronoun in place of the blank, enclosed in a mark.
 
     Raises:
         DataError: the pronoun is unknown.
@@ -174,11 +175,11 @@ def with_pronoun(problem: Problem, mark: str = "") -> str:
     """
     check_pronouns([problem])
     pronoun = (problem.pronoun or "").strip()
-    return problem.put(f"{mark}{pronoun}{mark}")
+    return problem.replace_blank(f"{mark}{pronoun}{mark}")
 
 
-def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
-    """Return the solver's input for each problem, to find equal inputs.
+def solver_inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) -> list[Input]:
+    """Return the solver's input for each problem, normalised for comparison.
 
     White space and the order of options are ignored. If a pronoun is unknown, the input has the
     blank.
@@ -189,30 +190,34 @@ def inputs(problems: Sequence[Problem], sees: Sees, local: int | None = None) ->
         local: number of words before the blank that the solver sees; None for all.
 
     >>> two = [Problem(g, "The nurse said _ left.", ("a", "b"), pronoun=g) for g in ("he", "she")]
-    >>> len(set(inputs(two, "blank"))), len(set(inputs(two, "pronoun")))
+    >>> len(set(solver_inputs(two, "blank"))), len(set(solver_inputs(two, "pronoun")))
     (1, 2)
     """
     found = []
     for problem in problems:
-        shown = problem if local is None else local_only(problem, local)
-        text = shown.sentence if shown.blank is None or shown.blank_is_plain else shown.put("\0_")
+        shown = problem if local is None else cut_to_local(problem, local)
+        text = (
+            shown.sentence
+            if shown.blank is None or shown.blank_is_unique
+            else shown.replace_blank("\0_")
+        )
         if sees == "pronoun" and shown.blank is not None:
-            text = shown.put((problem.pronoun or BLANK).strip().lower())
+            text = shown.replace_blank((problem.pronoun or BLANK).strip().lower())
         options = frozenset(" ".join(option.split()) for option in problem.options)
         found.append((" ".join(text.split()), options))
     return found
 
 
-def differ_in_pronoun(problems: Sequence[Problem]) -> bool:
-    """Return whether a data set is about pronouns, as Winogender and WinoBias are.
+def is_about_pronouns(problems: Sequence[Problem]) -> bool:
+    """Return whether a data set is about pronouns, like Winogender and WinoBias.
 
-    It is if at least half of the problems have a version that differs only in the pronoun: to a
-    solver that sees the blank, such versions are the same.
+    That is, at least half of the problems have a version that differs only in the pronoun, which a
+    solver that sees the blank can't distinguish.
     """
     if not all((problem.pronoun or "").strip() for problem in problems):
         return False
-    seen = inputs(problems, "blank")
+    seen = solver_inputs(problems, "blank")
     distinct = Counter(
-        blank for blank, _ in set(zip(seen, inputs(problems, "pronoun"), strict=True))
+        blank for blank, _ in set(zip(seen, solver_inputs(problems, "pronoun"), strict=True))
     )
     return 0 < MOST_COPIES * len(seen) <= sum(distinct[blank] > 1 for blank in seen)

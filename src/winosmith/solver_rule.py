@@ -1,6 +1,6 @@
-"""Kinds of solvers, and the TOML table that declares a solver for a round or the platform.
+"""Declare the kinds of solvers, and the TOML table of a solver for a round or the platform.
 
-Each kind is declared only here: its options, whether it learns, and how to construct it.
+Each kind declares its options, whether it learns, and how to construct the solver.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class SolverParts:
     """Objects that a solver needs in addition to the options of its kind.
 
     Attributes:
-        train: the `Dataset` that it learns from, or from which shots are drawn; None without one.
+        train: the `Dataset` to learn from or to draw shots from, if any.
         models: for language models and encoders: folders or hub ids that replace the model in the
             options; several form an ensemble.
-        combine: how an ensemble combines its scores.
-        smoothing: for word association: the number added to each count; None is the default.
+        combine: how an ensemble combines the scores of its models.
+        smoothing: for word association: the number added to each count; None uses the default.
         index: for knowledge hunting: the `Retriever` to search.
         client: for chat: the `ChatModel` to ask.
-        reply_log: for chat: a list to which replies are appended; None to discard them.
-        on_progress: called with the number of texts that a model has read, and with the total.
+        reply_log: for chat: a list to which replies are appended; None discards them.
+        on_progress: called with the number of texts that a model has read, and the total number.
     """
 
     train: Any = None
@@ -70,7 +70,7 @@ class SolverParts:
 
 @declaration
 class Kind(ABC):
-    """Options that all kinds share, and the construction of the solver."""
+    """Base class of solver kinds, with the options that all kinds share."""
 
     learns = False
 
@@ -80,15 +80,15 @@ class Kind(ABC):
     """Training data of the solver: files, published data sets, and "other:NAME"."""
 
     def make(self, parts: SolverParts) -> Solver:
-        """Return the solver for these options and parts."""
-        from winosmith import solve  # here, as it imports numpy
+        """Construct the solver from these options and its parts."""
+        from winosmith import solve  # here, because it imports numpy
 
-        solver: Solver = self.solver(solve, parts)
+        solver: Solver = self.build(solve, parts)
         return solver
 
     @abstractmethod
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
-        """Return the solver; `solve` is the package `winosmith.solve`."""
+    def build(self, solve: Any, parts: SolverParts) -> Any:
+        """Construct the solver; `solve` is the package `winosmith.solve`."""
 
 
 @declaration
@@ -125,8 +125,8 @@ class _Files(_Model):
     """Memory in GB beyond which a site starts the model's process again; by default 1.5 GB more
     than at its start."""
 
-    def of_models(self, solve: Any, kind: Any, parts: SolverParts, settings: Options) -> Any:
-        """Return the solver with one model, or the ensemble of several models."""
+    def build_models(self, solve: Any, kind: Any, parts: SolverParts, settings: Options) -> Any:
+        """Construct the solver for one model, or an ensemble for several models."""
         settings = {**settings, "device": self.device, "on_progress": parts.on_progress}
         solvers = tuple(kind(model, **settings) for model in parts.models or (self.model,))
         return solvers[0] if len(solvers) == 1 else solve.Ensemble(solvers, parts.combine)
@@ -136,17 +136,17 @@ class _Files(_Model):
 class _Random(Kind, _Seeded):
     """Random answers."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         return solve.Random(self.seed)
 
 
 @declaration
 class _Majority(Kind):
-    """The option at the position that is correct most often in the training data."""
+    """The option whose position is most often correct in the training data."""
 
     learns = True
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         return solve.Majority.trained_on(parts.train)
 
 
@@ -159,7 +159,7 @@ class _Association(Kind, _Sees):
     features: Literal["pairs", "words"] = "words"
     """What is counted."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         smoothing = {"smoothing": parts.smoothing} if parts.smoothing else {}
         solver = solve.WordAssociation.trained_on(
             parts.train, features=self.features, sees=self.sees, **smoothing
@@ -176,7 +176,7 @@ class _Hunting(Kind):
     snippets: Annotated[int, Field(ge=1, le=1000)] = 20
     """Number of snippets to read per search."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         return solve.KnowledgeHunting(parts.index, self.snippets)
 
 
@@ -189,12 +189,12 @@ class _Causal(Kind, _Shots, _Sees, _Files):
     scoring: Literal["partial", "full", "partial_per_token", "full_per_token"] = "partial"
     """Part of the sentence that is scored."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         prompt = ""
         if self.shots and parts.train is not None:
             prompt = solve.make_prompt(parts.train, self.shots, seed=self.seed, sees=self.sees)
         settings = {"kind": self.scoring, "prompt": prompt, "sees": self.sees}
-        return self.of_models(solve, solve.Causal, parts, settings)
+        return self.build_models(solve, solve.Causal, parts, settings)
 
 
 @declaration
@@ -204,9 +204,9 @@ class _Masked(Kind, _Sees, _Files):
     scoring: Literal["sentence", "option", "sentence_per_token", "option_per_token"] = "sentence"
     """Part of the sentence that is scored."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         settings = {"kind": self.scoring, "sees": self.sees}
-        return self.of_models(solve, solve.Masked, parts, settings)
+        return self.build_models(solve, solve.Masked, parts, settings)
 
 
 @declaration
@@ -216,8 +216,8 @@ class _Encoder(Kind, _Files):
     sees: OrFalse[Literal["blank", "pronoun"]] = None
     """Input of the encoder; by default that of its training."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
-        return self.of_models(solve, solve.EncoderSolver, parts, {"sees": self.sees})
+    def build(self, solve: Any, parts: SolverParts) -> Any:
+        return self.build_models(solve, solve.EncoderSolver, parts, {"sees": self.sees})
 
 
 @declaration
@@ -228,7 +228,7 @@ class _Address:
 
 @declaration
 class _Chat(Kind, _Shots, _Sees, _Address, _Model):
-    """A chat model, asked through an OpenAI-compatible server."""
+    """A chat model on an OpenAI-compatible server."""
 
     learns = True
 
@@ -251,7 +251,7 @@ class _Chat(Kind, _Shots, _Sees, _Address, _Model):
     concurrency: Annotated[int, Field(ge=1, le=1000)] = 8
     """Number of concurrent requests."""
 
-    def solver(self, solve: Any, parts: SolverParts) -> Any:
+    def build(self, solve: Any, parts: SolverParts) -> Any:
         settings = {name: getattr(self, name) for name in ("swap", "scoring", "sees")}
         settings["reply_log"] = parts.reply_log
         if not self.shots or parts.train is None:
@@ -276,7 +276,7 @@ KINDS: dict[str, Any] = {
 Random, majority and hunting see no pronoun (`winosmith.seen`)."""
 
 LEARNERS = tuple(kind for kind, of in KINDS.items() if of.learns)
-"""Kinds that learn, by counting or from solved problems in the prompt (`shots`)."""
+"""Kinds that learn by counting, or from solved problems in the prompt (`shots`)."""
 
 
 def _check_kind(kind: str) -> str:
@@ -324,14 +324,14 @@ class SolverRule:
 
     @classmethod
     def of(cls, table: Any, *, learns: bool = False) -> SolverRule:
-        """Return the rule of a table in a file.
+        """Construct the rule from a table in a file.
 
         Args:
             table: the parsed TOML table.
             learns: whether the file may contain `learn = true`.
 
         Raises:
-            RecipeError: the value is not a table, lacks `name` or `solver`, or is not a valid rule.
+            RecipeError: it is not a table, lacks `name` or `solver`, or is not a valid rule.
         """
         if not isinstance(table, dict) or not {"name", "solver"} <= set(table):
             raise RecipeError('each table of a solver needs name = "…" and solver = "…"')

@@ -1,7 +1,7 @@
 """Helpers for tests of winosmith and of projects that use it.
 
-A chat server that answers with a function; synthetic twins and families; tiny untrained language
-models.
+They provide a chat server whose replies a function returns, synthetic twins and families, and tiny
+untrained language models.
 """
 
 from __future__ import annotations
@@ -23,23 +23,24 @@ from winosmith.problem import Lineage, Problem
 
 __all__ = [
     "chat_server",
-    "made_families",
-    "made_twins",
+    "make_families",
+    "make_twins",
     "tiny_language_model",
 ]
 
 
-Author = Callable[[list[Message]], Reply | str | int | None]
-"""Returns the answer: a reply, a text, an HTTP status of an error, or None to hang up."""
+Responder = Callable[[list[Message]], Reply | str | int | None]
+"""A function that returns the answer to a conversation: a reply, its text, the HTTP status of an
+error, or None to drop the connection."""
 
 
 @contextmanager
-def chat_server(author: Author) -> Iterator[str]:
-    """Serve the OpenAI-compatible chat protocol; yield the base URL.
+def chat_server(author: Responder) -> Iterator[str]:
+    """Serve the OpenAI-compatible chat protocol on localhost, and yield the base URL.
 
     Args:
-        author: called with each conversation, in their order. An HTTP status (429, 500) is sent as
-            an error, and None drops the connection in the middle.
+        author: called with each conversation. An HTTP status (429, 500) is sent as an error, and
+            None drops the connection in the middle of the response.
 
     >>> import urllib.request
     >>> with chat_server(lambda messages: messages[-1].content.upper()) as url:
@@ -62,17 +63,18 @@ def chat_server(author: Author) -> Iterator[str]:
 
 class _Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    author: Author
+    author: Responder
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        said = self.author([Message(**message) for message in asked["messages"]])
-        if isinstance(said, int):
-            self._send(said, {"error": {"message": f"scripted trouble {said}"}})
-        elif said is None:
+        answer = self.author([Message(**message) for message in asked["messages"]])
+        if isinstance(answer, int):
+            self._send(answer, {"error": {"message": f"scripted trouble {answer}"}})
+        elif answer is None:
             self._send(200, {"choices": []}, cut=True)
         else:
-            self._send(200, _completion(said if isinstance(said, Reply) else Reply(said)))
+            reply = answer if isinstance(answer, Reply) else Reply(answer)
+            self._send(200, _to_body(reply))
 
     def _send(self, status: int, body: Any, *, cut: bool = False) -> None:
         raw = json.dumps(body).encode()
@@ -84,10 +86,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = self.close_connection or cut
 
     def log_message(self, *_: object) -> None:
-        """Keep standard error quiet."""
+        """Print nothing to standard error."""
 
 
-def _completion(reply: Reply) -> Any:
+def _to_body(reply: Reply) -> Any:
     usage = {"prompt_tokens": reply.tokens_in, "completion_tokens": reply.tokens_out}
     return {
         "object": "chat.completion",
@@ -108,17 +110,17 @@ _WORDS = tuple(
 )
 
 
-def made_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
-    """Return `count` twins and then `singles` problems without another half, all distinct.
+def make_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
+    """Return `count` twins, followed by `singles` problems without another half.
 
-    The sentences have 18 words and follow the rules of structure, but have no meaning. The order of
-    halves and their answers are random.
+    The sentences are distinct, have 18 words and pass the structure rules, but have no meaning. The
+    order of halves and their answers are random.
 
-    >>> data = made_twins(3, singles=1)
+    >>> data = make_twins(3, singles=1)
     >>> len(data), len(data.twins), len(data.singles)
     (7, 3, 1)
     """
-    rng = random.Random(seed)  # noqa: S311 - makes test data, not secrets
+    rng = random.Random(seed)  # noqa: S311 - for test data, not secrets
     problems: list[Problem] = []
     for number in range(count + singles):
         first, second, place, left, right = rng.sample(_WORDS, 5)
@@ -138,16 +140,16 @@ def made_twins(count: int, *, singles: int = 0, seed: int = 0) -> Dataset:
     return Dataset(problems, "made")
 
 
-def made_families(*depths: Sequence[int], roots: bool = True) -> Dataset:
-    """Return a family for each row of depths, with all problems children of its root.
+def make_families(*depths: Sequence[int], roots: bool = True) -> Dataset:
+    """Return a family for each sequence of depths, in which all problems are children of the root.
 
-    Children declare their depths, and this number of words differs from the root's sentence.
+    Each child declares its depth, and its sentence differs from the root's in this number of words.
 
     Args:
-        depths: depths of the perturbed problems of each family.
-        roots: False omits the roots.
+        depths: the depths of the perturbed problems of each family.
+        roots: whether to include the roots.
 
-    >>> data = made_families([1, 3], [2])
+    >>> data = make_families([1, 3], [2])
     >>> data.ids
     ('r0', 'r0-0', 'r0-1', 'r1', 'r1-0')
     >>> from winosmith.lineage import depths
@@ -189,14 +191,14 @@ ALSO: dict[str, dict[str, Any]] = {
     "qwen2": {"num_key_value_heads": 2},
     "roberta": {"max_position_embeddings": 1026, "type_vocab_size": 1},
 }
-"""Further settings of architectures."""
+"""Additional settings by architecture."""
 
 AROUND = {"llama": "<s> $A", "opt": "<s> $A", "gemma2": "<s> $A", "roberta": "<s> $A </s>"}
-"""The tokens around every text, by architecture."""
+"""The special tokens around every text ($A), by architecture."""
 
 
 SPECIAL = {f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")}
-"""The special tokens of a tokeniser like BERT's."""
+"""The special tokens of a BERT-like tokeniser."""
 
 
 def tiny_language_model(
@@ -208,28 +210,25 @@ def tiny_language_model(
     vocabulary: int = 700,
     **changes: Any,
 ) -> Path:
-    """Save a tiny untrained causal or masked language model with the words of some texts.
+    """Save a tiny untrained causal or masked language model, and return its folder.
 
-    Its random weights are ten times as large as usual, so that its scores depend on all tokens. It
-    has two layers of width 32 by default.
+    Its random weights are ten times as large as usual, so that its scores depend on all tokens. By
+    default, it has two layers of width 32.
 
     Args:
         folder: output folder.
         architecture: its name in transformers ("gpt2", "llama", "mamba"; "bert", "roberta").
-        texts: for training its tokeniser.
-        masked: whether it fills masks or continues a text.
-        vocabulary: largest number of tokens.
+        texts: texts that the tokeniser is trained on.
+        masked: whether it is a masked language model; otherwise it is causal.
+        vocabulary: maximum number of tokens.
         changes: settings of the architecture, such as `hidden_size` and `num_hidden_layers`.
-
-    Returns:
-        The folder.
     """
     torch = require("torch", "models")
     transformers = require("transformers", "models")
     if masked and architecture != "roberta":
-        tokeniser = _word_pieces(texts, vocabulary)
+        tokeniser = _build_word_pieces(texts, vocabulary)
     else:
-        tokeniser = _byte_pairs(texts, vocabulary, AROUND.get(architecture, "$A"))
+        tokeniser = _train_byte_pairs(texts, vocabulary, AROUND.get(architecture, "$A"))
     config = transformers.AutoConfig.for_model(
         architecture,
         **{**SIZES, **ALSO.get(architecture, {}), **changes},
@@ -249,8 +248,8 @@ def tiny_language_model(
     return Path(folder)
 
 
-def _byte_pairs(texts: Sequence[str], size: int, around: str) -> Any:
-    """Return a tokeniser like GPT-2's, trained on texts; `around` has the tokens around each."""
+def _train_byte_pairs(texts: Sequence[str], size: int, around: str) -> Any:
+    """Train a GPT-2-like tokeniser; `around` is the template with the tokens around each text."""
     tokenizers = require("tokenizers", "models")
     byte_level = tokenizers.pre_tokenizers.ByteLevel
     tokeniser = tokenizers.Tokenizer(tokenizers.models.BPE())
@@ -275,10 +274,10 @@ def _byte_pairs(texts: Sequence[str], size: int, around: str) -> Any:
     return fast(tokenizer_object=tokeniser, **names)
 
 
-def _word_pieces(texts: Sequence[str], size: int) -> Any:
-    """Return a tokeniser like BERT's: the letters of the texts, and their most frequent words.
+def _build_word_pieces(texts: Sequence[str], size: int) -> Any:
+    """Return a BERT-like tokeniser with the letters and the most frequent words of the texts.
 
-    It is not trained: the library's trainer breaks ties otherwise in each process.
+    It is not trained, because the library's trainer breaks ties differently in each process.
     """
     tokenizers = require("tokenizers", "models")
     normal = tokenizers.normalizers.BertNormalizer()

@@ -1,20 +1,20 @@
-"""Words and tokens, and measures of them: length, overlap, edits, local context.
+"""Split text into words and tokens, and measure length, overlap, edits and local context.
 
-Sentences are split in two ways, as the published numbers require:
+Sentences are split in two ways, because the published numbers use both:
 
 - `words` are separated by white space. WinoGrande's rules for authors count words: 99.7 % of the
-  dev and debiased problems have 15 to 30, and 99.96 % of the twins share 70 % (97.8 % and 100 %
-  with `tokens`).
+  dev and debiased problems have 15 to 30 words, and in 99.96 % of the twins, the halves share 70 %
+  (97.8 % and 100 % with `tokens`).
 - `tokens` follow the Penn Treebank, sentence by sentence: punctuation is separate, and "doesn't"
-  becomes "does n't". Table 5 counts them in lower case: DPR has 15.9 per sentence and a vocabulary
-  of 4,127, SuperGLUE-WSC 28.4 and 1,711, WSC273 19.1 and 918 (919 if opening and closing quotes are
-  different tokens). Perturbation depth also counts tokens.
+  becomes "does n't". WinoGrande's table 5 counts lower-cased tokens: DPR has 15.9 per sentence and
+  a vocabulary of 4,127, SuperGLUE-WSC 28.4 and 1,711, WSC273 19.1 and 918 (919 if opening and
+  closing quotes are different tokens). Perturbation depth also counts tokens.
 
 The blank `_` counts as a word and as a token.
 
-Both need spaces between words, and the conventions and function words are English. `writing`
-detects other texts, in which words are not counted. `units` work for any script. `changes` and
-`differing` show how two sentences differ, by tokens.
+Both need spaces between words, and the conventions and function words are English.
+`kind_of_script` detects texts without such spaces, in which words are not counted. `units` works
+for any script. `changes` and `mark_differences` show how the tokens of two sentences differ.
 """
 
 from __future__ import annotations
@@ -64,14 +64,14 @@ _UNSPACED = frozenset(
     "CJK HIRAGANA KATAKANA KATAKANA-HIRAGANA BOPOMOFO IDEOGRAPHIC YI THAI LAO KHMER MYANMAR TIBETAN"
     " JAVANESE BALINESE".split()
 )
-"""The first word of the Unicode names of letters in scripts without spaces between words."""
+"""First word of the Unicode names of letters in scripts without spaces between words."""
 
 UNSPACED_SHARE, LATIN_SHARE = 0.2, 0.5
-"""Least fractions of letters for a text to be "unspaced" and "latin". A quoted word changes
-neither. The first is smaller, because few Chinese letters form as many words as many Latin ones."""
+"""Minimum fractions of letters for a text to be "unspaced" and "latin", so that a quoted word does
+not matter. The first is smaller, because a Chinese word has fewer letters than a Latin one."""
 
 _MARKS = 256
-"""Maximum number of combining marks in a row to normalize at once; real letters have a few."""
+"""Number of combining marks in a row after which a text is split; real letters have a few."""
 
 _NO_ASCII = re.compile(rf"[^\x00-\x7f]{{{_MARKS},}}")
 
@@ -90,7 +90,7 @@ def normalize(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
     apart: Literal["NFD", "NFKD"] = "NFD" if form == "NFC" else "NFKD"
     ends, marks = [0], 0
     for at, sign in enumerate(text if _NO_ASCII.search(text) else "", 1):
-        # A sign that is no mark may fall apart into two.
+        # A character that is not a mark itself may decompose into two marks.
         is_mark = unicodedata.combining(unicodedata.normalize(apart, sign)[0])
         marks = marks + 1 if is_mark else 0
         if marks == _MARKS:
@@ -102,7 +102,7 @@ def normalize(text: str, form: Literal["NFC", "NFKC"] = "NFC") -> str:
 
 _TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "Prof", "St"))
 _SENTENCE_END = re.compile(rf"(?:(?<=[.?!][\"')])|(?<=[.?!]){_TITLES})\s+(?![a-z])")
-"""Space after a full stop, but not after a title ("Mr. Moncrieff") nor before a small letter."""
+"""Space after a full stop, but not after a title ("Mr. Moncrieff") or before lower case."""
 
 _APART: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\.\.\.|--|[;@#$%&?!\[\](){}<>“”\"]"), r" \g<0> "),
@@ -112,21 +112,21 @@ _APART: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"(?<=[^' ])('(?:s|m|d|ll|re|ve)|n't)(?=\s|$)", re.IGNORECASE), r" \1"),
     (re.compile(r"\b(can)(not)\b|\b(gon|wan)(na)\b", re.IGNORECASE), r"\1\3 \2\4"),
 )
-"""The Treebank's conventions (Marcus et al. 1993 and its tokenisation page), in order."""
+"""The Penn Treebank's conventions (Marcus et al. 1993 and its tokenisation page), in order."""
 
 _PARTED = ("cannot", "gonna", "wanna")
-"""The words of letters that these patterns split."""
+"""Words without punctuation that these patterns split."""
 
 _SPACED = "A-Za-z0-9\u00c0-\u024f\u0370-\u058f\u10a0-\u10ff\u1e00-\u1fff"
 """Digits and letters of scripts with separate words: Latin, Greek, Cyrillic, Armenian, Georgian. In
-other scripts, which have no spaces or attach particles, text may touch the blank."""
+other scripts, which have no spaces or attach particles to words, text may touch the blank."""
 
 _GLUED_BEFORE = re.compile(rf"(?<=[{_SPACED}]){BLANK}")
 _GLUED_AFTER = re.compile(rf"{BLANK}(?=[{_SPACED}])(?!(?:s|es)(?![{_SPACED}]))")
-"""An exception: plural endings, as in "the _s were full"."""
+"""A blank that touches a word; plural endings, as in "the _s were full", are an exception."""
 
 LONGEST_KEPT = 1000
-"""Maximum length of a text whose tokens are cached: longer than any problem."""
+"""Maximum length of a text whose tokens are cached; no problem is longer."""
 
 FUNCTION_WORDS = frozenset(
     """a about above after again against all although am an and any are as at be because been
@@ -146,13 +146,13 @@ FUNCTION_WORDS = frozenset(
 _INVISIBLE = re.compile(
     r"[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff]"
 )
-"""Format characters (general category Cf of Unicode), which are invisible."""
+"""Invisible format characters (Unicode's general category Cf)."""
 
 
-def visible(text: str) -> str:
+def remove_invisible(text: str) -> str:
     r"""Return a text without format characters, such as zero-width spaces.
 
-    >>> visible("a\u200b cup")
+    >>> remove_invisible("a\u200b cup")
     'a cup'
     """
     return text if text.isascii() else _INVISIBLE.sub("", text)
@@ -169,10 +169,10 @@ def _script(letter: str) -> str:
 
 
 def kind_of_script(text: str) -> Writing:
-    """Return the kind of script of a text, by the Unicode names of its letters; see `Writing`.
+    """Return the kind of script of a text, according to the Unicode names of its letters.
 
     A text of several scripts is "unspaced" if at least `UNSPACED_SHARE` of its letters are, or else
-    "latin" if at least `LATIN_SHARE` are Latin. A text without letters is "latin".
+    "latin" if at least `LATIN_SHARE` are Latin. A text without letters is "latin". See `Writing`.
 
     >>> (kind_of_script("The cup hit the 茶碗 and the _ broke."),
     ...  kind_of_script("Чашка упала, и _ разбилась."))
@@ -193,7 +193,7 @@ def kind_of_script(text: str) -> Writing:
 
 
 def words(text: str) -> list[str]:
-    """Split a text at white space, as WinoGrande's rules for authors count words.
+    """Split a text at white space, in accordance with WinoGrande's rules for authors.
 
     >>> words("He said: _ doesn't fit.")
     ['He', 'said:', '_', "doesn't", 'fit.']
@@ -202,10 +202,11 @@ def words(text: str) -> list[str]:
 
 
 def pieces(text: str) -> list[str]:
-    """Split a text into units for measuring similarity: words, or pairs of letters.
+    """Split a text into words, or into pairs of letters, to measure similarity.
 
-    Text without spaces is split into pairs of neighbouring letters: a changed word changes its own
-    pairs and one more. Single characters don't suffice: two Japanese sentences often share them.
+    Text without spaces is split into pairs of neighbouring letters, so that a changed word changes
+    its own pairs and one more. Single characters would not suffice, because different Japanese
+    sentences often share them.
 
     >>> pieces("It is large."), pieces("大き すぎる")
     (['It', 'is', 'large.'], ['大き', 'きす', 'すぎ', 'ぎる'])
@@ -217,17 +218,17 @@ def pieces(text: str) -> list[str]:
 
 
 def units(text: str, whole: Sequence[str] = ()) -> list[str]:
-    """Return the lower-cased units of a text, for counts and comparisons.
+    """Split a text into lower-cased units, to count and compare them.
 
-    Units are tokens. In text without spaces between words, they are the letters and the pairs of
-    neighbouring letters, in order. For Chinese, counting both does
-    as well as a dictionary of words (Nie, Gao, Zhang and Zhou 2000, "On the use of words and
-    n-grams for Chinese information retrieval"). A word of another script ("Alice", "10") and each
-    punctuation mark is one unit.
+    Units are tokens. In text without spaces between words, units are the letters and the pairs of
+    neighbouring letters, in order. For Chinese, both together are as good as a dictionary of words
+    (Nie, Gao, Zhang and Zhou 2000, "On the use of words and n-grams for Chinese information
+    retrieval"). A word of another script ("Alice", "10") is one unit, and so is each punctuation
+    mark.
 
     Args:
         text: a sentence or an option; its blank is a unit.
-        whole: texts, such as options, that stay one unit in text without spaces.
+        whole: texts, such as options, that are not split in text without spaces.
 
     >>> units("The Cup broke.")
     ['the', 'cup', 'broke', '.']
@@ -243,18 +244,18 @@ def units(text: str, whole: Sequence[str] = ()) -> list[str]:
         if part in names:
             found.append(part)
             continue
-        cut = _letters(part)
+        cut = _split_unspaced(part)
         for (one, is_word), (other, is_next) in pairwise([*cut, ("", False)]):
             found += [one, one + other] if is_word and is_next else [one]
     return found
 
 
 STEM, ENDING = 3, 2
-"""Least length of the shared prefix of inflected forms, and the length of an ending."""
+"""Minimum length of the common prefix of inflected forms, and the length of an ending."""
 
 
 def inflection_prefix(word: str) -> str:
-    """Return the prefix that a word shares with its inflected forms, as in Russian.
+    """Return the prefix that a word shares with its inflected forms in languages such as Russian.
 
     >>> "чашку".startswith(inflection_prefix("чашка")), inflection_prefix("кот")
     (True, 'кот')
@@ -262,8 +263,8 @@ def inflection_prefix(word: str) -> str:
     return word[: max(STEM, len(word) - ENDING)]
 
 
-def _letters(text: str) -> list[tuple[str, bool]]:
-    """Yield letters, words and punctuation marks, and whether each is part of a word."""
+def _split_unspaced(text: str) -> list[tuple[str, bool]]:
+    """Split a text into letters, words and marks; True for each that is part of a word."""
     found: list[tuple[str, bool]] = []
     for kind, run in groupby(text, _kind_of_character):
         if kind == "word":
@@ -274,7 +275,7 @@ def _letters(text: str) -> list[tuple[str, bool]]:
 
 
 def whole_pieces(text: str) -> list[str]:
-    """Split a text into words, letters of scripts without spaces, and all other characters.
+    """Split a text into words, single letters of scripts without spaces, and other characters.
 
     >>> whole_pieces("Ann's 茶碗 fell.")
     ["Ann's", ' ', '茶', '碗', ' ', 'fell', '.']
@@ -292,7 +293,7 @@ def whole_pieces(text: str) -> list[str]:
 
 
 def _kind_of_character(sign: str) -> Literal["space", "letter", "word", "mark"]:
-    """Classify a character: letter of a script without spaces, part of a word, or neither."""
+    """Classify a character; "letter" is a letter of a script without spaces between words."""
     if sign.isspace():
         return "space"
     if unicodedata.category(sign)[0] not in "LMN":
@@ -303,14 +304,14 @@ def _kind_of_character(sign: str) -> Literal["space", "letter", "word", "mark"]:
 def occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
     """Return the offsets at which a word or phrase occurs in a text, ignoring case.
 
-    In scripts with spaces, it must be a whole word. In Arabic, Hebrew, Korean and scripts of India,
-    prefixes and particles are attached to words: there it may be part of a longer word, but only if
-    it does not occur as a whole word.
+    In scripts with spaces, the phrase must be a whole word. In Arabic, Hebrew, Korean and the
+    scripts of India, prefixes and particles are attached to words. A part of a longer word is then
+    accepted if the phrase does not occur as a whole word.
 
     Args:
         phrase: a pronoun or an option.
         text: a sentence.
-        attached: whether to return parts of longer words even if there are whole words.
+        attached: whether to include parts of longer words even if there are whole words.
 
     >>> occurrences("he", "The man said he knew the others; He did.")
     [13, 33]
@@ -321,16 +322,16 @@ def occurrences(phrase: str, text: str, *, attached: bool = False) -> list[int]:
     if not phrase.strip():
         return []
     ends = (found.span() for found in re.finditer(re.escape(phrase), text, re.IGNORECASE))
-    parts = [span for span in ends if not any(_cuts(text, at, _SET_APART) for at in span)]
-    whole = [span for span in parts if not any(_cuts(text, at, _ANY) for at in span)]
+    parts = [span for span in ends if not any(_splits_word(text, at, _SET_APART) for at in span)]
+    whole = [span for span in parts if not any(_splits_word(text, at, _ANY) for at in span)]
     return [start for start, _ in (parts if attached else whole or parts)]
 
 
 _SET_APART, _ANY = re.compile(f"[{_SPACED}]{{2}}"), re.compile("..")
 
 
-def _cuts(text: str, at: int, joined: re.Pattern[str]) -> bool:
-    """Return whether a cut splits a word, or separates a letter from its combining mark."""
+def _splits_word(text: str, at: int, joined: re.Pattern[str]) -> bool:
+    """Return whether a cut at an offset splits a word or a letter and its combining mark."""
     if not 0 < at < len(text):
         return False
     one, other = text[at - 1], text[at]
@@ -346,23 +347,23 @@ def tokens(text: str) -> list[str]:
     >>> tokens("Ann's cup can't fit. It's 1,000 mm, the _ is.")
     ['Ann', "'s", 'cup', 'ca', "n't", 'fit', '.', 'It', "'s", '1,000', 'mm', ',', 'the', '_', 'is', '.']
     """  # noqa: E501
-    return list(_cached_tokens(text)) if len(text) <= LONGEST_KEPT else _tokens(text)
+    return list(_cached_tokens(text)) if len(text) <= LONGEST_KEPT else _uncached_tokens(text)
 
 
-def _tokens(text: str) -> list[str]:
+def _uncached_tokens(text: str) -> list[str]:
     lowered = text.lower()
     if lowered.replace(" ", "").isalnum() and not any(word in lowered for word in _PARTED):
-        return text.split()  # as all that follows would, which takes ten times as long
-    return [token for sentence in _SENTENCE_END.split(text) for token in _treebank(sentence)]
+        return text.split()  # the same result, ten times as fast
+    return [token for sentence in _SENTENCE_END.split(text) for token in _split_treebank(sentence)]
 
 
 @lru_cache(200)
 def _cached_tokens(text: str) -> tuple[str, ...]:
-    """Return the tokens of a text, cached because several rules need them."""
-    return tuple(_tokens(text))
+    """Return the tokens of a text, which are cached because several rules need them."""
+    return tuple(_uncached_tokens(text))
 
 
-def _treebank(sentence: str) -> list[str]:
+def _split_treebank(sentence: str) -> list[str]:
     for pattern, apart in _APART:
         sentence = pattern.sub(apart, sentence)
     return sentence.split()
@@ -384,7 +385,7 @@ def is_content(token: str) -> bool:
 
 
 def count_noun(number: int, noun: str, several: str = "") -> str:
-    """Return a number with its noun; `several` is an irregular plural.
+    """Return a number with its noun in the singular or plural, which `several` gives if irregular.
 
     >>> count_noun(1, "block"), count_noun(1_022, "single"), count_noun(2, "family", "families")
     ('1 block', '1,022 singles', '2 families')
@@ -392,21 +393,13 @@ def count_noun(number: int, noun: str, several: str = "") -> str:
     return f"{number:,} {noun if number == 1 else several or f'{noun}s'}"
 
 
-def first_three(ids: Sequence[str]) -> str:
-    """Return the first three ids for messages.
-
-    >>> first_three(["a", "b", "c", "d"])
-    "'a', 'b', 'c', …"
-    """
-    return ", ".join(map(repr, ids[:3])) + (", …" if len(ids) > 3 else "")
-
-
 def separate_blank(sentence: str) -> str:
-    """Return a sentence with a space between its blank and a word that touches it.
+    """Insert a space between the blank of a sentence and a word that touches it.
 
-    EvoGrad has such blanks ("because _had", appendix A.1); a filled-in option and the word would be
-    one token. Punctuation ("_,", "(_)", "_'s", "_-like"), plural endings ("_s") and text in scripts
-    without spaces may touch the blank. Sentences without exactly one blank are unchanged.
+    EvoGrad has such blanks ("because _had", appendix A.1), in which a filled-in option and the word
+    would form one token. Punctuation ("_,", "(_)", "_'s", "_-like"), plural endings ("_s") and text
+    in scripts without spaces may touch the blank. Sentences without exactly one blank are
+    unchanged.
 
     >>> separate_blank("Monica was kind because _had time.")
     'Monica was kind because _ had time.'
@@ -419,10 +412,10 @@ def separate_blank(sentence: str) -> str:
 
 
 def overlap(first: Sequence[str], second: Sequence[str]) -> float:
-    """Return the size of the multiset intersection over the length of the longer sequence, 0–1.
+    """Return the fraction of the longer sequence that two sequences share, as multisets.
 
-    It is 1 for two empty sequences. The 70 % rule is from WinoGrande, section 2, which does not
-    state the denominator; the longer half is the stricter reading.
+    It is 1 for two empty sequences. WinoGrande, section 2, requires 70 % but does not state the
+    denominator; the longer half is the stricter interpretation.
 
     >>> overlap(words("it was too large to fit"), words("it was too small to fit"))
     0.8333333333333334
@@ -443,7 +436,7 @@ def edit_distance(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 def trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the items in which two sequences differ, by a shortest edit script.
+    """Return the items of each sequence that a shortest edit script changes.
 
     For the halves of a twin, these are the trigger words.
 
@@ -462,7 +455,7 @@ def trigger(first: Sequence[str], second: Sequence[str]) -> tuple[list[str], lis
 def local_context(
     sentence: str, before: int = 2, *, whole: bool = True, blank: int | None = None
 ) -> str:
-    """Return the words from `before` words before the blank to the end.
+    """Return the end of a sentence, from a few words before the blank.
 
     This is the input of WinoGrande's local-context baseline (section 4.1, w_{t-2:EOS}).
 
@@ -489,21 +482,21 @@ def local_context(
 
 
 class Change(NamedTuple):
-    """A piece of text: unchanged (""), removed ("del") or added ("ins")."""
+    """A piece of text that is unchanged (""), removed ("del") or added ("ins")."""
 
     text: str
     kind: Literal["", "del", "ins"]
 
 
 def changes(before: str, after: str) -> list[Change]:
-    """Return the changes from one sentence to another, by token.
+    """Return the pieces of two sentences that are unchanged, removed or added, by token.
 
-    Without the removed pieces, they form the new sentence, except for white space.
+    The unchanged and added pieces form the new sentence, except for white space.
 
     >>> [(one.kind, one.text) for one in changes("The cup is full.", "The mug is so full.")]
     [('', 'The '), ('del', 'cup'), ('', ' '), ('ins', 'mug'), ('', ' is '), ('ins', 'so'), ('', ' full.')]
     """  # noqa: E501
-    found = _align(before, after)
+    found = _iter_changes(before, after)
     joined = (
         (kind, "".join(text for text, _ in run)) for kind, run in groupby(found, attrgetter("kind"))
     )
@@ -511,13 +504,13 @@ def changes(before: str, after: str) -> list[Change]:
 
 
 def mark_differences(sentence: str, other: str) -> list[Change]:
-    """Return the pieces of a sentence; pieces that another sentence lacks are marked "ins".
+    """Split a sentence into pieces; those that another sentence lacks are marked "ins".
 
     >>> [(one.kind, one.text) for one in mark_differences("The _ is big.", "The _ is small.")]
     [('', 'The _ is '), ('ins', 'big'), ('', '.')]
     """
-    spans, found, at = _spans(sentence), list[Change](), 0
-    for same, _old, new in _runs(other, sentence):
+    spans, found, at = _token_spans(sentence), list[Change](), 0
+    for same, _old, new in _token_runs(other, sentence):
         if not same and new.start < new.stop:
             start, end = spans[new.start][0], spans[new.stop - 1][1]
             found += Change(sentence[at:start], ""), Change(sentence[start:end], "ins")
@@ -525,10 +518,10 @@ def mark_differences(sentence: str, other: str) -> list[Change]:
     return [one for one in (*found, Change(sentence[at:], "")) if one.text]
 
 
-def _align(before: str, after: str) -> Iterator[Change]:
-    old, new = _spans(before), _spans(after)
-    for same, out, put in _runs(before, after):
-        gone, here = "" if same else _stretch(before, old[out]), _stretch(after, new[put])
+def _iter_changes(before: str, after: str) -> Iterator[Change]:
+    old, new = _token_spans(before), _token_spans(after)
+    for same, out, put in _token_runs(before, after):
+        gone, here = "" if same else _join_spans(before, old[out]), _join_spans(after, new[put])
         if here and put.start:
             yield Change(after[new[put.start - 1][1] : new[put.start][0]], "")
         if gone:
@@ -541,21 +534,21 @@ def _align(before: str, after: str) -> Iterator[Change]:
             yield Change(here, "" if same else "ins")
 
 
-def _runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
-    """Yield runs of equal and of different tokens."""
-    cut = [[text[start:end] for start, end in _spans(text)] for text in (before, after)]
+def _token_runs(before: str, after: str) -> Iterator[tuple[bool, slice, slice]]:
+    """Yield runs of tokens: whether they are equal, and their slices in both texts."""
+    cut = [[text[start:end] for start, end in _token_spans(text)] for text in (before, after)]
     for same, ops in groupby(Levenshtein.opcodes(*cut), key=lambda op: op.tag == "equal"):
         first, *more = ops
         last = more[-1] if more else first
         yield same, slice(first.src_start, last.src_end), slice(first.dest_start, last.dest_end)
 
 
-def _stretch(text: str, spans: Sequence[tuple[int, int]]) -> str:
+def _join_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
     return text[spans[0][0] : spans[-1][1]] if spans else ""
 
 
 @lru_cache(maxsize=1024)
-def _spans(text: str) -> tuple[tuple[int, int], ...]:
+def _token_spans(text: str) -> tuple[tuple[int, int], ...]:
     spans, at = [], 0
     for token in tokens(text):
         start = text.index(token, at)

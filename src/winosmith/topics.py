@@ -1,8 +1,8 @@
-"""Topics: short texts that prompt contributors, with anchor words that they must use.
+"""Topics for contributors: short texts, with anchor words that contributors must use.
 
 WinoGrande's contributors got anchor words from a random article (section 2), which makes sentences
-more varied. A source of topics is a folder of texts, a JSON Lines file, an https address, or the
-how-to articles in this package (`topics.jsonl`).
+more varied. A source of topics is a folder of texts, a JSON Lines file, an https URL, or the how-to
+articles in this package (`topics.jsonl`).
 
 >>> from winosmith import topics
 >>> topic = topics.built_in().draw(seed=7)
@@ -43,25 +43,25 @@ __all__ = [
 ]
 
 ANCHORS = 3
-"""Number of anchor words per topic; sentences must contain at least one of them."""
+"""Number of anchor words per topic; a sentence must contain at least one of them."""
 
 _WORD = re.compile(r"[^\W\d_]{3,}(?:-[^\W\d_]+)*")
 """An anchor word: three or more letters, possibly with hyphens ("cross-country")."""
 
 _FOR_TOPICS, _FOR_ANCHORS = range(2)
-"""The purposes of random numbers."""
+"""Purposes of random numbers, each with its own random generator."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A short text and the anchor words that were drawn from it.
+    """A short text, with the anchor words that were drawn from it.
 
     Attributes:
         title: the title, on one line.
         text: plain text with empty lines between paragraphs.
         anchors: the drawn words, in lower case; empty before a draw.
         domain: "social" or "physical" if the source states it.
-        source: the source's name: a file, an address, "winosmith".
+        source: the source's name: a file, a host, "winosmith".
     """
 
     title: str
@@ -74,8 +74,8 @@ class Topic:
     def candidates(self) -> tuple[str, ...]:
         """The distinct words that can be anchors, in lower case and alphabetical order.
 
-        They are content words ("the, it, he, of" can't be anchors: WinoGrande, section 2) other
-        than names, which the text never writes in lower case.
+        Function words ("the, it, he, of") can't be anchors (WinoGrande, section 2). Neither can
+        names, which never occur in lower case.
 
         >>> Topic("Tea", "Ann boils the water for Ann's tea. Water that boiled is hot.").candidates
         ('boiled', 'boils', 'hot', 'tea', 'water')
@@ -97,29 +97,29 @@ class Topic:
             count: maximum number of words, 1 or more; the text may have fewer.
 
         Raises:
-            InputError: `seed` or `count` is out of its range, or no word can be an anchor.
+            InputError: `seed` or `count` is out of range, or no word can be an anchor.
         """
         if count < 1:
             raise InputError(f"the number of anchor words is {count}; it must be 1 or more")
         candidates = self.candidates
         if not candidates:
             raise InputError(f"the topic {self.title!r} has no word that can be an anchor")
-        drawn = _rng_of(seed, _FOR_ANCHORS).permutation(len(candidates))[:count]
+        drawn = _make_rng(seed, _FOR_ANCHORS).permutation(len(candidates))[:count]
         return tuple(candidates[number] for number in drawn)
 
     def with_anchors(self, seed: int, count: int = ANCHORS) -> Topic:
-        """Return the topic with drawn anchor words; see `anchor_words`."""
+        """Return a copy of the topic with anchor words; see `anchor_words`."""
         return replace(self, anchors=self.anchor_words(seed, count))
 
 
 class Topics(Protocol):
-    """A source of topics: a seed determines the topic and its anchor words."""
+    """A source of topics, in which a seed determines the topic and its anchor words."""
 
     def draw(self, seed: int) -> Topic:
-        """Return a topic with `ANCHORS` anchor words; all topics are equally likely.
+        """Return a random topic with anchor words; all topics are equally likely.
 
         Raises:
-            InputError: there is no topic, with the reason and advice.
+            InputError: there are no topics; the message states the reason.
         """
         ...
 
@@ -129,22 +129,14 @@ _MOST_TRIES = 50
 
 
 def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, where: str) -> Topic:
-    """Return one of `count` topics; all usable topics are equally likely.
+    """Return a random topic; all usable topics are equally likely.
 
-    Args:
-        count: number of topics.
-        read: a function from a number below `count` to the topic; it raises InputError if the topic
-            is unusable.
-        seed: random seed, 0 or more.
-        where: the source, for messages.
-
-    Raises:
-        InputError: no topic is usable, with the first reason.
+    `read` returns the topic with a 0-based number, or raises InputError if it is unusable.
     """
     if not count:
         raise InputError(f"{where} has no topics")
     reason = ""
-    for number in _rng_of(seed).permutation(count)[:_MOST_TRIES]:
+    for number in _make_rng(seed).permutation(count)[:_MOST_TRIES]:
         try:
             return read(int(number)).with_anchors(seed)
         except InputError as error:
@@ -152,12 +144,8 @@ def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, where: str)
     raise InputError(f"{where} has no usable topic: {reason}")
 
 
-def _rng_of(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
-    """Return the random generator of a seed for one purpose.
-
-    Raises:
-        InputError: the seed is negative.
-    """
+def _make_rng(seed: int, purpose: int = _FOR_TOPICS) -> np.random.Generator:
+    """Return a random generator for a seed and a purpose."""
     if seed < 0:
         raise InputError(f"the seed is {seed}; it must be 0 or more")
     return np.random.default_rng([seed, purpose])
@@ -171,10 +159,10 @@ _MOST_FILE_BYTES = 1_000_000
 
 @dataclass(frozen=True)
 class FolderTopics:
-    """The texts (.txt, .md; UTF-8) in a folder and its subfolders.
+    """The text files (.txt, .md; UTF-8) in a folder and its subfolders.
 
-    The title is the text's heading, or else the file name. Files are listed once and read when they
-    are drawn; unreadable files are skipped.
+    The title is the text's heading or, without a heading, the file name. Files are listed once, and
+    read when they are drawn. Unreadable files are skipped.
 
     Attributes:
         folder: path of the folder.
@@ -186,10 +174,10 @@ class FolderTopics:
 
     @classmethod
     def open(cls, folder: str | Path) -> FolderTopics:
-        """List the texts of a folder.
+        """List the text files of a folder.
 
         Raises:
-            InputError: the path is not a folder, or the folder has no texts.
+            InputError: the path is not a folder, or the folder contains no texts.
         """
         place = Path(folder)
         if not place.is_dir():
@@ -204,13 +192,13 @@ class FolderTopics:
         """Return a topic with anchor words; see `Topics.draw`."""
         return _draw_topic(
             len(self.paths),
-            lambda number: _topic_of_file(self.paths[number]),
+            lambda number: _read_topic(self.paths[number]),
             seed,
             str(self.folder),
         )
 
 
-def _topic_of_file(path: Path) -> Topic:
+def _read_topic(path: Path) -> Topic:
     try:
         if path.stat().st_size > _MOST_FILE_BYTES:
             raise FormatError(f"the text is longer than {_MOST_FILE_BYTES:,} bytes", path)
@@ -220,15 +208,15 @@ def _topic_of_file(path: Path) -> Topic:
     except OSError as error:
         raise FormatError(f"the text can't be read: {error.strerror}", path) from None
     title = path.stem.replace("_", " ").replace("-", " ").strip() or path.name
-    return _topic_of_text(text, path.name, title[:1].upper() + title[1:])
+    return _parse_text(text, path.name, title[:1].upper() + title[1:])
 
 
 @dataclass(frozen=True)
 class JsonlTopics:
-    """The lines of a JSON Lines file: objects with "title", "text" and, optionally, "domain".
+    """A JSON Lines file of objects with "title", "text" and, optionally, "domain".
 
-    Every line is checked once. Only offsets of lines stay in memory, so the file may be larger than
-    memory.
+    Every line is checked once. Only the offsets of lines stay in memory, so the file may be larger
+    than memory.
 
     Attributes:
         path: path of the file.
@@ -242,10 +230,10 @@ class JsonlTopics:
 
     @classmethod
     def open(cls, path: str | Path, *, source: str = "") -> JsonlTopics:
-        """Check a file's lines.
+        """Open a file and check all its lines.
 
         Raises:
-            FormatError: the file can't be read, or a line is not a topic (with its number).
+            FormatError: the file can't be read, or a line is not a topic.
         """
         place, starts, at = Path(path), array("q"), 0
         try:
@@ -265,11 +253,11 @@ class JsonlTopics:
         return len(self.starts)
 
     def __getitem__(self, number: int) -> Topic:
-        """Return the topic of a 0-based number, without anchor words."""
+        """Return the topic with a 0-based number, without anchor words."""
         try:
             with self.path.open("rb") as file:
                 file.seek(self.starts[number])
-                return _topic_of_record(parse_json(file.readline().decode()), self.source)
+                return _parse_record(parse_json(file.readline().decode()), self.source)
         except (OSError, ValueError) as error:
             raise FormatError(f"the file was changed or removed: {error}", self.path) from None
 
@@ -280,7 +268,7 @@ class JsonlTopics:
 
 def _check_line(line: bytes, path: Path, number: int) -> None:
     try:
-        _topic_of_record(parse_json(line.decode()), "")
+        _parse_record(parse_json(line.decode()), "")
     except InputError as error:
         raise FormatError(str(error), path, number) from None
     except ValueError as error:
@@ -289,16 +277,16 @@ def _check_line(line: bytes, path: Path, number: int) -> None:
 
 @cache
 def built_in() -> JsonlTopics:
-    """Return the how-to articles in this package, half of them social and half physical.
+    """Return the how-to articles of this package, half of them social and half physical.
 
-    They were written for winosmith and have its licence (Apache-2.0).
+    They were written for winosmith and have the same licence (Apache-2.0).
     """
     with resources.as_file(resources.files("winosmith") / "topics.jsonl") as path:
         return JsonlTopics.open(Path(path), source="winosmith")
 
 
 Fetch = Callable[[str], tuple[bytes, str]]
-"""A function from an address to the body and media type of its response."""
+"""A function that requests a URL and returns the body and the media type of the response."""
 
 MOST_BYTES = 2_000_000
 
@@ -310,22 +298,22 @@ CHUNK = 16 * 1024
 def fetch_https(
     url: str, *, most_bytes: int = MOST_BYTES, most_seconds: float = MOST_SECONDS
 ) -> tuple[bytes, str]:
-    """Return the body and the media type of the response from an https address.
+    """Request an https URL, and return the body and the media type of the response.
 
     Args:
-        url: an https address; a redirect may not leave the host.
+        url: an https URL; redirects to another host are refused.
         most_bytes: maximum size of the body.
         most_seconds: maximum time for the connection, and for the whole response.
 
     Raises:
-        InputError: the address can't be reached or responds with an error, or the response is too
-            slow or too long.
+        InputError: the URL can't be reached or responds with an error, or the response is too slow
+            or too large.
     """
     import requests
     import urllib3
 
     if urlsplit(url).scheme != "https":
-        raise InputError(f"topics come only from https://…, not from {url!r}")
+        raise InputError(f"topics must have an https:// URL, not {url!r}")
     until = time.monotonic() + most_seconds
     try:
         with requests.get(
@@ -340,7 +328,7 @@ def fetch_https(
             while part := response.raw.read1(CHUNK):
                 body += part
                 if len(body) > most_bytes:
-                    raise InputError(f"the response of {url} is longer than {most_bytes:,} bytes")
+                    raise InputError(f"the response of {url} is larger than {most_bytes:,} bytes")
                 if time.monotonic() > until:
                     raise InputError(f"{url} is too slow")
     except (OSError, urllib3.exceptions.HTTPError) as error:
@@ -349,34 +337,34 @@ def fetch_https(
 
 
 def _check_redirect(response: Any, **_: Any) -> None:
-    """Refuse a redirect that leaves https, the host or the port."""
+    """Raise InputError if a response redirects to another scheme, host or port."""
     if response.is_redirect:
         target = urlsplit(urljoin(response.url, response.headers["Location"]))
         if target[:2] != urlsplit(response.url)[:2]:
             raise InputError(
-                f"{response.url} leads to another site ({target.hostname}); give the final address"
+                f"{response.url} redirects to another site ({target.hostname}); give the final URL"
             )
 
 
 _MOST_CACHED = 500
-"""Maximum number of topics that a process caches per address; the oldest are removed."""
+"""Maximum number of topics that a process caches per URL; the oldest are removed."""
 
 
 @dataclass(eq=False)
 class HttpTopics:
-    """The topics of an https address, which returns a topic, a list of topics (JSON), or a text.
+    """An https URL that returns a topic or a list of topics as JSON, or a plain text.
 
-    Topics are cached in memory, from which a draw takes one. After each pause, a draw first
-    requests new topics; if the request fails, the cached ones are used. A seed's topic thus depends
-    on the topics that have arrived.
+    Topics are cached in memory, and draws are from the cache. After a pause, the next draw first
+    requests new topics; if the request fails, it uses the cache. A seed's topic thus depends on the
+    topics that have been received.
 
     Attributes:
-        url: an https address.
+        url: an https URL.
         pause: seconds between two requests; thirty times as long after a failure.
         fetch: a function that makes a request, with limits on time and size.
 
     Raises:
-        InputError: the address is not https.
+        InputError: the URL is not https.
     """
 
     url: str
@@ -385,30 +373,30 @@ class HttpTopics:
     _cached: dict[tuple[str, str], Topic] = field(default_factory=dict, init=False, repr=False)
     _next: float = field(default=0.0, init=False, repr=False)
     _reason: str = field(default="", init=False, repr=False)
-    _asking: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
+    _refreshing: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False)
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
         if parts.scheme != "https" or not parts.hostname or parts.username:
-            raise InputError(f"topics come only from https://…, not from {self.url!r}")
+            raise InputError(f"topics must have an https:// URL, not {self.url!r}")
 
     def draw(self, seed: int) -> Topic:
         """Return a topic with anchor words; see `Topics.draw`."""
-        if self._asking.acquire(blocking=not self._cached):
+        if self._refreshing.acquire(blocking=not self._cached):
             try:
                 if time.monotonic() >= self._next:
-                    self._ask()
+                    self._refresh()
             finally:
-                self._asking.release()
+                self._refreshing.release()
         cached = list(self._cached.values())
         where = f"{self.url} ({self._reason})" if self._reason and not cached else self.url
         return _draw_topic(len(cached), cached.__getitem__, seed, where)
 
-    def _ask(self) -> None:
+    def _refresh(self) -> None:
         """Request topics and add them to the cache."""
         try:
             body, kind = self.fetch(self.url)
-            came = _topics_of(body, kind, urlsplit(self.url).hostname or self.url)
+            came = _parse_response(body, kind, urlsplit(self.url).hostname or self.url)
             self._reason, wait = "", self.pause
         except InputError as error:
             came, self._reason, wait = [], str(error), 30 * self.pause
@@ -419,12 +407,12 @@ class HttpTopics:
         self._next = time.monotonic() + wait
 
 
-def _topics_of(body: bytes, kind: str, source: str) -> list[Topic]:
-    """Return the topics in a response of media type "application/json" or "text/plain"."""
+def _parse_response(body: bytes, kind: str, source: str) -> list[Topic]:
+    """Parse the topics in a response of type "application/json" or "text/plain"."""
     try:
         text = body.decode("utf-8")
         if kind in ("text/plain", "text/markdown"):
-            return [_topic_of_text(text, source)]
+            return [_parse_text(text, source)]
         if kind != "application/json":
             raise InputError(f"the response is {kind!r}; it must be application/json or text/plain")
         found = parse_json(text)
@@ -433,20 +421,20 @@ def _topics_of(body: bytes, kind: str, source: str) -> list[Topic]:
     except ValueError as error:
         raise InputError(f"the response can't be read: {error}") from None
     records = found if isinstance(found, list) else [found]
-    return [_topic_of_record(record, source) for record in records]
+    return [_parse_record(record, source) for record in records]
 
 
 @lru_cache(maxsize=8)
 def open_topics(where: str | None, base: Path | None = None) -> Topics:
-    """Return the source of topics that a setting names; it is opened once per process.
+    """Open the source of topics that a setting names, once per process.
 
     Args:
-        where: a folder of .txt and .md files, a .jsonl file, an https address, or None for the
-            articles of this package.
+        where: a folder of .txt and .md files, a .jsonl file, an https URL, or None for the articles
+            of this package.
         base: the folder for relative paths; None for the working directory.
 
     Raises:
-        InputError: the folder or file does not exist or is unusable, with the reason.
+        InputError: the folder or file does not exist or is unusable.
     """
     if where is None:
         return built_in()
@@ -459,26 +447,23 @@ def open_topics(where: str | None, base: Path | None = None) -> Topics:
         return JsonlTopics.open(path)
     raise InputError(
         f"topics is {where!r}, which is neither a folder of texts, a .jsonl file nor an https "
-        f"address (looked for {path.absolute()})"
+        f"URL (tried {path.absolute()})"
     )
 
 
 MOST_TITLE, MOST_TEXT, MOST_DOMAIN = 200, 20_000, 40
-"""Maximum lengths of titles and texts, in characters; longer ones are cut."""
+"""Maximum lengths of titles, texts and domains, in characters; longer ones are truncated."""
 
 _TOPIC_KEYS = ("title", "text", "domain")
 
 
-def _topic_of_record(record: Any, source: str) -> Topic:
-    """Return the topic of a JSON object with a title, a text and, optionally, a domain.
+def _parse_record(record: Any, source: str) -> Topic:
+    """Parse a topic from a JSON object with a title, a text and, optionally, a domain.
 
-    Other keys, such as dates and addresses of articles, are ignored.
-
-    Raises:
-        InputError: the record is not an object, or a value is missing or not a text.
+    Other keys, such as the date or the URL of an article, are ignored.
     """
     if not isinstance(record, dict):
-        raise InputError(f"a topic is an object with a title and a text, not {record!r:.60}")
+        raise InputError(f"a topic must be an object with a title and a text, not {record!r:.60}")
     for key in _TOPIC_KEYS:
         value = record.get(key)
         if not isinstance(value, str) and not (key == "domain" and value is None):
@@ -487,14 +472,11 @@ def _topic_of_record(record: Any, source: str) -> Topic:
     return _make_topic(record["title"], record["text"], domain or None, source)
 
 
-def _topic_of_text(text: str, source: str, title: str = "") -> Topic:
-    """Return the topic of a plain text; its first line is the title if it is a heading.
+def _parse_text(text: str, source: str, title: str = "") -> Topic:
+    """Parse a topic from a plain text, whose first line may be a heading.
 
-    A heading is marked as in Markdown ("# How to fold a map"), or is followed by an empty line.
-    Without a heading, `title` is used.
-
-    Raises:
-        InputError: the text is empty.
+    A heading is marked as in Markdown ("# How to fold a map"), or is followed by an empty line. It
+    becomes the title; without a heading, `title` is used.
     """
     head, _, rest = text.lstrip("\ufeff \n\r\t").partition("\n")
     marked = re.fullmatch(r"#{1,6}\s+(.+?)\s*#*\s*", head)
@@ -507,24 +489,24 @@ def _topic_of_text(text: str, source: str, title: str = "") -> Topic:
 
 
 def _make_topic(title: str, text: str, domain: str | None, source: str) -> Topic:
-    title, text = _one_line(title), re.sub(r"\s*\n\s*\n\s*", "\n\n", _visible(text)).strip()
+    title, text = _one_line(title), re.sub(r"\s*\n\s*\n\s*", "\n\n", _strip_invisible(text)).strip()
     if not title or not text:
         raise InputError(f"the topic {title!r} has no {'text' if title else 'title'}")
-    return Topic(_cut_to(title, MOST_TITLE), _cut_to(text, MOST_TEXT), (), domain, source)
+    return Topic(_truncate(title, MOST_TITLE), _truncate(text, MOST_TEXT), (), domain, source)
 
 
 def _one_line(text: str) -> str:
     """Return the text as one line without invisible characters."""
-    return " ".join(_visible(text).split())
+    return " ".join(_strip_invisible(text).split())
 
 
-def _visible(text: str) -> str:
+def _strip_invisible(text: str) -> str:
     """Return the text without control characters and surrogates."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "ignore").decode()
     return "".join(letter for letter in text if letter in "\n\t" or letter.isprintable())
 
 
-def _cut_to(text: str, most: int) -> str:
+def _truncate(text: str, most: int) -> str:
     if len(text) <= most:
         return text
     return text[: most - 1].rsplit(maxsplit=1)[0] + "…"

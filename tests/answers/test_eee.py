@@ -14,9 +14,9 @@ from tests.conftest import examples, needed
 from winosmith import Dataset, Prediction, answers
 from winosmith.answers import Answers
 from winosmith.errors import FormatError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(12, singles=2)
+DATA = make_twins(12, singles=2)
 
 PREDICTIONS = st.lists(
     st.sampled_from([(0, (), ()), (1, (), ()), (None, (), ()), (0, (), (0, 1))]),
@@ -116,4 +116,4 @@ def test_records_of_others_are_read_by_their_answers(tmp_path: Path) -> None:
     assert len(found.predictions) == len(DATA) - 1
     assert (found.log.keys_differ, found.log.scores_differ) == ((), ())
     with pytest.raises(FormatError, match="0 of 26 rows have the question"):
-        answers.read(path, Dataset(made_twins(4, seed=9).problems))
+        answers.read(path, Dataset(make_twins(4, seed=9).problems))

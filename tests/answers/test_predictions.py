@@ -11,9 +11,9 @@ from hypothesis import given, strategies as st
 from winosmith import Dataset, Problem, answers
 from winosmith.errors import DataError, FormatError, OutputError
 from winosmith.prediction import Prediction
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-PROBLEMS = made_twins(5)
+PROBLEMS = make_twins(5)
 
 
 def predictions(dataset: Dataset = PROBLEMS) -> tuple[Prediction, ...]:

@@ -15,7 +15,7 @@ from winosmith import Dataset, Origin, Problem, audit, lookalikes
 from winosmith.audit import _audit, _items, _probes, _review
 from winosmith.audit._cues import Corpus
 from winosmith.errors import DataError, InputError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 def _worded(n: int, share: float, seed: int = 0, name: str = "mine") -> Dataset:
@@ -424,7 +424,7 @@ def test_a_borderline_cue_is_a_verdict_of_its_own() -> None:
 
 def test_models_of_words_may_see_a_sample_in_whole_blocks() -> None:
     """Cues see all items, probes the sample: the same one for a seed, and copies stay together."""
-    data = made_twins(200)
+    data = make_twins(200)
     again = (replace(p, id=f"{p.id} again", twin_id=f"{p.twin_id} again") for p in data)
     items = audit.Items.of(Dataset([*data, *again]))
     some = items.sample(100, 1)

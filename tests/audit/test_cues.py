@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 from winosmith import Dataset, Problem, audit
 from winosmith.audit import CUES, Cue, _items, _null
 from winosmith.errors import DataError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 WORDS = "red cold river mouse never some 12 3.5 stone about (a) B and a or an Apple only".split()
 
@@ -262,7 +262,7 @@ def test_a_cue_is_asked_once_about_each_item() -> None:
         seen.append(weakref.ref(view))
         return view.characters
 
-    items = audit.Items.of(made_twins(40))
+    items = audit.Items.of(make_twins(40))
     own = Cue("mine", score)
     half = items.block % 2 == 0
     audit.battery(items, [own, *CUES], draws=19)
@@ -275,7 +275,7 @@ def test_a_cue_is_asked_once_about_each_item() -> None:
 
 def test_it_is_the_same_however_much_is_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few units, draws and items at a time give the figures of all at once."""
-    data = Dataset([*made_twins(30), *(replace(p, id=f"{p.id}x") for p in made_twins(10, seed=2))])
+    data = Dataset([*make_twins(30), *(replace(p, id=f"{p.id}x") for p in make_twins(10, seed=2))])
     whole = audit.battery(audit.Items.of(data), draws=99)
     for of, name, few in ((_null, "_UNITS", 7), (_null, "_KEYS", 100), (_null, "_TABLE", 11),
                           (_items, "_AT_ONCE", 3)):  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 
 from winosmith import Dataset, formats
 from winosmith.build import build, recipe_of
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 TABLE = {
     "name": "small",
@@ -46,7 +46,7 @@ def make_build(tmp_path_factory):
 @pytest.fixture(scope="session")
 def telling_twins():
     """Return twins whose ids and order give every answer away, as collected data often do."""
-    made = made_twins(150, singles=20)
+    made = make_twins(150, singles=20)
     marked = [replace(p, id=f"{p.twin_id}-answer{p.answer}") for p in made]
     return Dataset(sorted(marked, key=lambda p: (p.answer, p.twin_id)), "telling")
 

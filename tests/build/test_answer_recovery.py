@@ -15,8 +15,8 @@ import pytest
 
 from tests.build.conftest import AFLITE
 from winosmith import Dataset, formats, metrics
-from winosmith.records import canonical, problem_of, problem_record
-from winosmith.testing import made_twins
+from winosmith.records import canonical, parse_problem, problem_record
+from winosmith.testing import make_twins
 from winosmith.text import overlap, words
 
 
@@ -43,7 +43,7 @@ def answered_records(built):
                 record = json.loads(line)
                 record = {k: v for k, v in record.items() if k not in ("stage", "reason")}
                 if "answer" in record:
-                    found.append(problem_of(record))
+                    found.append(parse_problem(record))
     return found
 
 
@@ -89,7 +89,7 @@ def test_no_partner_is_published_with_its_answer(small_build):
 def test_no_digest_can_be_matched_by_trying_all_answers(make_build):
     """With 2^n candidate answers, no published hexadecimal string is a digest of any of them."""
     built = make_build(
-        made_twins(12), split={"dev": 0.1, "test": 0.3}, filter={"method": "random", "keep": 20}
+        make_twins(12), split={"dev": 0.1, "test": 0.3}, filter={"method": "random", "keep": 20}
     )
     blind = formats.read(built.folder / "test.jsonl")
     text = "\n".join(path.read_text("utf-8") for path in public_files(built))

@@ -10,14 +10,14 @@ import pytest
 from winosmith import Dataset, Response, formats
 from winosmith.build import build, recipe_of
 from winosmith.cli import main
-from winosmith.testing import made_families, made_twins
+from winosmith.testing import make_families, make_twins
 from winosmith.validate import write_votes
 
 
 @pytest.fixture
 def pool(tmp_path: Path) -> dict[str, str]:
     """Return a recipe's data and votes: an evolved set beside twins, all found valid."""
-    data = Dataset([*made_twins(30), *made_families([1, 2, 3], [2, 4])])
+    data = Dataset([*make_twins(30), *make_families([1, 2, 3], [2, 4])])
     formats.write(data.problems, tmp_path / "pool.jsonl")
     said = [Response(p.id, f"{w}-{p.id}", "validate", p.answer) for p in data for w in "xyz"]
     write_votes(said, tmp_path / "votes.csv")

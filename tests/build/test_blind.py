@@ -13,9 +13,9 @@ import pytest
 
 from winosmith import Dataset, embed
 from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-POOL = made_twins(60, singles=10)
+POOL = make_twins(60, singles=10)
 
 
 def file_of(tmp_path: Path, X: Any, data: Dataset = POOL) -> EmbedRecipe:

@@ -17,7 +17,7 @@ from winosmith.cli.build import print_build
 from winosmith.errors import DataError, OutputError, RecipeError
 from winosmith.outputs import sha256
 from winosmith.report import format_value, percent
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 def contents(folder):
@@ -60,7 +60,7 @@ def test_labels_are_those_of_the_problems(small_build):
 
 def test_training_sets_are_nested(make_build):
     """The smaller training set is the beginning of the larger, in whole twins."""
-    built = make_build(made_twins(120), filter={"method": "none"}, split={"dev": 0.1, "test": 0.1})
+    built = make_build(make_twins(120), filter={"method": "none"}, split={"dev": 0.1, "test": 0.1})
     small, all_of_it = (formats.read(built.folder / f"train_{size}.jsonl") for size in ("xs", "xl"))
     assert len(small) == 160
     assert all_of_it.problems[:160] == small.problems
@@ -190,7 +190,7 @@ def test_planted_artifacts_are_counted_in_the_report(tmp_path):
 
 def test_a_problem_planted_twice_is_refused(tmp_path):
     """A file of planted artifacts that names an id twice says which, and nothing is built."""
-    formats.write(made_twins(4), tmp_path / "twins.jsonl")
+    formats.write(make_twins(4), tmp_path / "twins.jsonl")
     (tmp_path / "planted.json").write_text('{"a": "word", "a": "length"}')
     table = {"name": "planted", "data": "twins.jsonl", "planted": "planted.json"}
     with pytest.raises(RecipeError, match="the key 'a' occurs twice"):
@@ -283,7 +283,7 @@ def test_report_shows_no_problem_tied_to_dev_or_test(small_build):
 
 def test_problems_with_more_options_are_refused_by_name(make_build):
     """A problem with three options can't be filtered, and the message names it."""
-    made = list(made_twins(60))
+    made = list(make_twins(60))
     made[7] = replace(made[7], options=(*made[7].options, "amber"))
     with pytest.raises(DataError, match="3-1"):
         make_build(Dataset(made), structure={"same_options": False, "options_in_sentence": False})
@@ -291,7 +291,7 @@ def test_problems_with_more_options_are_refused_by_name(make_build):
 
 def test_vectors_of_a_fine_tuned_encoder_leave_out_what_tuned_it(make_build, tmp_path):
     """Problems that an array names as fine-tuned on are dropped under a stage of their own."""
-    data = made_twins(60)
+    data = make_twins(60)
     rows = np.random.default_rng(0).normal(size=(110, 4))
     tuned_on = {"train_ids": np.array(data.ids[:6]), "dev_ids": np.array(data.ids[6:10])}
     np.savez(tmp_path / "tuned.npz", X=rows, ids=np.array(data.ids[10:]), **tuned_on)
@@ -304,7 +304,7 @@ def test_vectors_of_a_fine_tuned_encoder_leave_out_what_tuned_it(make_build, tmp
 
 def test_winogrande_files_can_be_asked_for(make_build):
     """The published files can be WinoGrande's own format, read by its tools."""
-    built = make_build(made_twins(40), filter={"method": "none"}, files={"format": "winogrande"})
+    built = make_build(make_twins(40), filter={"method": "none"}, files={"format": "winogrande"})
     first = json.loads((built.folder / "dev.jsonl").read_text("utf-8").splitlines()[0])
     assert first.keys() == {"qID", "sentence", "option1", "option2", "answer"}
 
@@ -319,7 +319,7 @@ def test_the_signature_names_the_problems_and_every_parameter(small_build, telli
 
 def test_the_data_digest_depends_on_no_seed(make_build):
     """The same problems have the same digest whatever the seed."""
-    data = made_twins(20)
+    data = make_twins(20)
     digests = {
         make_build(data, seed=seed, filter={"method": "none"}).measures.signature.data
         for seed in (0, 1)
@@ -374,7 +374,7 @@ def test_columns_are_out_of_dev_and_test_but_not_lost(make_build, capsys, format
     """What only a file's format knew stays in train and in private/, and it is said where."""
     made = [
         replace(p, extra=Extra({"site.key": f"{p.answer}", "site.row": row}))
-        for row, p in enumerate(made_twins(40))
+        for row, p in enumerate(make_twins(40))
     ]
     by_text = {p.sentence: p.extra for p in made}
     built = make_build(Dataset(made), filter={"method": "none"}, files={"format": format_name})

@@ -14,7 +14,7 @@ from winosmith import Dataset, Lineage, Problem, formats
 from winosmith.blocks import contradictions, copies
 from winosmith.build import build, read_recipe
 from winosmith.build._pool import copies_record, copies_sentences, find_copies
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 NONE = {"method": "none"}
 
@@ -41,7 +41,7 @@ def kept(dataset, seed=0):
 
 def test_of_a_twin_copied_whole_one_twin_stays():
     """Two twins that are the same, options turned or not, become one whole twin."""
-    data = made_twins(3)
+    data = make_twins(3)
     for turned in (False, True):
         left = kept(Dataset([*data, *again(data[:2], turned=turned)]))
         assert (len(left.twins), len(left.singles)) == (3, 0)
@@ -50,7 +50,7 @@ def test_of_a_twin_copied_whole_one_twin_stays():
 
 def test_a_single_that_is_a_copy_of_a_half_goes():
     """The twin stays whole, and the single is told to be a copy."""
-    data = made_twins(2)
+    data = make_twins(2)
     alone = replace(data[0], id="alone", twin_id=None)
     found = find_copies(Dataset([alone, *data]), 0)
     assert found.reasons == {0: "copy: identical to a kept problem"}
@@ -59,7 +59,7 @@ def test_a_single_that_is_a_copy_of_a_half_goes():
 
 def test_of_two_twins_that_share_a_half_one_goes_whole():
     """No half is parted from the other: the twin goes, with the half that is no copy."""
-    data = made_twins(2)
+    data = make_twins(2)
     near = replace(data[1], id="near", sentence=data[1].sentence.replace("was", "seemed"))
     twin = [*again(data[:1], "u"), replace(near, twin_id=f"{data[0].twin_id}-u")]
     whole = Dataset([*data, *twin])
@@ -76,7 +76,7 @@ def test_of_two_twins_that_share_a_half_one_goes_whole():
 
 def test_the_twin_in_the_way_of_two_goes_rather_than_both():
     """Of three twins in a row, each sharing a half with the next, the outer two stay."""
-    data = made_twins(2)
+    data = make_twins(2)
     middle = [
         replace(data[0], id="m0", twin_id="m"),
         replace(data[2], id="m1", twin_id="m"),
@@ -87,7 +87,7 @@ def test_the_twin_in_the_way_of_two_goes_rather_than_both():
 
 def test_a_group_without_a_problem_left_is_told():
     """Of twins (a, b), (a, c) and (b, c) two go, with them every row of one of three problems."""
-    a, b = made_twins(2)[:2]
+    a, b = make_twins(2)[:2]
     c = replace(a, sentence=a.sentence.replace("was", "seemed"))
     twins = [(a, b), (a, c), (b, c)]
     data = Dataset(
@@ -109,7 +109,7 @@ def test_a_group_without_a_problem_left_is_told():
 
 def test_the_copy_of_a_half_that_went_with_its_twin_stays():
     """A problem is not lost because a twin with a copy of it had to go."""
-    data = made_twins(1)
+    data = make_twins(1)
     other = replace(data[1], id="other", sentence=data[1].sentence.replace("was", "seemed"))
     shared = [*again(data[:1], "u"), replace(other, twin_id=f"{data[0].twin_id}-u")]
     singles = [replace(data[1], id="s0", twin_id=None), replace(other, id="s1", twin_id=None)]
@@ -121,7 +121,7 @@ def test_the_copy_of_a_half_that_went_with_its_twin_stays():
 
 def test_a_twin_of_one_problem_twice_is_none():
     """Halves that are the same problem make no twin, and neither of them becomes a single."""
-    data = made_twins(2)
+    data = make_twins(2)
     same = Dataset([data[0], replace(data[0], id="same"), *data[2:]])
     assert kept(same).ids == ("1-0", "1-1")
     alone = replace(data[0], id="alone", twin_id=None)
@@ -130,7 +130,7 @@ def test_a_twin_of_one_problem_twice_is_none():
 
 def test_what_contradicts_itself_goes_with_its_twin():
     """All copies whose answers differ go, and their other halves, so that no single is made."""
-    data = made_twins(3)
+    data = make_twins(3)
     liar = replace(data[0], id="liar", twin_id=None, answer=1 - data[0].answer)
     whole = Dataset([*data, liar])
     assert kept(whole).ids == data.ids[2:]
@@ -143,7 +143,7 @@ def test_what_contradicts_itself_goes_with_its_twin():
 
 def test_the_one_that_was_published_stays():
     """What was in the last benchmark stays in the next, whatever copies of it come in."""
-    data = made_twins(1)
+    data = make_twins(1)
     for seed in range(8):
         whole = Dataset([*data, *again(data, "b"), *again(data, "c")])
         assert set(whole.ids) - {
@@ -153,7 +153,7 @@ def test_the_one_that_was_published_stays():
 
 def test_a_root_stays_before_its_copy_among_the_perturbed():
     """A family does not lose its root to a perturbed problem that came back to it."""
-    root = replace(made_twins(0, singles=1)[0], twin_id=None)
+    root = replace(make_twins(0, singles=1)[0], twin_id=None)
     back = replace(root, id="back", lineage=Lineage(root.id, root.id))
     for seed in range(8):
         assert kept(Dataset([back, root]), seed).ids == (root.id,)
@@ -162,7 +162,7 @@ def test_a_root_stays_before_its_copy_among_the_perturbed():
 @st.composite
 def crowds(draw):
     """Draw twins and singles out of few texts, so that they meet in every way."""
-    texts = made_twins(3, singles=1)
+    texts = make_twins(3, singles=1)
     halves = st.sampled_from(range(len(texts)))
     problems = []
     for number in range(draw(st.integers(0, 9))):
@@ -236,7 +236,7 @@ def published(built):
 
 def test_doubling_every_row_builds_the_same_benchmark(make_build):
     """A pool in which every twin is there twice gives the sets and figures of the pool itself."""
-    data = made_twins(60, singles=6)
+    data = make_twins(60, singles=6)
     chosen = {"filter": {"ensemble_size": 8, "train_size": 40, "cutoff": 5, "again": False},
               "measure": {"splits": 1}}  # fmt: skip
     alone, twice = (
@@ -255,7 +255,7 @@ def test_doubling_every_row_builds_the_same_benchmark(make_build):
 
 def test_the_order_of_a_pool_with_copies_changes_no_byte(make_build):
     """Rows in another order, copies and all, give the same public files to the byte."""
-    data = made_twins(30, singles=3)
+    data = make_twins(30, singles=3)
     pool = Dataset([*data, *again(data[:20], "x"), *again(data[:4], "y", turned=True)])
     order = sorted(range(len(pool)), key=lambda row: hash((row * 7919) % 101))
     one, other = (make_build(of, filter=NONE).folder for of in (pool, pool.select(order)))
@@ -301,7 +301,7 @@ def test_templates_written_for_two_pronouns_are_built_once(make_build):
 
 def test_a_recipe_keeps_all_on_request(make_build):
     """With copies = "keep" nothing is left out, and the report says what is there twice."""
-    data = made_twins(20)
+    data = make_twins(20)
     liar = replace(data[0], id="liar", twin_id=None, answer=1 - data[0].answer)
     pool = Dataset([*data, *again(data[2:4]), liar])
     built = make_build(pool, filter=NONE, copies="keep")
@@ -323,7 +323,7 @@ def _recipe_beside(folder):
 
 def test_a_copy_that_breaks_a_rule_is_none_to_choose(make_build):
     """A copy that the checks refuse displaces nothing, nor does it contradict what is valid."""
-    data = made_twins(10)
+    data = make_twins(10)
     broken = [replace(p, answer=0) for p in again(data[:2])]  # both halves say the same
     built = make_build(Dataset([*data, *broken]), filter=NONE)
     assert built.funnel.kept.problems == 20
@@ -332,7 +332,7 @@ def test_a_copy_that_breaks_a_rule_is_none_to_choose(make_build):
 
 def test_a_dropped_copy_names_the_problem_that_stays(make_build):
     """`copy_of` is the new id of the kept problem, in the file where the copy is told."""
-    data = made_twins(40)
+    data = make_twins(40)
     built = make_build(Dataset([*data, *again(data)]), filter=NONE)
     text = {}
     for name in ("train_debiased", "dev", "private/test"):
@@ -352,7 +352,7 @@ def test_a_dropped_copy_names_the_problem_that_stays(make_build):
 
 def test_the_next_build_keeps_the_copy_that_was_published(make_build, tmp_path):
     """With a last build, copies that come in later do not displace what was in it."""
-    data = made_twins(30)
+    data = make_twins(30)
     first = make_build(data, filter=NONE)
     more = Dataset([*again(data, "late", turned=True), *data])
     folder = tmp_path / "pool"

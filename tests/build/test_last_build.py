@@ -11,12 +11,18 @@ from hypothesis import assume, given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Lineage, Origin, Problem, formats
-from winosmith.blocks import Former, assign_sides, former_sides, kept_side, shuffled_blocks
+from winosmith.blocks import (
+    OldProblem,
+    assign_splits,
+    choose_kept_split,
+    find_former_splits,
+    shuffled_blocks,
+)
 from winosmith.build import build, finished_build, read_last, read_recipe
 from winosmith.build._split import split
 from winosmith.cli import main
 from winosmith.errors import DataError, InputError, OutputError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 RECIPE = """
 name = "small"
@@ -44,7 +50,7 @@ def _recipe(folder, data, kind="winosmith"):
 
 
 def _sides(folder, data):
-    sides = {former.problem.id: former.side for former in read_last(folder).former}
+    sides = {former.problem.id: former.split for former in read_last(folder).former}
     return {problem.id: sides[problem.id] for problem in data}
 
 
@@ -58,7 +64,7 @@ def _tied(data, sides):
 @pytest.fixture
 def first(tmp_path):
     """Return a pool, and the folder of a build of it, by the command."""
-    data = made_twins(40)
+    data = make_twins(40)
     assert main(["build", f"{_recipe(tmp_path, data)}", "--out", f"{tmp_path / 'first'}"]) == 0
     return data, tmp_path / "first"
 
@@ -66,17 +72,17 @@ def first(tmp_path):
 @pytest.mark.parametrize("kind", ["winosmith", "winogrande"])
 def test_the_next_build_leaves_all_where_it_was(tmp_path, kind):
     """Whatever the format of the files, and where the ids of the pool are other ones."""
-    data = made_twins(40)
+    data = make_twins(40)
     build(read_recipe(_recipe(tmp_path, data, kind)), tmp_path / "first")
     before = _sides(tmp_path / "first", data)
     assert sorted(before.values()).count("dev") == 16
-    grown = Dataset([replace(p, id=f"n-{p.id}") for p in data] + list(made_twins(50)[80:]))
+    grown = Dataset([replace(p, id=f"n-{p.id}") for p in data] + list(make_twins(50)[80:]))
     after = build(
         read_recipe(_recipe(tmp_path, grown, kind)), tmp_path / "next", last=tmp_path / "first"
     )
     assert after.sides is not None
     assert sum(after.sides["new"].values()) == 20
-    now = {f.problem.id: f.side for f in read_last(tmp_path / "next").former}
+    now = {f.problem.id: f.split for f in read_last(tmp_path / "next").former}
     assert {id_: now[f"n-{id_}"] for id_ in before} == before
 
 
@@ -146,7 +152,7 @@ SHARES = {"dev": 0.2, "test": 0.3}
 @st.composite
 def two_pools(draw_from):
     """Draw a pool, and one that has grown from it: some gone, some new, copies, other kept."""
-    whole = made_twins(draw_from(st.integers(12, 40)), seed=draw_from(st.integers(0, 99)))
+    whole = make_twins(draw_from(st.integers(12, 40)), seed=draw_from(st.integers(0, 99)))
     rng = draw_from(st.randoms(use_true_random=False))
     cut = rng.randrange(8, len(whole) // 2) * 2
     before = Dataset(
@@ -175,7 +181,7 @@ def _in_turn(before, kept, after, kept_now, **more):
     """Return the sides of one pool, and how another is split with them; pass what can't be."""
     try:
         first = _split(before, kept)
-        former = [Former(p, first.sides[row]) for row, p in enumerate(before)]
+        former = [OldProblem(p, first.sides[row]) for row, p in enumerate(before)]
         return former, _split(after, kept_now, former=former, **more)
     except DataError:
         assume(False)
@@ -187,7 +193,7 @@ def test_every_old_block_keeps_its_side(drawn):
     """What was on one side is there again; of two sides, the one that was told wins."""
     before, after, (kept, kept_now) = drawn
     former, second = _in_turn(before, kept, after, kept_now)
-    old = {f.problem.id: f.side for f in former}
+    old = {f.problem.id: f.split for f in former}
     joined = {row for joint in second.joints for row in joint.rows}
     for row, problem in enumerate(after):
         if problem.id in old and row not in joined:
@@ -199,7 +205,7 @@ def test_every_old_block_keeps_its_side(drawn):
         assert {second.sides[row] for row in joint.rows} == {joint.side}
     parts = (*second.debiased, *second.dev, *second.test)
     assert sorted(parts) == kept_now
-    told = {f.problem.id for f in former if f.side != "test"}
+    told = {f.problem.id for f in former if f.split != "test"}
     assert not told & {after[row].id for row in (*second.test, *second.withheld)
                        if second.sides[row] == "test"}  # fmt: skip
     assert {*second.train}.isdisjoint({*second.dev, *second.test, *second.withheld})
@@ -225,36 +231,36 @@ def test_no_contributor_changes_sides_where_that_is_asked_for(drawn):
     before = Dataset(replace(p, origin=Origin(author=p.twin_id)) for p in before)
     after = Dataset(replace(p, origin=Origin(author=p.twin_id), id=f"new{p.id}", twin_id=None,
                             sentence=f"So {p.id} says: {p.sentence}", options=(f"x{p.id}", "y"))
-                    for p in made_twins(12))  # fmt: skip
+                    for p in make_twins(12))  # fmt: skip
     former, second = _in_turn(before, kept, after, range(24), disjoint="contributor")
-    old = {f.problem.origin.author: f.side for f in former}
+    old = {f.problem.origin.author: f.split for f in former}
     for row, problem in enumerate(after):
         assert second.sides[row] == old.get(problem.origin.author, second.sides[row])
 
 
 def test_new_blocks_go_where_most_is_missing():
     """Sides come to the shares that are asked for, as nearly as old blocks allow."""
-    data = made_twins(100)
-    former = [Former(data[row], "train" if row < 40 else "dev") for row in range(80)]
+    data = make_twins(100)
+    former = [OldProblem(data[row], "train" if row < 40 else "dev") for row in range(80)]
     found = _split(data, range(200), former=former)
     assert [len(part) for part in (found.debiased, found.dev, found.test)] == [100, 40, 60]
-    crowded = _split(data, range(200), former=[Former(data[row], "dev") for row in range(100)])
+    crowded = _split(data, range(200), former=[OldProblem(data[row], "dev") for row in range(100)])
     assert len(crowded.dev) == 100
     assert abs(len(crowded.debiased) / 100 - len(crowded.test) / 60) < 0.05
 
 
 def test_a_new_block_goes_where_the_least_share_is_there():
     """One of two is less than three of four."""
-    data = made_twins(0, singles=5)
-    former = [Former(data[row], "dev" if row < 3 else "test") for row in range(4)]
-    found = assign_sides(data, [[row] for row in range(5)], {"dev": 4, "test": 2}, former=former)
-    assert found[4].side == "test"
+    data = make_twins(0, singles=5)
+    former = [OldProblem(data[row], "dev" if row < 3 else "test") for row in range(4)]
+    found = assign_splits(data, [[row] for row in range(5)], {"dev": 4, "test": 2}, former=former)
+    assert found[4].split == "test"
 
 
 def test_an_old_block_of_which_nothing_is_kept_stays_secret():
     """What was in test, and is filtered out now, is neither trained on nor published."""
-    data = made_twins(30)
-    former = [Former(problem, "test") for problem in data[:2]]
+    data = make_twins(30)
+    former = [OldProblem(problem, "test") for problem in data[:2]]
     found = _split(data, range(2, 60), former=former)
     assert {*found.withheld} >= {0, 1}
     assert {0, 1}.isdisjoint(found.train)
@@ -278,13 +284,13 @@ def test_a_problem_is_known_again(now, stays):
     """By its words, its options, its family; not by an id that another problem has now."""
     old = Problem("r", "The _ stood near the old red wall of the town.", ("cup", "jug"), 0)
     new = replace(old, **now)
-    (sides,) = former_sides(Dataset([new]), [[0]], [Former(old, "test")])
-    assert (kept_side(sides) == "test") is stays
+    (sides,) = find_former_splits(Dataset([new]), [[0]], [OldProblem(old, "test")])
+    assert (choose_kept_split(sides) == "test") is stays
 
 
 def test_nothing_new_and_a_side_that_is_wanted_is_told():
     """Where every block has its side and one is empty, the way out is named."""
-    data = made_twins(10)
-    former = [Former(problem, "train") for problem in data]
+    data = make_twins(10)
+    former = [OldProblem(problem, "train") for problem in data]
     with pytest.raises(DataError, match=r"nothing is left for dev.*redraw=True"):
         _split(data, range(20), former=former)

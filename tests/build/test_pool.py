@@ -11,16 +11,16 @@ import pytest
 from winosmith import formats, validate
 from winosmith.build import build, read_pool, read_pool_votes, recipe_of, recipe_toml
 from winosmith.errors import DataError, FormatError, RecipeError
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.response import Response
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 @pytest.fixture
 def folder(tmp_path):
     """Return a folder with twins, and with a root of theirs beside its child."""
-    twins = made_twins(5).problems
-    child = perturbed(
+    twins = make_twins(5).problems
+    child = make_child(
         twins[0], twins[0].sentence, twins[0].options[::-1], 1 - twins[0].answer, source="person"
     )
     formats.write(twins, tmp_path / "twins.jsonl")
@@ -58,7 +58,7 @@ def test_a_recipe_of_several_files_is_published_with_their_names(folder):
 
 def test_one_id_for_two_problems_is_told_with_both_files(folder):
     """The later file is named, and the earlier one that knows the id."""
-    twins = made_twins(2).problems
+    twins = make_twins(2).problems
     formats.write([replace(twins[0], answer=1 - twins[0].answer)], folder / "odd.jsonl")
     with pytest.raises(FormatError, match=r"odd\.jsonl: the id .* another problem in .*twins"):
         read_pool(_recipe(folder, data=["twins.jsonl", "odd.jsonl"]))
@@ -108,7 +108,7 @@ def test_halves_in_two_files_are_twins(tmp_path, mark):
 
 def test_notes_of_the_reader_are_in_the_report(tmp_path):
     """Twins that are found by their texts are reported in the JSON and on the page."""
-    made = enumerate(made_twins(40).problems)
+    made = enumerate(make_twins(40).problems)
     bare = [replace(p, id=f"p{at}", twin_id=None) for at, p in made]
     rows = (f'{{"id":"{p.id}","sentence":"{p.sentence}","options":["{p.options[0]}",'
             f'"{p.options[1]}"],"answer":{p.answer}}}' for p in bare)  # fmt: skip
@@ -143,7 +143,7 @@ def test_a_pool_of_which_nothing_is_left_tells_what_dropped_it(tmp_path):
     """Where the third options are in no sentence, that rule is named, with its count."""
     problems = [
         replace(problem, twin_id=None, options=(*problem.options, "the pot"))
-        for problem in made_twins(3)
+        for problem in make_twins(3)
     ]
     formats.write(problems, tmp_path / "three.jsonl")
     told = r"no problem is left.*dropped of 6 collected: 6 by structure \(options\)"

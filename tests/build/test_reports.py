@@ -17,9 +17,9 @@ from winosmith.build._report_filter import key_figures
 from winosmith.embed import LightEmbedder, save_array
 from winosmith.outputs import OutputFolder
 from winosmith.parallel import no_progress
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(40, singles=20)
+DATA = make_twins(40, singles=20)
 EMBED = EmbedRecipe(dimensions=16)
 
 
@@ -58,7 +58,7 @@ def test_the_first_figure_is_what_is_guessed_across_halves_filtered_apart(tmp_pa
 @pytest.mark.parametrize(("splits", "twins"), [(0, 40), (5, 9)])
 def test_no_success_is_told_where_it_was_not_measured(tmp_path, splits, twins):
     """Switched off, or of too few blocks, there is a reason on page and in JSON, and no figure."""
-    data = made_twins(twins)
+    data = make_twins(twins)
     chosen = FilterRecipe(ensemble_size=8, again=False)
     done = debias_to_folder(data, tmp_path / "out", embed=EMBED, chosen=chosen, splits=splits)
     record = json.loads((done.folder / "report.json").read_text("utf-8"))
@@ -73,7 +73,7 @@ def test_no_success_is_told_where_it_was_not_measured(tmp_path, splits, twins):
 
 def test_of_one_block_no_figure_is_told(tmp_path):
     """Where nothing can be guessed before a filter either, one dash stands for both."""
-    done = debias_to_folder(made_twins(1), tmp_path, embed=EMBED, chosen=FilterRecipe("none"))
+    done = debias_to_folder(make_twins(1), tmp_path, embed=EMBED, chosen=FilterRecipe("none"))
     figure = json.loads((done.folder / "report.json").read_text("utf-8"))["figures"][0]
     assert figure["value"] == "—"
     assert "not measured" in figure["note"]
@@ -108,7 +108,7 @@ def test_a_pool_of_few_blocks_is_filtered(tmp_path, roots):
     """Families of one, or of four roots are filtered; what is guessed is not measured, and why."""
     data = Dataset(
         replace(p, lineage=Lineage(f"{row % roots}", f"{row % roots}"), twin_id=None)
-        for row, p in enumerate(made_twins(60))
+        for row, p in enumerate(make_twins(60))
     )
     chosen = FilterRecipe(ensemble_size=8, again=False)
     done = debias_to_folder(data, tmp_path / "out", embed=EMBED, chosen=chosen)
@@ -122,7 +122,7 @@ def test_twins_go_whole_and_families_do_not():
     """Of ten families of 60, each half given away, some of each go, and both halves of a twin."""
     data = Dataset(
         replace(problem, lineage=Lineage(f"{row // 60}", f"{row // 60}"))
-        for row, problem in enumerate(made_twins(300))
+        for row, problem in enumerate(make_twins(300))
     )
     X = np.random.default_rng(0).normal(size=(600, 4))
     told = np.arange(600) % 60 < 30
@@ -136,7 +136,7 @@ def test_twins_go_whole_and_families_do_not():
 
 def test_a_figure_reports_vectors_that_tell_few_problems_apart(tmp_path):
     """If most twins have halves of one vector, a key figure has the fraction that differ."""
-    data = made_twins(40)
+    data = make_twins(40)
     X = np.zeros((80, 1))
     X[: 2 * 15 : 2] = 1
     separability = debias.measure_separability(data, X)

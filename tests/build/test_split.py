@@ -11,13 +11,13 @@ from winosmith import Dataset, Origin
 from winosmith.blocks import shuffled_blocks
 from winosmith.build._split import nested_sizes, split
 from winosmith.errors import DataError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 @st.composite
 def filtered(draw_from):
     """Draw a data set with what a check and a filter left of it."""
-    data = made_twins(
+    data = make_twins(
         draw_from(st.integers(1, 40)),
         singles=draw_from(st.integers(0, 10)),
         seed=draw_from(st.integers(0, 99)),
@@ -81,7 +81,7 @@ def test_sizes_are_nested_and_grow_fourfold():
 @st.composite
 def written(draw_from):
     """Draw a data set whose twins were written by a few people, some of them anonymous."""
-    data = made_twins(draw_from(st.integers(8, 40)), seed=draw_from(st.integers(0, 9)))
+    data = make_twins(draw_from(st.integers(8, 40)), seed=draw_from(st.integers(0, 9)))
     people = draw_from(st.lists(st.sampled_from([*"abcdefgh", None]), min_size=40, max_size=40))
     number = {twin: at for at, rows in enumerate(data.twins) for twin in rows}
     return Dataset(
@@ -118,7 +118,7 @@ def test_sources_are_kept_apart_and_one_source_alone_is_told():
     """Two sources make a split; with one there is nothing to part."""
     data = Dataset(
         replace(problem, origin=Origin("small" if row < 8 else "large"))
-        for row, problem in enumerate(made_twins(30))
+        for row, problem in enumerate(make_twins(30))
     )
     asked = {"pool": range(60), "kept": range(60), "dev": 0.15, "test": 0.0}
     found = split(data, shuffled_blocks(data, 0), **asked, disjoint="source")

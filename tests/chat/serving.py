@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.conftest import installed
-from winosmith.testing import made_twins, tiny_language_model
+from winosmith.testing import make_twins, tiny_language_model
 
 TEMPLATE = """\
 {% for message in messages %}{{ message['role'] }}: {{ message['content'] }}
@@ -23,10 +23,10 @@ TEMPLATE = """\
 
 
 def tiny_chat_model(path: Path) -> Path:
-    """Write a tiny chat model, never trained, that knows the words of `made_twins`."""
+    """Write a tiny chat model, never trained, that knows the words of `make_twins`."""
     import transformers
 
-    texts = [text for problem in made_twins(15) for text in problem.filled()]
+    texts = [text for problem in make_twins(15) for text in problem.filled()]
     tiny_language_model(path, "llama", texts=texts, vocabulary=400)
     tokeniser = transformers.AutoTokenizer.from_pretrained(path)
     tokeniser.chat_template = TEMPLATE

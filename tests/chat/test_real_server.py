@@ -13,11 +13,11 @@ from winosmith import Problem
 from winosmith.chat import ChatError, Client
 from winosmith.evolve import ChatPerturber
 from winosmith.solve._chat import ChatSolver
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.long
 
-SHOTS, DATA = made_twins(10, seed=9), made_twins(15)
+SHOTS, DATA = make_twins(10, seed=9), make_twins(15)
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,11 @@ import pytest
 
 from winosmith.chat import ChatError, Client
 from winosmith.solve._chat import ChatSolver
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 Make = Callable[..., Client]
 
-DATA = made_twins(3)
+DATA = make_twins(3)
 
 
 def _logprobs(*told: tuple[str, float]) -> Any:
@@ -46,12 +46,12 @@ def test_a_server_without_log_probabilities_is_told(server: Any, client: Make) -
 
 def test_replies_are_read_where_each_belongs(server: Any, client: Make) -> None:
     """With eight requests at once each problem gets the answer to its own question."""
-    rights = {problem.sentence: problem.answer for problem in made_twins(20)}
+    rights = {problem.sentence: problem.answer for problem in make_twins(20)}
 
     def answer(asked: Any) -> Any:
         sentence = asked.body["messages"][-1]["content"].partition("Sentence: ")[2].split("\n")[0]
         return server.said(server.completion(f"Option {rights[sentence] + 1}."))
 
     server.answer = answer
-    scores = ChatSolver(client()).score(made_twins(20).blind())
+    scores = ChatSolver(client()).score(make_twins(20).blind())
     assert [own.index(1.0) for own in scores] == list(rights.values())

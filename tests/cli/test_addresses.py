@@ -10,7 +10,7 @@ from tests.cli.conftest import Cli
 from tests.cli.test_release import ABOUT
 from tests.conftest import installed
 from winosmith import formats
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 def test_commands_take_an_address(
@@ -22,14 +22,14 @@ def test_commands_take_an_address(
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     file = tmp_path / "one/train.jsonl"
     file.parent.mkdir()
-    formats.write(made_twins(9).problems, file)
+    formats.write(make_twins(9).problems, file)
     address = f"hf:{tmp_path}/one[train]"
     assert cli.told("stats", address)["problems"] == cli.told("stats", file)["problems"]
     told = cli.told("audit", address, "--draws", "20", "--no-probes")
     assert [one["items"] for one in told["splits"].values()] == [18]
     refused = cli.refused("audit", address, "--fix")
     assert f"--fix changes files, and {address} is none" in refused
-    formats.write(made_twins(14).problems[18:], file.with_name("test.jsonl"))
+    formats.write(make_twins(14).problems[18:], file.with_name("test.jsonl"))
     about = tmp_path / "about.toml"
     about.write_text(ABOUT.replace('"practice"', '"*"'), "utf-8")
     splits = (address, address.replace("train", "test"))
@@ -41,7 +41,7 @@ def test_commands_take_an_address(
 
 def test_score_writes_records_that_audit_reads(tmp_path: Path, cli: Cli) -> None:
     """`score --eee` writes a file that `score` and `audit --answers` read with the same result."""
-    data = made_twins(12, singles=2)
+    data = make_twins(12, singles=2)
     formats.write(data.problems, tmp_path / "data.jsonl")
     labels = "".join(f"{1 + n % 2}\n" for n in range(len(data)))
     (tmp_path / "half.lst").write_text(labels, "utf-8")

@@ -13,7 +13,7 @@ import pytest
 from tests.web import serving
 from tests.web.conftest import prepared_site  # noqa: F401
 from winosmith import formats
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def site(prepared_site: Path, tmp_path: Path) -> Any:  # noqa: F811
 @pytest.fixture
 def twins(tmp_path: Path) -> str:
     """Return a file of five twins."""
-    formats.write(made_twins(5), tmp_path / "twins.jsonl")
+    formats.write(make_twins(5), tmp_path / "twins.jsonl")
     return str(tmp_path / "twins.jsonl")
 
 
@@ -82,7 +82,7 @@ def test_an_export_of_the_same_data_has_the_same_digest(
         "private/people": 0,
         "private/documents": 3,
     }
-    formats.write(made_twins(6), tmp_path / "more.jsonl")
+    formats.write(make_twins(6), tmp_path / "more.jsonl")
     site.admin("import", folder, str(tmp_path / "more.jsonl"), "--as", "judging")
     more = site.admin("export", folder, "--out", str(tmp_path / "a"), "--json").stdout
     assert json.loads(more)["digest"] != outs[0]["digest"]

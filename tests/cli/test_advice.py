@@ -20,7 +20,7 @@ from winosmith import formats
 from winosmith.cli import _printing, main
 from winosmith.cli._main import group
 from winosmith.cli._printing import advised
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 PACKAGE = Path(winosmith.__file__).parent
 
@@ -249,7 +249,7 @@ def test_advice_about_embargoed_problems_works(
 ) -> None:
     """A file of embargoed problems is converted with the option that the error names."""
     monkeypatch.chdir(tmp_path)
-    twins = [replace(problem, embargo=True) for problem in made_twins(3)]
+    twins = [replace(problem, embargo=True) for problem in make_twins(3)]
     formats.write(twins, "twins.jsonl")
     assert "6 under embargo; --with-embargo keeps them" in cli.refused(
         "convert twins.jsonl a.jsonl"

@@ -19,14 +19,14 @@ from tests import forking
 from tests.waiting import LONGEST, until
 from winosmith import formats, practice
 from winosmith.cli import main
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 @pytest.fixture
 def twins(tmp_path, monkeypatch):
     """Write 60 made twins and two recipes into the current folder."""
     monkeypatch.chdir(tmp_path)
-    formats.write(made_twins(60).problems, "twins.jsonl")
+    formats.write(make_twins(60).problems, "twins.jsonl")
     (tmp_path / "recipe.toml").write_text(
         'name = "mine"\ndata = "twins.jsonl"\n[embed]\ndimensions = 8\n[measure]\nsplits = 1\n'
         "[filter]\nensemble_size = 8\ntrain_size = 40\ncutoff = 4\nagain = false\n"
@@ -242,7 +242,7 @@ def test_a_full_disk_ends_with_code_2(tmp_path):
     if mounted.returncode:
         pytest.skip("a small disk can't be mounted here")
     try:
-        formats.write(made_twins(400).problems, tmp_path / "twins.jsonl")
+        formats.write(make_twins(400).problems, tmp_path / "twins.jsonl")
         done = subprocess.run(
             [sys.executable, "-m", "winosmith", "debias", tmp_path / "twins.jsonl", "--out",
              disk / "out", "--method", "random", "--keep", "100"],

@@ -11,15 +11,15 @@ import pytest
 from tests.cli.conftest import Cli
 from winosmith import Dataset, Problem, Response, formats
 from winosmith.cli import main
-from winosmith.lineage import perturbed
-from winosmith.testing import made_families, made_twins
+from winosmith.lineage import make_child
+from winosmith.testing import make_families, make_twins
 from winosmith.validate import read_votes, write_votes
 
 
 @pytest.fixture
 def twins(tmp_path: Path) -> Path:
     """Return a file of five twins, one half of which is too long."""
-    data = made_twins(5)
+    data = make_twins(5)
     long = replace(data[2], sentence=data[2].sentence + " And so on it went" * 3)
     path = tmp_path / "twins.jsonl"
     formats.write(Dataset([*data[:2], long, *data[3:]]), path)
@@ -31,7 +31,7 @@ def votes(tmp_path: Path) -> Path:
     """Return a file in which three judges are right on all problems but the first."""
     responses = [
         Response(p.id, f"{judge}{row}", "validate", (p.answer or 0) ^ (row == 0))
-        for row, p in enumerate(made_twins(5))
+        for row, p in enumerate(make_twins(5))
         for judge in "xyz"
     ]
     write_votes(responses, tmp_path / "votes.csv")
@@ -55,7 +55,7 @@ def test_the_first_line_says_which_rules_were_used(
 ) -> None:
     """Authors' twins have WinoGrande's rules, an evolved set none; --rules names them."""
     evolved = tmp_path / "evolved.jsonl"
-    formats.write(made_families([1, 2], [3]), evolved)
+    formats.write(make_families([1, 2], [3]), evolved)
 
     def first_line(*arguments: object) -> str:
         return cli("check", *arguments).splitlines()[0]
@@ -76,7 +76,7 @@ def test_the_first_line_says_which_rules_were_used(
 def test_of_questions_it_says_what_is_not_checked(tmp_path: Path, cli: Cli) -> None:
     """Questions have no blank: how many there are is told, and what looks at them instead."""
     asked = [Problem(f"q{at}", "Which is red?", ("a", "b"), at, blank=None) for at in range(2)]
-    formats.write([*made_twins(1), *asked], tmp_path / "mixed.jsonl")
+    formats.write([*make_twins(1), *asked], tmp_path / "mixed.jsonl")
     told = " ".join(cli("check", tmp_path / "mixed.jsonl").split())
     assert "Questions: 2, which have no blank, so their length" in told
     assert "winosmith audit" in told
@@ -148,14 +148,14 @@ def test_another_check_does_not_overwrite_the_files(twins: Path, tmp_path: Path,
 
 def test_strict_ends_with_code_1_when_something_is_dropped(twins: Path, tmp_path: Path) -> None:
     """Like a linter, --strict turns findings into the exit code; sound data give 0."""
-    formats.write(made_twins(5), tmp_path / "sound.jsonl")
+    formats.write(make_twins(5), tmp_path / "sound.jsonl")
     assert main(["check", str(twins), "--strict"]) == 1
     assert main(["check", str(tmp_path / "sound.jsonl"), "--strict"]) == 0
 
 
 def test_votes_set_aside_are_counted_by_reason(twins: Path, tmp_path: Path, cli: Cli) -> None:
     """Votes that did not count are shown with the reason, so that nobody misses them."""
-    votes = [Response(p.id, "ann", "validate", p.answer) for p in made_twins(5)]
+    votes = [Response(p.id, "ann", "validate", p.answer) for p in make_twins(5)]
     write_votes(votes, tmp_path / "votes.jsonl")
     shown = cli("check", twins, "--votes", tmp_path / "votes.jsonl")
     assert "Ignored votes: 5 of 10" in shown
@@ -168,7 +168,7 @@ def test_validators_votes_are_no_human_performance(
     """Human accuracy is shown for responses of a human test, and refused for judges' votes."""
     assert "Human accuracy is not measured" in cli("check", twins, "--votes", votes)
     fresh = [
-        Response(p.id, f"fresh-{n}", "test", p.answer) for p in made_twins(5) for n in range(3)
+        Response(p.id, f"fresh-{n}", "test", p.answer) for p in make_twins(5) for n in range(3)
     ]
     everyone = tmp_path / "everyone.jsonl"
     write_votes([*read_votes(votes), *fresh], everyone)
@@ -196,8 +196,8 @@ def test_bad_options_end_with_code_2(
 
 def test_a_parent_that_is_gone_is_named(tmp_path: Path, cli: Cli) -> None:
     """A perturbed problem without its parent is kept, and the parent that is missing is named."""
-    root = made_twins(1)[0]
-    child = perturbed(root, f"Well: {root.sentence}", root.options, root.answer, source="person")
+    root = make_twins(1)[0]
+    child = make_child(root, f"Well: {root.sentence}", root.options, root.answer, source="person")
     path = tmp_path / "part.jsonl"
     formats.write([child], path)
     assert "Kept at each stage: 1 of 1" in cli("check", path)

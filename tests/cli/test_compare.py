@@ -9,9 +9,9 @@ import pytest
 
 from tests.cli.conftest import Cli
 from winosmith import Prediction, answers, formats
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(40)
+DATA = make_twins(40)
 
 
 @pytest.fixture(autouse=True)

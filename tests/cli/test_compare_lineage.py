@@ -11,9 +11,9 @@ import pytest
 from tests.cli.conftest import Cli
 from winosmith import Dataset, Lineage, Prediction, answers, formats
 from winosmith.metrics import compare_survival, grade
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-ROOTS = made_twins(0, singles=12)
+ROOTS = make_twins(0, singles=12)
 DATA = Dataset(
     [
         *ROOTS,

@@ -11,9 +11,9 @@ import pytest
 from tests.cli.conftest import Cli
 from winosmith import formats
 from winosmith.embed import LightEmbedder, load_array
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-PROBLEMS = made_twins(40)
+PROBLEMS = make_twins(40)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from winosmith import Problem, answers, formats, practice
 from winosmith.chat import Message
 from winosmith.cli import main
 from winosmith.lineage import UNVALIDATED, check_lineages
-from winosmith.testing import chat_server, made_twins
+from winosmith.testing import chat_server, make_twins
 
 HALVES = practice.read_handwritten()
 DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday May June July".split()
@@ -244,7 +244,7 @@ def test_what_does_not_go_together_is_told(
 ) -> None:
     """Bad options end with code 2 and a sentence that says what to do; no folder is left."""
     Path("empty").mkdir()
-    formats.write(made_twins(4).problems, "others.jsonl")
+    formats.write(make_twins(4).problems, "others.jsonl")
     run("solve others.jsonl --solver random --out other.jsonl")
     assert said in cli.refused("evolve", *line.split())
     assert not Path("o").exists()

@@ -13,9 +13,9 @@ import pytest
 
 from tests.cli.conftest import Cli, ways
 from winosmith import Problem, formats
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(40)
+DATA = make_twins(40)
 
 GATES = {
     "audit": "quiz.csv --draws 19 --no-probes --fail-on duplicates",

@@ -14,8 +14,8 @@ from tests.cli.conftest import ways
 from tests.hostile import HOSTILE, controls
 from winosmith import Dataset, Prediction, answers, formats
 from winosmith.cli import main
-from winosmith.records import problem_of, problem_record
-from winosmith.testing import made_twins
+from winosmith.records import parse_problem, problem_record
+from winosmith.testing import make_twins
 
 BAD = "".join(HOSTILE.values())
 HEADER = HOSTILE["csi"] + HOSTILE["osc"] + HOSTILE["c1"] + HOSTILE["bidi"]
@@ -142,9 +142,9 @@ def test_hostile_data_reach_no_terminal(
             "options": [f"{option}{BAD}" for option in problem.options],
             "origin": {"source": BAD, "author": BAD, "domain": BAD},
         }
-        for row, problem in enumerate(made_twins(12))
+        for row, problem in enumerate(make_twins(12))
     ]
-    data = Dataset(map(problem_of, records))
+    data = Dataset(map(parse_problem, records))
     formats.write(data.problems, "twins.jsonl")
     for solver in ("first", "second"):
         chosen = [Prediction(problem.id, 0) for problem in data]

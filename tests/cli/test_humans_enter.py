@@ -22,7 +22,7 @@ from tests.waiting import LONGEST, until
 from winosmith import formats
 from winosmith.cli import main
 from winosmith.humans import make_sheet_record, make_sheets, read_sheet
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.validate import read_votes
 
 
@@ -47,7 +47,7 @@ def run(*words: str | Path, typed: str = "") -> Ended:
 @pytest.fixture
 def sheet(tmp_path: Path) -> Path:
     """Write two sheets, and return the path of one."""
-    data = made_twins(6)
+    data = make_twins(6)
     formats.write(data.problems, tmp_path / "data.jsonl")
     folder = tmp_path / "sheets"
     folder.mkdir()

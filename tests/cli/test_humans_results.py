@@ -12,14 +12,14 @@ import pytest
 from tests.cli.conftest import Cli
 from winosmith import Response, formats
 from winosmith.humans import Subject, Taken, make_subject_record
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.validate import write_votes
 
 
 @pytest.fixture
 def round_of_tests(tmp_path: Path) -> Path:
     """Write data, responses and subjects of a small round: 6 people, 8 schemas."""
-    data = made_twins(8)
+    data = make_twins(8)
     formats.write(data.problems, tmp_path / "data.jsonl")
     halves = {"a": [data[a] for a, _ in data.twins], "b": [data[b] for _, b in data.twins]}
     said, people = [], []
@@ -44,7 +44,7 @@ def test_items_without_the_weakest_are_out_of_those_who_were_asked(
     tmp_path: Path, cli: Cli
 ) -> None:
     """Of 10 people, 5 are asked each half; without 2, all right, each item has 4 of 4."""
-    data = made_twins(4)
+    data = make_twins(4)
     formats.write(data.problems, tmp_path / "data.jsonl")
     halves = list(zip(*data.twins, strict=True))
     said = [

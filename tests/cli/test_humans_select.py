@@ -11,10 +11,10 @@ import pytest
 from tests.cli.conftest import Cli
 from winosmith import Response, formats
 from winosmith.cli import main
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.validate import write_votes
 
-DATA = made_twins(12)
+DATA = make_twins(12)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from tests.conftest import installed
 from winosmith import Problem, formats
 from winosmith.cli import main
 from winosmith.humans import read_sheet
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(8)
+DATA = make_twins(8)
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ import pytest
 
 from tests.cli.conftest import Cli
 from winosmith import answers, formats
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(20)
+DATA = make_twins(20)
 
 
 @pytest.fixture(autouse=True)

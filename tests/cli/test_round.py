@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 from winosmith import formats
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 RECIPE = """name = "mine"
 data = "twins.jsonl"
@@ -32,7 +32,7 @@ solver = "random"
 def pool(tmp_path, monkeypatch):
     """Write 60 made twins and a recipe into the current folder."""
     monkeypatch.chdir(tmp_path)
-    formats.write(made_twins(60).problems, "twins.jsonl")
+    formats.write(make_twins(60).problems, "twins.jsonl")
     (tmp_path / "round.toml").write_text(RECIPE, "utf-8")
     return tmp_path
 

@@ -18,10 +18,10 @@ from tests.cli.conftest import Cli
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats, study
 from winosmith.cli.transfer import _women
 from winosmith.metrics import switch_options
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.validate import write_votes
 
-DATA = made_twins(30, singles=4)
+DATA = make_twins(30, singles=4)
 RNG = np.random.default_rng(0)
 CHOICES = [(p.answer or 0) ^ int(RNG.random() < 0.2) for p in DATA]
 SCORED = [

@@ -14,9 +14,9 @@ import pytest
 from tests.cli.conftest import Cli
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats
 from winosmith.cli import main
-from winosmith.lineage import depths, perturbed
+from winosmith.lineage import depths, make_child
 from winosmith.metrics import count_edit_kinds, grade, stability
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.validate import write_votes
 
 
@@ -24,7 +24,7 @@ def evolved(families: int = 8, versions: int = 12) -> Dataset:
     """Return families in which each version adds a word to one that came before."""
     rng = np.random.default_rng(0)
     problems: list[Problem] = []
-    for root in made_twins(0, singles=families):
+    for root in make_twins(0, singles=families):
         family = [root]
         for number in range(versions):
             parent = family[int(rng.integers(0, len(family)))]
@@ -32,7 +32,7 @@ def evolved(families: int = 8, versions: int = 12) -> Dataset:
             at = int(rng.integers(2, len(words) - 4))
             words.insert(at, ("old", "small", "quickly")[number % 3])
             sentence = " ".join(words)
-            child = perturbed(parent, sentence, root.options, root.answer, source="made")
+            child = make_child(parent, sentence, root.options, root.answer, source="made")
             if child.id not in {one.id for one in family}:
                 family.append(child)
         problems += family
@@ -104,7 +104,7 @@ def test_the_depth_can_be_chosen(cli: Cli) -> None:
 
 def test_data_without_lineage_is_refused(cli: Cli) -> None:
     """Twins have no depth; the message says what is missing."""
-    twins = made_twins(4)
+    twins = make_twins(4)
     formats.write(twins, "twins.jsonl")
     Path("first.lst").write_text("1\n" * 8)
     assert "no problem has a lineage" in cli.refused("score twins.jsonl first.lst --by lineage")
@@ -139,8 +139,11 @@ def test_what_solvers_were_trained_on_is_compared_by_content(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ("xyzzy", r"the contents of 'xyzzy' are not known; known are wsc, pdp.*other:xyzzy"),
-        ("near=xyzzy", r"the contents of 'xyzzy' are not known"),
+        (
+            "xyzzy",
+            r"the contents of 'xyzzy' are unknown; known data sets are wsc, pdp.*other:xyzzy",
+        ),
+        ("near=xyzzy", r"the contents of 'xyzzy' are unknown"),
         ("gone.jsonl", r"'gone\.jsonl' is not a file"),
         ("other:", r"'other:' is not a file"),
         ("third=evolved.jsonl", r"'third' is none of near, far"),

@@ -19,9 +19,9 @@ from tests.conftest import installed
 from winosmith import Dataset, Problem, answers, formats, models, solve
 from winosmith.chat import Message, Reply
 from winosmith.cli import main
-from winosmith.testing import chat_server, made_twins
+from winosmith.testing import chat_server, make_twins
 
-PROBLEMS = made_twins(12)
+PROBLEMS = make_twins(12)
 
 
 @pytest.fixture(autouse=True)
@@ -33,10 +33,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     formats.write(PROBLEMS, "dev.jsonl")
     formats.write(PROBLEMS.blind(), "test.jsonl")
-    formats.write(made_twins(20, seed=5), "train.jsonl")
+    formats.write(make_twins(20, seed=5), "train.jsonl")
     Path("texts").mkdir()
     Path("texts/a.txt").write_text(
-        "\n\n".join(p.fill(p.answer or 0) for p in made_twins(40, seed=9)), "utf-8"
+        "\n\n".join(p.fill(p.answer or 0) for p in make_twins(40, seed=9)), "utf-8"
     )
     return tmp_path
 
@@ -127,7 +127,7 @@ def test_language_models_have_names_too(make_language_model: Callable[..., Path]
 def test_a_trained_encoder_has_a_name(tiny_encoder: Path) -> None:
     """A folder that training wrote is solved with as `encoder`."""
     settings = models.TrainingSettings(epochs=1)
-    train = made_twins(16, seed=11)
+    train = make_twins(16, seed=11)
     models.train_multiple_choice(
         train[:24], train[24:], model=tiny_encoder, out="run", settings=settings
     )
@@ -294,7 +294,7 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
 def test_a_stopped_command_goes_on(stop: signal.Signals) -> None:
     """After Ctrl-C (code 130) or a kill, the same command solves only the rest."""
-    many = made_twins(400)
+    many = make_twins(400)
     formats.write(many, "many.jsonl")
     command = "solve many.jsonl --solver random --out p.jsonl".split()
     with subprocess.Popen(
@@ -323,7 +323,7 @@ def told(pronoun: str, count: int = 6) -> list[Problem]:
     """Return problems with that pronoun in their blanks' place."""
     return [
         replace(problem, id=f"{problem.id}-{pronoun}", twin_id=None, pronoun=pronoun)
-        for problem in made_twins(count)
+        for problem in make_twins(count)
     ]
 
 

@@ -13,14 +13,14 @@ from tests.cli.conftest import Cli
 from tests.work import calls
 from winosmith import Claim, Dataset, Problem, formats
 from winosmith.cli import main
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 TEXT = pytest.CaptureFixture[str]
 
 
 def test_the_statistics_are_printed_with_a_signature(tmp_path: Path, cli: Cli) -> None:
     """The counts stand in a table of at most 80 columns, and are signed."""
-    formats.write(made_twins(30, singles=3), tmp_path / "made.jsonl")
+    formats.write(make_twins(30, singles=3), tmp_path / "made.jsonl")
     shown = cli("stats", tmp_path / "made.jsonl")
     rows = {line.split("  ")[0]: line for line in shown.splitlines()}
     assert rows["problems"].split() == ["problems", "63"]
@@ -33,7 +33,7 @@ def test_the_statistics_are_printed_with_a_signature(tmp_path: Path, cli: Cli) -
 
 def test_json_is_the_same_report(tmp_path: Path, cli: Cli) -> None:
     """With --json the report is JSON on the output, and nothing else is."""
-    formats.write(made_twins(3), tmp_path / "made.jsonl")
+    formats.write(make_twins(3), tmp_path / "made.jsonl")
     report = cli.told("stats", tmp_path / "made.jsonl", "--seed", "4")
     assert (report["data"], report["problems"], report["leaks"]) == ("made", 6, None)
     assert "|seed:4|" in report["signature"]
@@ -42,7 +42,7 @@ def test_json_is_the_same_report(tmp_path: Path, cli: Cli) -> None:
 
 def test_copies_and_contradictions_are_told_by_id(tmp_path: Path, cli: Cli) -> None:
     """What is there more than once is counted and named, with what to do; zero is one line."""
-    data = made_twins(6)
+    data = make_twins(6)
     copy, liar = replace(data[0], id="copy", twin_id="u"), replace(data[2], id="liar", twin_id="v")
     third = replace(data[4], id="third", sentence=data[4].sentence + " Really.")
     formats.write(data, tmp_path / "plain.jsonl")
@@ -70,7 +70,7 @@ def test_copies_and_contradictions_are_told_by_id(tmp_path: Path, cli: Cli) -> N
 
 def test_too_few_answers_are_told(tmp_path: Path, cli: Cli) -> None:
     """Where the answers are withheld, it is said that leaks can't be told."""
-    formats.write(made_twins(50).blind(), tmp_path / "made.jsonl")
+    formats.write(make_twins(50).blind(), tmp_path / "made.jsonl")
     shown = cli("stats", tmp_path / "made.jsonl")
     assert "Too few answers are known to check" in shown
     assert "at least 30 blocks" in " ".join(shown.split())
@@ -98,7 +98,7 @@ def test_text_without_spaces_is_said_to_be_uncounted(tmp_path: Path, cli: Cli) -
 def test_several_files_are_counted_as_one(tmp_path: Path, cli: Cli) -> None:
     """Files whose ids meet are put together, and twins stay within their file."""
     for name in ("one", "two"):
-        formats.write(made_twins(2), tmp_path / f"{name}.jsonl")
+        formats.write(make_twins(2), tmp_path / f"{name}.jsonl")
     report = cli.told("stats", *(str(tmp_path / f"{n}.jsonl") for n in ("one", "two")))
     assert (report["data"], report["problems"], report["twins"]) == ("one + two", 8, 4)
 
@@ -106,7 +106,7 @@ def test_several_files_are_counted_as_one(tmp_path: Path, cli: Cli) -> None:
 def test_bad_records_are_omitted_when_asked(tmp_path: Path, cli: Cli) -> None:
     """A record that is no problem ends the command with its line, or is omitted."""
     path = tmp_path / "made.jsonl"
-    path.write_text("".join(formats.to_lines(made_twins(1))) + '{"id": "x"}\n')
+    path.write_text("".join(formats.to_lines(make_twins(1))) + '{"id": "x"}\n')
     assert "made.jsonl:3: " in (error := cli.refused("stats", path))
     assert "--skip-bad bad.jsonl" in error
     assert cli.told("stats", path, "--skip-bad", tmp_path / "bad")["problems"] == 2
@@ -167,7 +167,7 @@ def test_depths_are_counted(tmp_path: Path, cli: Cli) -> None:
 
 def test_without_a_lineage_nothing_is_said_of_depths(tmp_path: Path, cli: Cli) -> None:
     """A data set of twins has no table of depths, and no lineages in its JSON."""
-    formats.write(made_twins(3), tmp_path / "made.jsonl")
+    formats.write(make_twins(3), tmp_path / "made.jsonl")
     assert "depth" not in cli("stats", tmp_path / "made.jsonl")
     assert "lineages" not in cli.told("stats", tmp_path / "made.jsonl")
 
@@ -175,7 +175,7 @@ def test_without_a_lineage_nothing_is_said_of_depths(tmp_path: Path, cli: Cli) -
 @pytest.mark.parametrize("command", ["stats", "check"])
 def test_pairs_that_nothing_marks_are_told(tmp_path: Path, cli: Cli, command: str) -> None:
     """A file that marks some of its twins is believed; how many others look like one is said."""
-    data = made_twins(5).problems
+    data = make_twins(5).problems
     mixed = [*data[:6], *(replace(p, twin_id=None) for p in data[6:])]
     formats.write(mixed, tmp_path / "mixed.jsonl")
     said = " ".join(cli(command, tmp_path / "mixed.jsonl").split()) + cli.err

@@ -15,7 +15,7 @@ from winosmith import Dataset, Problem, answers, formats
 from winosmith.cli._main import group
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.models import load_choice_model
-from winosmith.published import write_contents
+from winosmith.published import write_digests
 from winosmith.recast import to_claims
 from winosmith.solve import EncoderSolver
 
@@ -292,7 +292,7 @@ def test_what_a_model_was_trained_on_is_not_solved(data_dir: Path, tmp_path: Pat
     """Digests beside the weights leave a data set out, without `--trained-on`."""
     dpr, tuned = data_dir / "dpr" / "test.c.txt", tmp_path / "tuned"
     tuned.mkdir()
-    write_contents(tuned, formats.read(dpr))
+    write_digests(tuned, formats.read(dpr))
     with pytest.raises(DataError, match=r"nothing is left to solve: DPR.* 564 of 564"):
         _run("transfer", dpr, "--model", tuned, "--out", tmp_path / "t")
 

@@ -10,7 +10,7 @@ import pytest
 
 from winosmith import embed, formats, solve
 from winosmith.cli import main
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 FILTER = ("--ensemble-size", "6", "--train-size", "60", "--cutoff", "10")
 
@@ -19,7 +19,7 @@ FILTER = ("--ensemble-size", "6", "--train-size", "60", "--cutoff", "10")
 def data(tmp_path: Path) -> Path:
     """Return a file of twins."""
     path = tmp_path / "twins.jsonl"
-    formats.write(made_twins(150).problems, path)
+    formats.write(make_twins(150).problems, path)
     return path
 
 
@@ -69,7 +69,7 @@ def test_chunks_that_are_cached_are_not_encoded_again(
 ) -> None:
     """Of three chunks the middle one is in the cache; all come in the order of the problems."""
     monkeypatch.setattr("winosmith.embed._encoder.CHUNK", 100)
-    problems = made_twins(150).problems
+    problems = make_twins(150).problems
     embedder = embed.EncoderEmbedder(tiny_encoder, cache=tmp_path)
     middle = embedder.embed(problems[100:200])
     spread = embed.EncoderEmbedder(tiny_encoder, cache=tmp_path, executor=executor)

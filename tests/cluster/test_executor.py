@@ -15,7 +15,7 @@ from tests.cluster.conftest import STARTING, awaited
 from tests.waiting import LONGEST, until
 from winosmith import cluster
 from winosmith.errors import InputError
-from winosmith.parallel import Holder, ordered_map, workers_of
+from winosmith.parallel import Broadcaster, ordered_map, workers_of
 
 
 def test_work_is_spread_in_order(executor):
@@ -28,7 +28,7 @@ def test_work_is_spread_in_order(executor):
 def test_it_says_how_many_work_at_a_time(executor):
     """The threads of all workers are counted, and it holds values."""
     assert workers_of(executor) == executor.workers == 2
-    assert isinstance(executor, Holder)
+    assert isinstance(executor, Broadcaster)
 
 
 def test_an_error_of_the_work_reaches_the_caller(executor):
@@ -41,10 +41,10 @@ def test_an_error_of_the_work_reaches_the_caller(executor):
 def test_a_held_value_stands_for_itself(executor):
     """Alone or in a tuple, work gets the value that is held."""
     value = np.arange(200_000.0)
-    with executor.hold(value) as token:
+    with executor.broadcast(value) as token:
         assert executor.submit(np.sum, token).result() == value.sum()
         assert executor.submit(np.concatenate, (token, (1.0,))).result()[-1] == 1.0
-    with executor.hold((1, 2)) as pair:
+    with executor.broadcast((1, 2)) as pair:
         assert executor.submit(sum, pair).result() == 3
 
 
@@ -53,7 +53,7 @@ def test_a_held_value_goes_to_each_worker_once(executor):
     value = np.ones(1 << 20)
 
     before = sum(executor._client.run(_bytes_sent).values())
-    with executor.hold(value) as token:
+    with executor.broadcast(value) as token:
         futures = [executor.submit(np.dot, token, token) for _ in range(100)]
         assert {future.result() for future in futures} == {float(len(value))}
         moved = sum(executor._client.run(_bytes_sent).values()) - before
@@ -118,7 +118,7 @@ def test_a_scheduler_file_that_is_none_is_told(dask, tmp_path):
     """The error names the file."""
     path = tmp_path / "scheduler.json"
     path.write_text("{")
-    with pytest.raises(InputError, match=r"scheduler\.json: this is not a file from"):
+    with pytest.raises(InputError, match=r"scheduler\.json: this is not a complete file of"):
         cluster.connect(path).__enter__()
 
 
@@ -130,7 +130,7 @@ def test_a_cluster_that_is_not_there_is_reported(start, tmp_path):
         "scheduler", "--scheduler-file", str(file), "--port", "0", "--host", "127.0.0.1"
     )
     awaited(file)
-    with pytest.raises(InputError, match=r"has no worker; start some.*dask worker tcp"):
+    with pytest.raises(InputError, match=r"has no workers; start one.*dask worker tcp"):
         cluster.connect(file, timeout=0.5).__enter__()
     options = ["--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path)]
     start("worker", "--scheduler-file", str(file), *options)

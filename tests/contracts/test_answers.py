@@ -16,7 +16,7 @@ import pytest
 from winosmith import Dataset, Problem, answers, formats
 from winosmith.cli import main
 from winosmith.errors import FormatError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 LETTERS = "ABCD"
 ORDERS = ("CABD", "DBAC", "BADC", "ADCB", "CDAB", "BCDA")
@@ -578,7 +578,7 @@ def test_below_chance_are_only_valid_answers(
     wrong: int, below: bool, data: Path, tmp_path: Path
 ) -> None:
     """Invalid answers put no model below chance; valid ones do, and score and audit say so."""
-    items = made_twins(0, singles=40)
+    items = make_twins(0, singles=40)
     formats.write(items, data)
     path = _text(tmp_path / "t.csv", "id,m\n" + "".join(
         f"{p.id},{LETTERS[abs((p.answer or 0) - (at < wrong))] if at < 10 else 'E'}\n"
@@ -698,7 +698,7 @@ def _others(n: int) -> list[Problem]:
         ("m.lst", "1\n?\nx y\nNo\n", ":2: '?' is not a label, such as 1 or A"),
         ("m.lst", "1;[ 0.5 abc ]\n", ":1: the scores ' 0.5 abc ' are not numbers"),
         ("m.lst", "1,2,1,1,2\n" * 12, ":1: the line has several labels, as in a leaderboard"),
-        ("m.lst", "1;[1 2 3]\n" + "1\n" * 11, ":1: the 3 scores of 'q0' can't be for 4"),
+        ("m.lst", "1;[1 2 3]\n" + "1\n" * 11, ":1: the 3 scores of 'q0' don't match 4"),
     ],
 )  # fmt: skip
 def test_answers_that_would_be_misread_are_refused(

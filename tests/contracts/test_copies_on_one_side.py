@@ -14,10 +14,10 @@ from winosmith.build._filtering import Filtering
 from winosmith.models._texts import read_questions
 from winosmith.outputs import OutputFolder
 from winosmith.parallel import no_progress
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 COPIES = 3
-ONCE = made_twins(60, seed=4)
+ONCE = make_twins(60, seed=4)
 THRICE = Dataset(
     replace(problem, id=f"{problem.id}, {copy}", twin_id=f"{problem.twin_id}, {copy}")
     for copy in range(COPIES)
@@ -83,7 +83,7 @@ def test_one_half_of_the_data_does_not_tell_of_copies_in_the_other() -> None:
 
 def test_copies_are_no_clue() -> None:
     """Words of one twin, written down twelve times, meet the right option in no other twin."""
-    twin = made_twins(1)
+    twin = make_twins(1)
     data = Dataset(
         replace(half, id=f"{half.id}, {copy}", twin_id=f"{copy}")
         for copy in range(12)
@@ -94,7 +94,7 @@ def test_copies_are_no_clue() -> None:
 
 def test_fine_tuning_is_above_chance_by_different_problems_alone() -> None:
     """Five rights of one problem that is there five times are one, with p = 1/2."""
-    singles = made_twins(0, singles=5, seed=1)
+    singles = make_twins(0, singles=5, seed=1)
     copied = Dataset(replace(singles[0], id=f"{n}", twin_id=None) for n in range(5))
     p_values = []
     for data in (singles, copied):

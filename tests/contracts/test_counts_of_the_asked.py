@@ -14,7 +14,7 @@ from winosmith import Dataset, Prediction, Problem, Response, audit, humans, met
 from winosmith.cli._stability import stabilities, stability_sections
 from winosmith.cli.score import ExtraFigures, score_tables
 from winosmith.humans import Taken
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 
 ITEMS = Dataset(
     Problem(f"p{at}", f"The cup hit the jug in room {at} and _ broke.", ("cup", "jug"), 0)
@@ -66,7 +66,7 @@ def _families() -> Dataset:
         problems.append(problem)
         for word in ("old", "blue", "big", "new"):
             sentence = problem.sentence.replace("room", f"{word} room")
-            problem = perturbed(problem, sentence, problem.options, 0, source="made")
+            problem = make_child(problem, sentence, problem.options, 0, source="made")
             problems.append(problem)
     return Dataset(problems, "families")
 

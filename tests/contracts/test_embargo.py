@@ -12,10 +12,10 @@ from winosmith import Dataset, Problem, formats
 from winosmith.cli import main
 from winosmith.errors import DataError, FormatError
 from winosmith.release import inspect_task, lm_eval_task
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 WRITABLE = [known.name for known in formats.FORMATS if known.writer]
-MADE = made_twins(10)
+MADE = make_twins(10)
 HIDDEN = {MADE[row].twin_id for row in range(0, len(MADE), 3)}
 MIXED = Dataset(
     (replace(problem, embargo=problem.twin_id in HIDDEN) for problem in MADE), "materials"

@@ -23,9 +23,9 @@ from winosmith.embed import (
     Vectors,
 )
 from winosmith.errors import DataError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-PROBLEMS = made_twins(40, singles=6)
+PROBLEMS = make_twins(40, singles=6)
 
 MakeEmbedder = Callable[[Combine], Embedder]
 
@@ -65,7 +65,7 @@ def make(request: pytest.FixtureRequest) -> MakeEmbedder:
         return lambda combine: LightEmbedder(dimensions=128, combine=combine)
     if request.param == "light with corpus":
         return lambda combine: LightEmbedder(
-            dimensions=128, combine=combine, corpus=made_twins(60, seed=5)
+            dimensions=128, combine=combine, corpus=make_twins(60, seed=5)
         )
     if request.param == "hashed":
         return lambda combine: HashedEmbedder(dimensions=128, combine=combine)

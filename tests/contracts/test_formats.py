@@ -296,7 +296,7 @@ class TestEveryFormat:
                 "probably in Latin-1 or Windows-1252 (cp1252), which reads 'café is' here; convert",
             ),
             (b"ok\nok\n\x93ok\x94", ":3: the file is not UTF-8, but probably in Windows-1252"),
-            (b"caf\xe9 is\x81\n", ":1: the text is not UTF-8, and its encoding is not known"),
+            (b"caf\xe9 is\x81\n", ":1: the text is not UTF-8, and its encoding is unknown"),
             (
                 "a".encode("utf-16-le") * 2,
                 "the file is not UTF-8, but in UTF-16LE; convert it first",

@@ -15,9 +15,9 @@ from winosmith import Problem, audit, formats
 from winosmith.build import EmbedRecipe, FilterRecipe, debias_to_folder
 from winosmith.cli import main
 from winosmith.recast import to_claims
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(30)
+DATA = make_twins(30)
 LINES = "".join(formats.to_lines(DATA))
 BAD = '{"id": "x", "sentence": "A _ b.", "options": ["c", "c"]}\n'
 

@@ -27,11 +27,11 @@ from winosmith import Dataset, Prediction, Problem, Response, answers, formats, 
 from winosmith.cli import main
 from winosmith.exposure import read_keyed
 from winosmith.humans import Subject, Taken, make_subject_record
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.metrics import switch_options
 from winosmith.recast import to_claims
 from winosmith.records import canonical
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.validate import write_votes
 
 SNAPSHOT = Path(__file__).with_name("json_of_commands.json")
@@ -47,7 +47,7 @@ ELSEWHERE = {
 }
 """Commands that are not run here, and why."""
 
-DATA = made_twins(16, singles=2)
+DATA = make_twins(16, singles=2)
 
 TOML = {
     "build.toml": """name = "b"
@@ -147,14 +147,14 @@ SHAPES = {
 def _evolved() -> Dataset:
     """Return families in which each version adds a word to one that came before."""
     problems: list[Problem] = []
-    for root in made_twins(0, singles=4):
+    for root in make_twins(0, singles=4):
         family = [root]
         for number in range(6):
             parent = family[number // 2]
             words = parent.sentence.split()
             words.insert(2 + number % 2, ("old", "small", "quickly")[number % 3])
             family.append(
-                perturbed(parent, " ".join(words), root.options, root.answer, source="made")
+                make_child(parent, " ".join(words), root.options, root.answer, source="made")
             )
         problems += {one.id: one for one in family}.values()
     return Dataset(problems, "evolved")

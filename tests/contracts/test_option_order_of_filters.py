@@ -23,7 +23,7 @@ from winosmith import Dataset, Problem, blocks, build, debias, embed, metrics, p
 from winosmith.build._filtering import Filtering
 from winosmith.outputs import OutputFolder
 from winosmith.parallel import no_progress
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 CROSSED = (
     Problem("x-a", "Ann thanked Beth as _ was glad.", ("Ann", "Beth"), 0, "x"),
@@ -38,10 +38,10 @@ CROSSED = (
 COPIES = tuple(
     replace(problem, id=f"{problem.id}, copied", twin_id="copied", options=problem.options[::-1],
             answer=1 - (problem.answer or 0))
-    for problem in made_twins(1)
+    for problem in make_twins(1)
 )  # fmt: skip
 
-DATA = Dataset([*made_twins(14, singles=9, seed=2), *CROSSED, *COPIES])
+DATA = Dataset([*make_twins(14, singles=9, seed=2), *CROSSED, *COPIES])
 ROWS = range(len(DATA))
 SWAPS = st.sets(st.sampled_from(ROWS))
 

@@ -16,11 +16,11 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Extra, Prediction, Problem, Response, metrics
 from winosmith.evolve import find_unsolved_ids
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.metrics import Graded, grade
 from winosmith.prediction import best_options
 from winosmith.rounds._solving import plan_next_round
-from winosmith.testing import made_families, made_twins
+from winosmith.testing import make_families, make_twins
 
 Orders = tuple[tuple[int, ...], ...]
 """For each problem the places that its options had before."""
@@ -47,7 +47,7 @@ WINOGENDER = [
     for answer in (0, 1)
 ]
 
-DATA = Dataset([*made_twins(8, singles=3), *_many(), *made_families([1, 2, 4], [3, 3], [1, 2]),
+DATA = Dataset([*make_twins(8, singles=3), *_many(), *make_families([1, 2, 4], [3, 3], [1, 2]),
                 *WINOGENDER])  # fmt: skip
 """Twins, singles, three to five options, families, and Winogender's."""
 
@@ -223,7 +223,7 @@ def test_no_figure_of_people_depends_on_it(data: st.DataObject, new: Orders) -> 
 
 def test_what_is_undecided_has_half_and_proves_nothing() -> None:
     """957 ties of 959 score as guessing does: about 50 %, told as ties, with a p that is large."""
-    data = made_twins(0, singles=959)
+    data = make_twins(0, singles=959)
     said = [
         Prediction(p.id, 0, (-7.5, -7.5)) if row < 957 else Prediction(p.id, p.answer or 0)
         for row, p in enumerate(data)
@@ -240,7 +240,7 @@ def test_what_is_undecided_has_half_and_proves_nothing() -> None:
 def test_a_perturbed_problem_keeps_its_place_in_the_comparison_with_its_root() -> None:
     """Roots and versions are compared by what is right, in any order of either's options."""
     root = Problem("r", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
-    child = perturbed(root, "The mug hit the jug and the _ broke.", ("mug", "jug"), 1, source="x")
+    child = make_child(root, "The mug hit the jug and the _ broke.", ("mug", "jug"), 1, source="x")
     child = replace(child, extra=Extra({"made.by": "x"}))
     data = Dataset([root, child])
     said = [Prediction(root.id, 0, (0.5, 0.5)), Prediction(child.id, 1)]

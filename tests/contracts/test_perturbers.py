@@ -13,7 +13,7 @@ from tests.conftest import absent, need_wordnet
 from winosmith import Dataset, Origin, Problem, practice
 from winosmith.chat import Message, Reply
 from winosmith.evolve import ChatPerturber, Perturber, WordNetPerturber
-from winosmith.lineage import UNVALIDATED, check_lineages, perturbed
+from winosmith.lineage import UNVALIDATED, check_lineages, make_child
 from winosmith.problem import BLANK
 
 PARENTS = [
@@ -28,7 +28,7 @@ class _Adding:
     def perturb(self, problem: Problem, seed: int) -> Iterable[Problem]:
         for day in ("Monday", "Friday")[seed % 2 :]:
             sentence = f"On {day}, {problem.sentence}"
-            yield perturbed(problem, sentence, problem.options, problem.answer, source="own")
+            yield make_child(problem, sentence, problem.options, problem.answer, source="own")
 
 
 @dataclass(frozen=True)

@@ -34,13 +34,13 @@ from winosmith import (
 )
 from winosmith.errors import InputError
 from winosmith.humans import Answer, Sitting, make_answers_record, make_sheet_record
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.prediction import Prediction
 from winosmith.records import canonical, problem_record
 from winosmith.release._about import TEMPLATE
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(4)
+DATA = make_twins(4)
 PREDICTIONS = [Prediction(p.id, 0, (0.5, -1.25)) for p in DATA]
 SHEET = humans.make_sheets(DATA).sheets[0]
 SHEETS = {SHEET.code: SHEET}
@@ -66,8 +66,8 @@ def family() -> str:
     """Return our own JSON Lines of a root, a child and its child, with edits."""
     root = DATA[0]
     words = root.sentence.split()
-    first = perturbed(root, " ".join(["Once", *words]), root.options, 0, source="own")
-    then = perturbed(first, " ".join(["Once", "more", *words]), root.options, 1, source="own")
+    first = make_child(root, " ".join(["Once", *words]), root.options, 0, source="own")
+    then = make_child(first, " ".join(["Once", "more", *words]), root.options, 1, source="own")
     return "".join(canonical(problem_record(p)) + "\n" for p in (root, first, then))
 
 
@@ -142,7 +142,7 @@ READERS = {
         + "".join(f"{p.id},{p.options[p.answer or 0]},A,a letter\n" for p in DATA),
     ),
     "check of keys": Reader(
-        audit.read_check, json.dumps(audit.check_record(audit.draw_check(made_twins(8), (), 12)))
+        audit.read_check, json.dumps(audit.check_record(audit.draw_check(make_twins(8), (), 12)))
     ),
     "recipe": Reader(build.read_recipe, RECIPE),
     "recipe of a round": Reader(

@@ -12,12 +12,12 @@ import pytest
 
 from winosmith import Dataset, Extra, Problem, chat, models, solve
 from winosmith.errors import DataError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* texts fill all .* tokens that the model reads")
 """The tiny encoder reads 64 tokens, and says so."""
 
-MADE = made_twins(8, singles=2)
+MADE = make_twins(8, singles=2)
 
 ODD = (
     Problem("start", "_ stood near the kettle.", ("amber", "The yarn")),
@@ -67,7 +67,7 @@ class Own:
 
 def _hunting(folder: Path) -> solve.Solver:
     lines = [f"They said that the {n} was up because it stood near the lamp." for n in "abc"]
-    lines += [p.fill(1) for p in made_twins(40, seed=3)]
+    lines += [p.fill(1) for p in make_twins(40, seed=3)]
     (folder / "texts.txt").write_text("\n\n".join(lines), "utf-8")
     return solve.KnowledgeHunting(solve.FullTextIndex.of(folder / "texts.txt", folder / "index"))
 
@@ -80,7 +80,7 @@ def _replies(messages: chat.Messages) -> chat.Reply:
 
 def _trained(encoder: Path, folder: Path) -> solve.Solver:
     settings = models.TrainingSettings(epochs=1, learning_rate=1e-3)
-    data = made_twins(16, seed=11)
+    data = make_twins(16, seed=11)
     models.train_multiple_choice(
         data[:24], data[24:], model=encoder, out=folder / "run", settings=settings
     )
@@ -90,10 +90,10 @@ def _trained(encoder: Path, folder: Path) -> solve.Solver:
 SIMPLE: dict[str, Callable[[], solve.Solver]] = {
     "own": Own,
     "random": lambda: solve.Random(2),
-    "majority": lambda: solve.Majority.trained_on(made_twins(9, seed=7)),
-    "association": lambda: solve.WordAssociation.trained_on(made_twins(30, seed=7)),
+    "majority": lambda: solve.Majority.trained_on(make_twins(9, seed=7)),
+    "association": lambda: solve.WordAssociation.trained_on(make_twins(30, seed=7)),
     "association of pairs": lambda: solve.WordAssociation.trained_on(
-        made_twins(30, seed=7), features="pairs"
+        make_twins(30, seed=7), features="pairs"
     ),
     "two-way association": lambda: solve.TwoWay(SIMPLE["association"]()),
     "local association": lambda: solve.LocalContext(SIMPLE["association"]()),
@@ -102,7 +102,7 @@ SIMPLE: dict[str, Callable[[], solve.Solver]] = {
     ),
     "chat": lambda: solve.ChatSolver(_replies),
     "chat with shots": lambda: solve.ChatSolver.with_shots(
-        _replies, made_twins(9, seed=8), 3, draws=2, swap=True
+        _replies, make_twins(9, seed=8), 3, draws=2, swap=True
     ),
     "vote": lambda: solve.Ensemble((solve.Random(1), Own(), solve.Random(3)), "vote"),
 }

@@ -14,7 +14,7 @@ from winosmith import Dataset, Extra, chat, models, solve
 from winosmith.errors import DataError, InputError, SameInputError
 from winosmith.metrics import grade, score
 from winosmith.seen import Sees
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* texts fill all .* tokens that the model reads")
 
@@ -28,11 +28,11 @@ def told(problems: Dataset, pronoun: str) -> Dataset:
 
 TRAIN = Dataset(
     replace(problem, pronoun=("she", "he")[(problem.answer or 0) ^ (row % 4 == 0)])
-    for row, problem in enumerate(made_twins(30, seed=7))
+    for row, problem in enumerate(make_twins(30, seed=7))
 )
 """Solved problems in which the pronoun has something to do with the answer."""
 
-DATA = made_twins(5, singles=2)
+DATA = make_twins(5, singles=2)
 SHE, HE = told(DATA, "she"), told(DATA, "he")
 
 
@@ -47,7 +47,7 @@ def _replies(messages: chat.Messages) -> chat.Reply:
 
 def _encoder(encoder: Path, folder: Path, sees: Sees) -> solve.Solver:
     settings = models.TrainingSettings(epochs=1, learning_rate=1e-3, sees=sees)
-    data = told(made_twins(16, seed=11), "she")
+    data = told(make_twins(16, seed=11), "she")
     models.train_multiple_choice(
         data[:24], data[24:], model=encoder, out=folder / sees, settings=settings
     )

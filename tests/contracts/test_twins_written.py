@@ -13,12 +13,12 @@ from tests.release.conftest import about
 from winosmith import Dataset, Origin, Response, formats
 from winosmith.cli import main
 from winosmith.release import release, verify
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.validate import write_votes
 
 SINGLES = Dataset(
     replace(problem, twin_id=None, origin=Origin("practice", author=f"a{row // 4}"))
-    for row, problem in enumerate(made_twins(6))
+    for row, problem in enumerate(make_twins(6))
 )
 """Two of them look like a twin each; no two of them are one."""
 

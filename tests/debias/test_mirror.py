@@ -495,9 +495,9 @@ def test_a_family_is_one_block_and_lookalikes_are_not() -> None:
     pool = Dataset([*_twin("cup", 0), *_twin("mug", 0)])
     X = np.ones((4, 2))
     assert len(set(debias.twin_units(pool, X).blocks)) == 2
-    from winosmith.lineage import perturbed
+    from winosmith.lineage import make_child
 
-    child = perturbed(
+    child = make_child(
         pool[0], "The old cup is in the _ as it is old.", pool[0].options, 0, source="person"
     )
     family = debias.twin_units(Dataset([*pool, child]), np.ones((5, 2)))

@@ -15,7 +15,7 @@ from tests.conftest import examples
 from winosmith import Dataset, Problem, debias, formats, practice
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.text import tokens
 
 VARIANTS = ("signed", "absolute", "max", "pairwise")
@@ -85,7 +85,7 @@ def written_out(data: Dataset, variant: str, smoothing: float) -> list[float]:
 def test_scores_are_those_of_the_formula(variant, smoothing):
     """Every variant's scores of twins are those of the formula written out; singles have none."""
     trio = [half(500 + n, "trio", f"c{n}", n % 2) for n in range(3)]
-    data = Dataset([*made_twins(12, singles=5, seed=3), *leaning(8), *trio])
+    data = Dataset([*make_twins(12, singles=5, seed=3), *leaning(8), *trio])
     result = debias.pmi(data, size=10, variant=variant, smoothing=smoothing)
     np.testing.assert_allclose(
         result.scores, written_out(data, variant, smoothing), rtol=1e-9, atol=1e-12
@@ -95,7 +95,7 @@ def test_scores_are_those_of_the_formula(variant, smoothing):
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_y_1_is_option_1_if_the_paper_s_reading_is_asked_for(variant):
     """With "option-1", scores are those of the formula by the options as they are written."""
-    data = swapped(Dataset([*made_twins(12, seed=3), *leaning(8)]))
+    data = swapped(Dataset([*make_twins(12, seed=3), *leaning(8)]))
     result = debias.pmi(data, size=10, variant=variant, label="option-1")
     assert result.label == "option-1"
     np.testing.assert_allclose(result.scores, written_out(data, variant, 100.0), atol=1e-12)
@@ -189,7 +189,7 @@ def test_words_that_both_halves_share_cancel_out():
 @examples(25)
 def test_the_order_of_the_problems_changes_nothing(order, variant):
     """Ties are drawn over the ids, so that permuted problems are kept alike."""
-    data = Dataset([*leaning(10), *made_twins(0, singles=4)])
+    data = Dataset([*leaning(10), *make_twins(0, singles=4)])
     kept = debias.pmi(data, size=11, variant=variant, seed=2).kept
     permuted = data.select(order)
     again = debias.pmi(permuted, size=11, variant=variant, seed=2).kept
@@ -200,7 +200,7 @@ def test_the_order_of_the_problems_changes_nothing(order, variant):
 @examples(25)
 def test_a_size_is_kept_in_whole_twins(size, variant):
     """As many are kept as asked for, one fewer when only half a twin would fit."""
-    data = made_twins(7, singles=3)
+    data = make_twins(7, singles=3)
     result = debias.pmi(data, size=size, variant=variant)
     assert len(result.kept) in (size, size - 1)
     kept = set(result.kept.tolist())
@@ -220,7 +220,7 @@ def test_a_threshold_keeps_what_scores_below():
 
 def test_singles_go_at_the_rate_of_twins():
     """With a size or a threshold, twins and singles are kept at one rate, and singles by a draw."""
-    data = Dataset([*leaning(40), *made_twins(0, singles=100).problems])
+    data = Dataset([*leaning(40), *make_twins(0, singles=100).problems])
     by_size = debias.pmi(data, size=90, seed=3)
     singles = [row for row in by_size.kept if row in set(data.singles)]
     assert (len(by_size.kept), len(singles)) == (90, 50)
@@ -249,7 +249,7 @@ def test_a_single_s_place_does_not_know_its_answer():
 
 def test_a_file_of_singles_is_reduced_at_random():
     """Without any whole twin there is no score, and as many are drawn as were asked for."""
-    data = made_twins(0, singles=40)
+    data = make_twins(0, singles=40)
     result = debias.pmi(data, size=13, seed=1)
     assert len(result.kept) == 13
     assert np.isnan(result.scores).all()
@@ -266,7 +266,7 @@ def test_the_answers_of_what_is_kept_of_a_published_set_are_balanced(data_dir):
 
 def test_singles_can_be_kept_unscored():
     """singles="keep" keeps them all without a score, and counts them into the size."""
-    data = made_twins(5, singles=4)
+    data = make_twins(5, singles=4)
     result = debias.pmi(data, size=8, singles="keep")
     assert set(data.singles) <= set(result.kept.tolist())
     assert len(result.kept) == 8
@@ -294,13 +294,13 @@ def test_singles_can_be_kept_unscored():
 def test_parameters_out_of_range_are_refused(chosen, message):
     """The error names the parameter."""
     with pytest.raises(InputError, match=message):
-        debias.pmi(made_twins(5), **chosen)
+        debias.pmi(make_twins(5), **chosen)
 
 
 def test_problems_that_cannot_be_scored_are_refused():
     """Withheld answers are refused by name."""
     with pytest.raises(DataError, match="withheld"):
-        debias.pmi(made_twins(3).blind(), size=2)
+        debias.pmi(make_twins(3).blind(), size=2)
 
 
 @given(rows=st.integers(0, 60), share=st.floats(0, 1), seed=st.integers(0, 9))

@@ -11,9 +11,9 @@ from hypothesis import given, strategies as st
 from winosmith import Dataset, Problem, debias
 from winosmith.debias import probe
 from winosmith.errors import DataError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-POOL = made_twins(20, singles=10)
+POOL = make_twins(20, singles=10)
 RNG = np.random.default_rng(0)
 
 
@@ -67,7 +67,7 @@ def test_options_that_differ_are_seen() -> None:
     X[:4, 1] = 2
     assert debias.measure_separability(three, X).seen == 4
     alone = np.repeat(RNG.normal(size=(20, 2, 3)), 2, axis=0)
-    found = debias.measure_separability(made_twins(20), alone)
+    found = debias.measure_separability(make_twins(20), alone)
     assert (found.seen, found.is_blind) == (0, True)
 
 

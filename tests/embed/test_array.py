@@ -11,9 +11,9 @@ from winosmith import Problem
 from winosmith.embed import ArrayEmbedder, load_array, save_array
 from winosmith.embed._array import LARGE
 from winosmith.errors import DataError, FormatError, OutputError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-PROBLEMS = made_twins(3)
+PROBLEMS = make_twins(3)
 X = np.arange(12, dtype=np.float32).reshape(6, 2)
 
 

@@ -13,11 +13,11 @@ from winosmith import Problem
 from winosmith.embed import EncoderEmbedder, _encoder as module
 from winosmith.errors import DataError, InputError, Interrupted
 from winosmith.models import Encoder, load_encoder
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.models
 
-PROBLEMS = made_twins(12)
+PROBLEMS = make_twins(12)
 
 
 def test_the_two_ways_to_combine(tiny_encoder: Path) -> None:

@@ -14,7 +14,7 @@ from winosmith import Dataset
 from winosmith.embed import finetune_embedder, split_for_finetuning
 from winosmith.errors import DataError
 from winosmith.models import TrainingSettings, load_choice_model
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 @given(st.integers(4, 40), st.integers(0, 20), st.integers(0, 5), st.data())
@@ -22,7 +22,7 @@ def test_the_three_parts_are_the_whole_in_whole_twins(
     twins: int, singles: int, seed: int, draw: st.DataObject
 ) -> None:
     """Train, dev and rest share nothing, miss nothing, part no twin, and keep to their size."""
-    data = made_twins(twins, singles=singles)
+    data = make_twins(twins, singles=singles)
     n_train = draw.draw(st.integers(1, len(data) - 5))
     n_dev = draw.draw(st.integers(1, len(data) - n_train - 4))
     parts = split_for_finetuning(data, n_train, n_dev, seed=seed)
@@ -37,7 +37,7 @@ def test_the_three_parts_are_the_whole_in_whole_twins(
 
 def test_the_draw_depends_on_what_is_read_and_the_seed_alone() -> None:
     """Another order, other ids or answers draw the same problems; another seed draws others."""
-    data = made_twins(30, singles=4)
+    data = make_twins(30, singles=4)
     turned = Dataset(
         replace(p, id=f"x{at}", answer=1 - (p.answer or 0)) for at, p in enumerate(data[::-1])
     )
@@ -50,7 +50,7 @@ def test_the_draw_depends_on_what_is_read_and_the_seed_alone() -> None:
 
 def test_what_looks_like_a_twin_is_not_parted() -> None:
     """Twins whose ids got lost stay together, as in a build."""
-    data = Dataset(replace(problem, twin_id=None) for problem in made_twins(30))
+    data = Dataset(replace(problem, twin_id=None) for problem in make_twins(30))
     for part in split_for_finetuning(data, 21, 10):
         assert all(count == 2 for count in Counter(p.options for p in part).values())
 
@@ -59,7 +59,7 @@ def test_what_looks_like_a_twin_is_not_parted() -> None:
 def test_sizes_that_do_not_fit_are_refused(sizes: tuple[int, int]) -> None:
     """Each part and the rest must hold something."""
     with pytest.raises(DataError, match="10 problems can't be split"):
-        split_for_finetuning(made_twins(5), *sizes)
+        split_for_finetuning(make_twins(5), *sizes)
 
 
 @pytest.mark.models
@@ -67,7 +67,7 @@ def test_the_embedder_reads_as_the_model_was_trained(tiny_encoder: Path, tmp_pat
     """It embeds with the fine-tuned weights, cut at the split point of training, from [CLS]."""
     import torch
 
-    train, dev, rest = split_for_finetuning(made_twins(40), 40, 20)
+    train, dev, rest = split_for_finetuning(make_twins(40), 40, 20)
     embedder, tuned = finetune_embedder(
         train,
         dev,

@@ -20,7 +20,7 @@ from winosmith.embed import LightEmbedder
 from winosmith.embed._embedder import hash_features
 from winosmith.embed._light import read_sides
 from winosmith.errors import DataError, InputError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 def held_out(X: npt.NDArray[np.float32], dataset: Dataset) -> npt.NDArray[np.bool_]:
@@ -87,7 +87,7 @@ def test_an_option_that_is_not_mentioned_has_only_its_own_word() -> None:
 
 def test_the_vectors_are_of_unit_length() -> None:
     """A difference has length 1, so that no problem weighs more than another."""
-    X = LightEmbedder().embed(made_twins(30))
+    X = LightEmbedder().embed(make_twins(30))
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, atol=1e-3)
 
 
@@ -114,7 +114,7 @@ def test_the_width_is_as_asked_and_less_for_few_problems() -> None:
 
 def test_neither_the_order_of_problems_nor_of_options_changes_a_byte() -> None:
     """What is learnt depends on the texts alone: shuffled problems give the same vectors."""
-    data = made_twins(40, singles=5)
+    data = make_twins(40, singles=5)
     X = LightEmbedder(dimensions=64).embed(data)
     order = np.random.default_rng(0).permutation(len(data))
     shuffled = LightEmbedder(dimensions=64).embed(data.select(order.tolist()))
@@ -128,7 +128,7 @@ def test_neither_the_order_of_problems_nor_of_options_changes_a_byte() -> None:
 
 def test_a_corpus_makes_vectors_independent_of_the_batch() -> None:
     """With a corpus to learn from, one problem has one vector, whatever it comes with."""
-    corpus, others = made_twins(40), made_twins(5, seed=1)
+    corpus, others = make_twins(40), make_twins(5, seed=1)
     embedder = LightEmbedder(dimensions=64, corpus=corpus)
     together = embedder.embed(others)
     alone = np.concatenate([embedder.embed([problem]) for problem in others])
@@ -198,7 +198,7 @@ def test_odd_texts_are_embedded(parts: list[tuple[str, str]]) -> None:
 
 def test_without_twins_it_still_embeds() -> None:
     """Singles have no contrast of halves; the vectors are there all the same."""
-    X = LightEmbedder(dimensions=32).embed(made_twins(0, singles=40))
+    X = LightEmbedder(dimensions=32).embed(make_twins(0, singles=40))
     assert X.shape[0] == 40
     assert 4 <= X.shape[1] <= 32
     assert np.isfinite(X).all()
@@ -212,11 +212,11 @@ def test_what_can_not_be_embedded_is_refused() -> None:
     with pytest.raises(DataError, match="there are no problems to embed"):
         LightEmbedder().embed([])
     with pytest.raises(DataError, match="there are no problems to learn words from"):
-        LightEmbedder(corpus=()).embed(made_twins(1))
+        LightEmbedder(corpus=()).embed(make_twins(1))
     with pytest.raises(InputError, match="dimensions is 1; it must be a whole number, 2 or more"):
-        LightEmbedder(dimensions=1).embed(made_twins(1))
+        LightEmbedder(dimensions=1).embed(make_twins(1))
     with pytest.raises(InputError, match='combine is \'sum\'; it must be "difference" or "concat"'):
-        LightEmbedder(combine="sum").embed(made_twins(1))
+        LightEmbedder(combine="sum").embed(make_twins(1))
 
 
 def test_the_number_of_threads_changes_no_byte() -> None:

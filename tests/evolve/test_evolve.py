@@ -26,10 +26,10 @@ from winosmith.evolve import (
     resume_children,
     split_roots,
 )
-from winosmith.lineage import check_lineages, perturbed
-from winosmith.testing import made_twins
+from winosmith.lineage import check_lineages, make_child
+from winosmith.testing import make_twins
 
-DATA = made_twins(90, singles=3)
+DATA = make_twins(90, singles=3)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Adding:
         if DATA.row(problem.id) % 9:
             for number in range(len(self.words)):
                 word = self.words[(number + seed) % len(self.words)]
-                yield perturbed(
+                yield make_child(
                     problem, f"{word} {problem.sentence}", problem.options, problem.answer,
                     source="person",
                 )  # fmt: skip
@@ -79,7 +79,7 @@ def test_whoever_says_the_same_again_is_set_aside(words: list[str]) -> None:
     """Kept and repeated children are all there were; a repeat names whom it repeats."""
     parents = Dataset(DATA.problems[1:3])
     made = [
-        [perturbed(p, f"{word} {p.sentence}", p.options, 0, source="x") for word in words]
+        [make_child(p, f"{word} {p.sentence}", p.options, 0, source="x") for word in words]
         for p in parents
     ]
     found = drop_repeats(parents, made)
@@ -95,7 +95,7 @@ def test_whoever_says_the_same_again_is_set_aside(words: list[str]) -> None:
 def test_a_child_that_is_another_problem_is_no_child() -> None:
     """What a perturber makes of one half may not be the other half."""
     root = DATA[1]
-    other = perturbed(root, f"Now {root.sentence}", root.options, 1, source="x")
+    other = make_child(root, f"Now {root.sentence}", root.options, 1, source="x")
     held = Problem("held", f"now {root.sentence}", root.options[::-1], 0)
     found = drop_repeats(Dataset([root, held]), [[other], []])
     assert [d.reason for d in found.repeated] == ["it repeats 'held'"]
@@ -134,7 +134,7 @@ def test_every_cut_of_the_work_is_gone_on_from(size: int) -> None:
 
 
 ONE = Dataset(practice.read_handwritten().problems[:60], "one")
-TWO = Dataset(made_twins(20).problems, "two")
+TWO = Dataset(make_twins(20).problems, "two")
 
 
 def _source(problem: Problem) -> str | None:
@@ -242,7 +242,7 @@ def _children(problems: Sequence[Problem], count: int, word: str) -> Iterator[Pr
         for number in range(count):
             sentence = f"{word}{number}, {problem.sentence}"
             answer = (problem.answer or 0) ^ number % 2
-            yield perturbed(problem, sentence, problem.options, answer, source=word.lower())
+            yield make_child(problem, sentence, problem.options, answer, source=word.lower())
 
 
 def _sets(people: int = 12, chat: int = 100, words: int = 2, **options: bool) -> Sets:
@@ -319,7 +319,7 @@ def test_children_that_look_like_another_part_leave_the_earlier_one() -> None:
     parts = split_roots(ROOTS)
     train = next(p for p in ROOTS if parts[p.id] == "train")
     test = next(p for p in ROOTS if parts[p.id] == "test")
-    stray = perturbed(train, test.sentence, test.options, 0, source="chat")
+    stray = make_child(train, test.sentence, test.options, 0, source="chat")
     data = Dataset([*ROOTS, stray])
     sets = assemble(ROOTS, data, data, parts)
     assert stray.id not in {p.id for part in sets.medium.values() for p in part}

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from winosmith import Dataset, Lineage, Origin, Problem, formats, practice
 from winosmith.exposure import Presented, present, variants
 from winosmith.exposure._presentations import exchange_names, reverse_options
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.validate import StructureRules, filter_by_structure
 
 ANN = "Ann lent Maria a coat because _ was cold."
@@ -72,7 +72,7 @@ def test_names_in_an_anchor_or_in_edits_stay() -> None:
     told = people()
     assert exchange_names(replace(told, origin=Origin(anchor="coat"))) is not None
     assert exchange_names(replace(told, origin=Origin(anchor="Ann"))) is None
-    child = perturbed(
+    child = make_child(
         told, "Ann lent Maria a scarf because _ was cold.", told.options, 1, source="x"
     )
     assert exchange_names(child) is None

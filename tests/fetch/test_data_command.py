@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from winosmith.cli import main
-from winosmith.fetch import Published, Remote
+from winosmith.fetch import Published, RemoteFile
 
 TEXT = b'{"id":"a","sentence":"A _ b.","options":["x","y"]}\n'
 DIGEST = hashlib.sha256(TEXT).hexdigest()
@@ -20,7 +20,7 @@ DIGEST = hashlib.sha256(TEXT).hexdigest()
 def made(site: Any, monkeypatch: pytest.MonkeyPatch) -> Published:
     """Serve one data set, and make it the only one that is known."""
     site.files["/a.jsonl"] = TEXT
-    remote = Remote(f"{site.url}/a.jsonl", DIGEST, len(TEXT))
+    remote = RemoteFile(f"{site.url}/a.jsonl", DIGEST, len(TEXT))
     known = Published("made", "one problem", "CC0", site.url, (remote,))
     monkeypatch.setattr("winosmith.fetch.PUBLISHED", (known,))
     return known

@@ -11,7 +11,7 @@ import pytest
 
 from winosmith import fetch
 from winosmith.errors import OutputError
-from winosmith.fetch import Remote
+from winosmith.fetch import RemoteFile
 
 BODY = random.Random(7).randbytes(300_000)  # noqa: S311 - any bytes will do
 DIGEST = hashlib.sha256(BODY).hexdigest()
@@ -24,9 +24,11 @@ def served(site: Any) -> Any:
     return site
 
 
-def remote(site: Any, name: str = "data.bin", sha256: str = DIGEST, size: int = 300_000) -> Remote:
+def remote(
+    site: Any, name: str = "data.bin", sha256: str = DIGEST, size: int = 300_000
+) -> RemoteFile:
     """Return a file of the server, as the table of published data sets lists it."""
-    return Remote(f"{site.url}/{name}", sha256, size)
+    return RemoteFile(f"{site.url}/{name}", sha256, size)
 
 
 def test_a_file_comes_whole(served: Any, tmp_path: Path) -> None:
@@ -42,7 +44,7 @@ def test_a_file_comes_whole(served: Any, tmp_path: Path) -> None:
 
 def test_a_wrong_checksum_keeps_nothing(served: Any, tmp_path: Path) -> None:
     """A file with another checksum is reported with both checksums, and removed."""
-    with pytest.raises(OutputError, match=rf"not the published one.*{'0' * 64}.*{DIGEST}"):
+    with pytest.raises(OutputError, match=rf"differs from the published one.*{'0' * 64}.*{DIGEST}"):
         fetch.download(remote(served, sha256="0" * 64), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -63,8 +65,8 @@ def test_a_broken_connection_keeps_the_old_file(served: Any, tmp_path: Path) -> 
 )
 def test_only_https_is_asked(tmp_path: Path, url: str) -> None:
     """Any address that is not https is refused before anything is opened."""
-    with pytest.raises(OutputError, match="only https addresses are downloaded from"):
-        fetch.download(Remote(url, DIGEST, 1), tmp_path)
+    with pytest.raises(OutputError, match="only https is allowed"):
+        fetch.download(RemoteFile(url, DIGEST, 1), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -77,7 +79,7 @@ def test_a_redirect_stays_with_https(served: Any, tmp_path: Path) -> None:
     }
     assert fetch.download(remote(served, "moved"), tmp_path).read_bytes() == BODY
     for name in ("plain", "file"):
-        with pytest.raises(OutputError, match="only https addresses"):
+        with pytest.raises(OutputError, match="only https is allowed"):
             fetch.download(remote(served, name), tmp_path)
 
 
@@ -85,7 +87,7 @@ def test_a_redirect_stays_with_https(served: Any, tmp_path: Path) -> None:
 def test_a_file_that_is_too_long_is_refused(served: Any, tmp_path: Path, says_length: bool) -> None:
     """More bytes than published are refused, with and without a stated length."""
     served.says_length = says_length
-    with pytest.raises(OutputError, match="longer than the published 1000 bytes"):
+    with pytest.raises(OutputError, match="larger than the published 1000 bytes"):
         fetch.download(remote(served, size=1000), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
@@ -95,4 +97,4 @@ def test_a_server_without_the_file_is_reported(site: Any, tmp_path: Path) -> Non
     with pytest.raises(OutputError, match=r"/nothing: the download failed .*404"):
         fetch.download(remote(site, "nothing"), tmp_path)
     with pytest.raises(OutputError, match=r"https://localhost:9/x: the download failed .*refused"):
-        fetch.download(Remote("https://localhost:9/x", DIGEST, 1), tmp_path)
+        fetch.download(RemoteFile("https://localhost:9/x", DIGEST, 1), tmp_path)

@@ -13,7 +13,7 @@ import pytest
 
 from winosmith import fetch
 from winosmith.errors import OutputError
-from winosmith.fetch import PUBLISHED, Published, Remote
+from winosmith.fetch import PUBLISHED, Published, RemoteFile
 
 TEXT = b'{"id":"a","sentence":"A _ b.","options":["x","y"]}\n'
 
@@ -35,7 +35,7 @@ def a_zip(files: dict[str, bytes]) -> bytes:
 def data(site: Any, body: bytes, name: str, **settings: Any) -> Published:
     """Serve some bytes, and return them as a published data set."""
     site.files[f"/{name}"] = body
-    remote = Remote(f"{site.url}/{name}", digest(body), len(body))
+    remote = RemoteFile(f"{site.url}/{name}", digest(body), len(body))
     return Published("made", "made up", "CC0", site.url, (remote,), **settings)
 
 
@@ -57,7 +57,9 @@ def test_an_archive_is_unpacked_and_its_files_are_checked(site: Any, tmp_path: P
     fetch.get(good, tmp_path / "good")
     assert site.asked == 1
     bad = data(site, body, "made.zip", members={"made/a.jsonl": "0" * 64})
-    with pytest.raises(OutputError, match="this file of the archive is not the published one"):
+    with pytest.raises(
+        OutputError, match="this file of the archive differs from the published one"
+    ):
         fetch.get(bad, tmp_path / "bad")
     assert not (tmp_path / "bad/made/a.jsonl").exists()
 
@@ -102,7 +104,7 @@ FILES_HERE = {
 @pytest.mark.parametrize("name", FILES_HERE)
 def test_checksums_are_those_of_the_files(data_dir: Path, name: str) -> None:
     """The checksums and sizes in the table are those of the published files themselves."""
-    known = fetch.published(name)
+    known = fetch.find_published(name)
     folder = data_dir / FILES_HERE[name]
     wanted = {remote.name: remote.sha256 for remote in known.remotes if not remote.is_archive}
     wanted |= {Path(member).name: checksum for member, checksum in known.members.items()}
@@ -120,4 +122,4 @@ def test_checksums_are_those_of_the_files(data_dir: Path, name: str) -> None:
 def test_an_unknown_name_lists_the_known_ones() -> None:
     """Asking for a data set that is not known tells those that are."""
     with pytest.raises(OutputError, match="no published data set 'gap'; there are winogrande, wsc"):
-        fetch.published("gap")
+        fetch.find_published("gap")

@@ -90,7 +90,7 @@ def test_a_data_set_of_the_hub_is_read(tmp_path: Path) -> None:
     assert "there is no configuration 'soft' (easy, hard)" in found[6]
     assert "connect to the internet, or download it and name its folder: hf:FOLDER" in found[7]
     assert "check the name" in found[8]
-    assert found[9] == "hf:a:b:c: an address is hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]"
+    assert found[9] == "hf:a:b:c: the address must be hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]"
 
 
 def test_a_gated_data_set_is_explained(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_task_of_lm_eval_is_read(tmp_path: Path) -> None:
     found = _read(tmp_path, mine, gaps, free, "lm-eval:no_such_task", "lm-eval:no.yaml")
     assert found[0] == [[f"Q: {text}", choices, key] for text, choices, key in WANTED]
     assert found[1] == [[f"is {text}", choices, key] for text, choices, key in WANTED]
-    assert "it has no choices to read (output_type: generate_until)" in found[2]
+    assert "the task has no choices (output_type: generate_until)" in found[2]
     assert "there is no such task; see: lm_eval ls tasks" in found[3]
     assert found[4] == "lm-eval:no.yaml: there is no such file"
 
@@ -144,9 +144,9 @@ def test_our_own_task_is_read_as_the_problems_that_it_was_made_of(tmp_path: Path
     """The task that `convert --to lm-eval` writes gives each problem's answer again."""
     installed("lm_eval")
     from winosmith.release import lm_eval_task
-    from winosmith.testing import made_twins
+    from winosmith.testing import make_twins
 
-    twins = made_twins(6)
+    twins = make_twins(6)
     lm_eval_task(twins, tmp_path / "task", name="twins")
     (found,) = _read(tmp_path, f"lm-eval:{tmp_path}/task/twins_partial.yaml")
     assert [answer for _, _, answer in found] == list(twins.answers)

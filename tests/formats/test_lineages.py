@@ -10,11 +10,11 @@ import pytest
 
 from winosmith import Dataset, Edit, Lineage, Problem, formats
 from winosmith.errors import FormatError
-from winosmith.lineage import depths, perturbed
+from winosmith.lineage import depths, make_child
 
 ROOT = Problem("r", "The cup hit the _ and broke.", ("vase", "tray"), 0)
-CHILD = perturbed(ROOT, "The mug hit the _ and broke.", ROOT.options, 0, source="person")
-GRANDCHILD = perturbed(
+CHILD = make_child(ROOT, "The mug hit the _ and broke.", ROOT.options, 0, source="person")
+GRANDCHILD = make_child(
     CHILD, "The mug hit the old _ and fell.", ROOT.options, 1, source="person", declared=7
 )
 FAMILY = (ROOT, CHILD, GRANDCHILD)
@@ -63,7 +63,7 @@ CONTRADICTIONS = [
     ([line(0, "a _", root="0", parent="0")], r"jsonl:1: the problem is its own parent"),
     (
         [line(0, "a _"), line(1, "b _", root="q", parent="0")],
-        r"jsonl:2: the root is 'q', but that of its parent '0' is '0'",
+        r"jsonl:2: the root is 'q', but its parent '0' has the root '0'",
     ),
     (
         [
@@ -71,14 +71,14 @@ CONTRADICTIONS = [
             line(1, "b _", root="0", parent="0"),
             line(2, "c _", root="0", parent="1", edits=[{"op": "delete", "at": 0, "old": "a"}]),
         ],
-        r"jsonl:3: the edits do not fit the parent '1': edit 1 expects 'a' at token 0, where 'b'",
+        r"jsonl:3: the edits do not fit the parent '1': edit 1 expects 'a' at token 0, but found",
     ),
     (
         [
             line(0, "a _"),
             line(1, "c _", root="0", parent="0", edits=[{"op": "insert", "at": 0, "new": "b"}]),
         ],
-        r"jsonl:2: the edits do not fit the parent '0': they lead to 'b a _' at token 0, where",
+        r"jsonl:2: the edits do not fit the parent '0': they result in 'b a _' at token 0, but",
     ),
 ]
 

@@ -501,17 +501,17 @@ def test_an_object_without_rows_is_refused(tmp_path: Path, text: str) -> None:
 
 
 REFUSED = {
-    "a broken archive": (gzip.compress(PLAIN)[:-20], "it is packed, and can't be unpacked: "),
+    "a broken archive": (gzip.compress(PLAIN)[:-20], "the file can't be unpacked: "),
     "Zstandard cut short": (packed(PLAIN, "zst")[:-5], "can't be unpacked: it is cut short"),
-    "no Zstandard": (b"\x28\xb5\x2f\xfd" + PLAIN, "it is packed, and can't be unpacked: "),
-    "no zip": (b"PK\x03\x04aaaa", "it is packed, and can't be unpacked: "),
+    "no Zstandard": (b"\x28\xb5\x2f\xfd" + PLAIN, "the file can't be unpacked: "),
+    "no zip": (b"PK\x03\x04aaaa", "the file can't be unpacked: "),
     "an archive made to fill the memory": (gzip.compress(bytes(1 << 27)), "300 times its size"),
     "UTF-16 without its mark": (PLAIN.decode().encode("utf-16-le"), "iconv -f utf-16le -t utf-8"),
     "Windows' letters": ("question,A,B,answer\nWarum?,“grün”,rot,A\n".encode("cp1252"),
                          r":2: .* Windows-1252 .*“grün”.* iconv -f cp1252 -t utf-8"),
-    "a document": (packed(b"", "zip", "[Content_Types].xml"), "save its table as XLSX or as CSV"),
+    "a document": (packed(b"", "zip", "[Content_Types].xml"), "save its table as XLSX or CSV"),
     "a pointer": (b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "git lfs pull"),
-    "a web page": (b"\n<!DOCTYPE html><title>404</title>", "download the file itself"),
+    "a web page": (b"\n<!DOCTYPE html><title>404</title>", "download the data file itself"),
     "an object of splits": (json.dumps({"train": ROWS, "test": ROWS}).encode(),
                             r"""several lists .*'train' and 'test'; .* jq -c '.\["train"\]\[\]'"""),
     "records over several lines": ("\n".join(json.dumps(r, indent=1) for r in ROWS).encode(),
@@ -726,8 +726,8 @@ ITEM = '{"question": "q%d", "choices": ["a", "b"], "answer": "%s"%s}'
 @pytest.mark.parametrize(
     ("text", "read", "fault"),
     [
-        ("[{}]\n[{}]\n", 1, "the array has ended, and more text follows"),
-        ("[{}, {}]\n trailing", 2, "the array has ended, and more text follows"),
+        ("[{}]\n[{}]\n", 1, "text follows the end of the array"),
+        ("[{}, {}]\n trailing", 2, "text follows the end of the array"),
         ("[{}, {NaN}, {}]", 2, "NaN is not a JSON number"),
     ],
 )

@@ -18,7 +18,7 @@ from tests.conftest import examples
 from winosmith import Dataset, Extra, Problem, formats
 from winosmith.errors import FormatError
 from winosmith.formats import ReadingNote
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 def bare(problems: Sequence[Problem]) -> list[Problem]:
@@ -106,7 +106,7 @@ def test_the_order_of_rows_makes_no_twin(
     tmp_path_factory: pytest.TempPathFactory, rows: list[int]
 ) -> None:
     """In any order of its rows a file has the same twins; six versions of a sentence have none."""
-    problems = [*bare(made_twins(5).problems), *VERSIONS, LAWYER, DOCTOR]
+    problems = [*bare(make_twins(5).problems), *VERSIONS, LAWYER, DOCTOR]
     problems = [problems[row] for row in rows]
     path = tmp_path_factory.mktemp("rows") / "file.jsonl"
     path.write_text(as_own(problems))
@@ -183,7 +183,7 @@ def test_comparing_what_shares_a_rare_word_passes_nothing_over(
 
 def test_what_says_who_is_a_twin_is_believed(tmp_path: Path) -> None:
     """A column or key `twin_id`, even an empty one, is the file's own word: nothing is paired."""
-    pairs = bare(made_twins(3).problems)
+    pairs = bare(make_twins(3).problems)
     (tmp_path / "a.csv").write_text(as_csv(pairs, twin_id=lambda at: ""))
     assert not formats.read(tmp_path / "a.csv").twins
     lines = as_own(pairs).splitlines()
@@ -200,7 +200,7 @@ def test_reading_what_was_written_changes_no_twin(
     tmp_path_factory: pytest.TempPathFactory, name: str, marked: set[int], rows: list[int]
 ) -> None:
     """Of look-alikes, those that are twins and those that are none come back as they were."""
-    data = made_twins(6).problems
+    data = make_twins(6).problems
     problems = [
         data[row] if row // 2 in marked else replace(data[row], twin_id=None) for row in rows
     ]
@@ -211,7 +211,7 @@ def test_reading_what_was_written_changes_no_twin(
 
 def test_families_and_copies_are_no_twins(tmp_path: Path) -> None:
     """A child that flips its parent's answer, and a copy that contradicts, are no twin's half."""
-    first, second = bare(made_twins(1).problems)
+    first, second = bare(make_twins(1).problems)
     copy = replace(first, id="copy", answer=1 - (first.answer or 0))
     path = tmp_path / "copies.jsonl"
     path.write_text(as_own([first, copy]))
@@ -223,7 +223,7 @@ def test_families_and_copies_are_no_twins(tmp_path: Path) -> None:
 
 def test_a_column_pairs(tmp_path: Path) -> None:
     """`pair_by` makes twins of rows that share a value, wherever they stand; others are singles."""
-    pairs = bare(made_twins(4).problems)
+    pairs = bare(make_twins(4).problems)
     path = tmp_path / "pairs.csv"
     path.write_text(as_csv([*pairs[::2], *pairs[1::2]], group=lambda at: "abcdabx"[at : at + 1]))
     read = formats.read(path, pair_by="group")
@@ -235,7 +235,7 @@ def test_a_column_pairs(tmp_path: Path) -> None:
 
 def test_a_key_pairs(tmp_path: Path) -> None:
     """In WinoGrande's form the further key is named as it stands, and a task's ids give way."""
-    lines = [json.loads(line) for line in as_winogrande(made_twins(2).problems).splitlines()]
+    lines = [json.loads(line) for line in as_winogrande(make_twins(2).problems).splitlines()]
     for at, record in enumerate(lines):
         record |= {"qID": f"task-{1 + at % 2}" if at < 2 else f"z{at}", "pairing": at % 2}
     path = tmp_path / "pairs.jsonl"
@@ -246,7 +246,7 @@ def test_a_key_pairs(tmp_path: Path) -> None:
 def test_a_column_that_pairs_nothing_is_refused(tmp_path: Path) -> None:
     """A column that is not there is refused with those that are; so is one that nobody shares."""
     path = tmp_path / "pairs.csv"
-    path.write_text(as_csv(made_twins(2).problems, group=str, seen=lambda at: "x"))
+    path.write_text(as_csv(make_twins(2).problems, group=str, seen=lambda at: "x"))
     with pytest.raises(FormatError, match=r"no column 'pair' to pair by; .*: 'group', 'seen'"):
         formats.read(path, pair_by="pair")
     with pytest.raises(FormatError, match=r"no two problems share a value of 'group'"):
@@ -255,7 +255,7 @@ def test_a_column_that_pairs_nothing_is_refused(tmp_path: Path) -> None:
 
 def test_what_looks_like_twins_is_counted() -> None:
     """Pairs of singles that look like twins are found, also when their answers are withheld."""
-    data = made_twins(5).problems
+    data = make_twins(5).problems
     mixed = [*data[:4], *bare(data[4:])]
     assert formats.find_unmarked_pairs(mixed) == [(4, 5), (6, 7), (8, 9)]
     assert formats.find_unmarked_pairs([replace(p, answer=None) for p in mixed]) == [

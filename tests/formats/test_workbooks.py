@@ -105,7 +105,7 @@ def test_one_of_several_sheets_is_named(tmp_path: Path) -> None:
         book["Lists"].sheet_state = "hidden"
 
     path = saved(tmp_path, [HEADER, Q1], add)
-    with pytest.raises(FormatError, match=r"the sheets Sheet, Level 2; name one, as '.*x#Sheet'$"):
+    with pytest.raises(FormatError, match=r"the sheets Sheet, Level 2; name one: '.*x#Sheet'$"):
         formats.read(path)
     found = formats.scan(f"{path}#Level 2")
     assert (found.items[0].id, str(found.places[0])) == ("q2", f"{path}#Level 2, row 2")

@@ -48,9 +48,9 @@ def test_plain_texts_stay_texts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ("answer: 2", "answer: &two 2\n    also: *two", r"aliases \(\*name\) are not read"),
-        ("answer: 2", "<<: {answer: 2}", r"merged keys \(<<\) are not read"),
-        ("answer: 2", "answer: 2\n    answer: 3", "each name must be a text that occurs once"),
+        ("answer: 2", "answer: &two 2\n    also: *two", r"aliases \(\*name\) are not allowed"),
+        ("answer: 2", "<<: {answer: 2}", r"merge keys \(<<\) are not allowed"),
+        ("answer: 2", "answer: 2\n    answer: 3", "each key must be a text that occurs once"),
         ("title:", "more: [{question: x}]\ntitle:", "several lists of records; keep one"),
         ("answer: 2", "answer: [2", r"quiz.yml:\d+: this is not YAML: "),
         ("answer: 2", "answer: \x07", "this is not YAML: "),

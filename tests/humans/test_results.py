@@ -25,7 +25,7 @@ from winosmith.humans import (
     measure_paces,
     results,
 )
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 NAMES = "S1 S2 S3 S4 S5 S6 S7 S8 S9 S10 S11 S12 S13 S14 S16 S17 S18 S19 S20".split()
 NATIVES = {"S2", "S4", "S5", "S6", "S11", "S17", "S19"}
@@ -346,7 +346,7 @@ def test_remarks_and_times_reach_the_results() -> None:
 
 def test_halves_of_a_schema_vary_together() -> None:
     """The interval of a test's share counts schemas, not items, where people take other halves."""
-    data = made_twins(10)
+    data = make_twins(10)
     said = [
         Response(problem.id, f"S{who}", "test", (problem.answer or 0) ^ (row < 4))
         for row, problem in enumerate(data)

@@ -26,7 +26,7 @@ from winosmith.humans import (
     read_sheet,
 )
 from winosmith.humans._sheet import make_snippet, order_options, split_pieces
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 Materials = Callable[..., Dataset]
 
@@ -234,7 +234,7 @@ def test_no_sheet_of_wsc_asks_two_of_a_block(data_dir: Path, seed: int) -> None:
 def test_names_that_can_not_be_tests_are_refused(versions: tuple[str, ...]) -> None:
     """Versions are two small names or more, of 8 letters at most, and none is "common"."""
     with pytest.raises(DataError):
-        make_sheets(made_twins(3), versions=versions)
+        make_sheets(make_twins(3), versions=versions)
 
 
 @pytest.mark.parametrize("part", ["text", "snippet"])

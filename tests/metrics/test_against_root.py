@@ -12,9 +12,9 @@ from winosmith import Dataset, Lineage, Prediction, formats
 from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import compare_with_roots, grade
 from winosmith.problem import Extra
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-ROOTS = made_twins(0, singles=20)
+ROOTS = make_twins(0, singles=20)
 KINDS = ("tense", "voice")
 DATA = Dataset(
     [

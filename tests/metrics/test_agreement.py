@@ -10,9 +10,9 @@ from tests.metrics.answering import choosing
 from winosmith import Prediction
 from winosmith.errors import DataError
 from winosmith.metrics import agreement, grade
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(50)
+DATA = make_twins(50)
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.5, 0.9])
@@ -54,6 +54,6 @@ def test_who_can_not_decide_agrees_by_chance() -> None:
 
 def test_agreement_needs_the_same_problems() -> None:
     """Predictions for other problems are refused."""
-    other = made_twins(20, seed=3)
+    other = make_twins(20, seed=3)
     with pytest.raises(DataError, match="same problems"):
         agreement(choosing(DATA, np.zeros(100, int)), choosing(other, np.zeros(40, int)))

@@ -9,9 +9,9 @@ import pytest
 from winosmith import Dataset, Lineage, Response
 from winosmith.errors import DataError
 from winosmith.metrics import fleiss_kappa, krippendorff_alpha, measure_annotators
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-ROOT = made_twins(1)[0]
+ROOT = make_twins(1)[0]
 DATA = Dataset(
     [
         ROOT,

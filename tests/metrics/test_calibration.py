@@ -11,9 +11,9 @@ from sklearn.metrics import brier_score_loss, log_loss, roc_auc_score
 from winosmith import Dataset, Prediction
 from winosmith.errors import DataError
 from winosmith.metrics import Graded, calibration, grade, margins
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(400)
+DATA = make_twins(400)
 
 
 def stated(confidence: np.ndarray, right: np.ndarray) -> Graded:

@@ -18,9 +18,9 @@ from winosmith import Dataset, Prediction, formats, metrics
 from winosmith.errors import DataError
 from winosmith.metrics import compare, correct_by_holm, grade, paired_p_value, sign_flip_p_value
 from winosmith.metrics._compare import difference_interval
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(30)
+DATA = make_twins(30)
 PAIRS = st.lists(
     st.tuples(st.booleans(), st.booleans(), st.integers(0, 7)), min_size=1, max_size=40
 )
@@ -140,7 +140,7 @@ def test_solvers_that_never_differ_are_not_equal_for_certain() -> None:
 
 def test_other_problems_can_not_be_compared() -> None:
     """One solver, another data set and an unknown baseline are refused."""
-    other = made_twins(30, seed=9)
+    other = make_twins(30, seed=9)
     elsewhere = grade(other, [Prediction(p.id, 0) for p in other])
     with pytest.raises(DataError, match="two solvers or more"):
         compare({"a": right_but(DATA)})
@@ -258,7 +258,7 @@ def test_a_tiny_p_is_exact(sizes: tuple[int, ...], wrong: int) -> None:
 
 def test_a_set_detects_no_more_when_each_problem_is_there_five_times() -> None:
     """Copies add nothing to what a set detects, whatever their ids and the order of options."""
-    data = made_twins(100)
+    data = make_twins(100)
     again = Dataset(
         replace(p, id=f"{p.id}.{at}", twin_id=None, options=p.options[:: 1 - at % 2 * 2])
         for p in data

@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 
 from winosmith import Dataset
 from winosmith.errors import DataError
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.metrics import error_depth, lineage_statistics
-from winosmith.testing import made_families, made_twins
+from winosmith.testing import make_families, make_twins
 
 TABLE_3 = ([1, 2, 5, 6, 5], [False, False, True, True, True])
 """EvoGrad, table 3: the printed depths, and whether the prediction was wrong."""
@@ -59,7 +59,7 @@ def test_what_can_not_be_an_error_depth_is_refused(
 
 def test_families_and_depths_are_counted() -> None:
     """Two families of three and two perturbed problems, one of which declares two too many."""
-    data = made_families([1, 2, 6], [3, 3])
+    data = make_families([1, 2, 6], [3, 3])
     odd = replace(data[1], lineage=replace(data[1].lineage, declared=3))
     found = lineage_statistics(Dataset([data[0], odd, *data[2:]]))
     assert found is not None
@@ -74,14 +74,14 @@ def test_families_and_depths_are_counted() -> None:
 
 def test_what_people_have_not_judged_is_counted() -> None:
     """A generated problem declares nothing, and is unvalidated."""
-    root = made_twins(1)[0]
-    child = perturbed(root, f"Then {root.sentence}", root.options, 0, source="wordnet")
+    root = make_twins(1)[0]
+    child = make_child(root, f"Then {root.sentence}", root.options, 0, source="wordnet")
     found = lineage_statistics(Dataset([root, child]))
     assert found is not None
     assert (found.unvalidated, found.depths["declared"].mean, found.example) == (1, None, None)
 
 
-@pytest.mark.parametrize("data", [made_twins(3), Dataset()])
+@pytest.mark.parametrize("data", [make_twins(3), Dataset()])
 def test_without_a_lineage_there_is_nothing_to_count(data: Dataset) -> None:
     """Data in which nothing was perturbed has no such statistics."""
     assert lineage_statistics(data) is None

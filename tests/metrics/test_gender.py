@@ -15,7 +15,7 @@ from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import GenderGap, Graded, gender_gap, grade, possible_counts
 from winosmith.problem import Extra
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 TABLE_7 = {
     "RULE": (38.3, 51.7, 10.0, 37.5, 28.3, 14.2),
@@ -138,7 +138,7 @@ def test_no_gap_among_few_is_not_none_for_certain() -> None:
 
 def test_other_data_and_unknown_occupations_are_refused() -> None:
     """Data that is not Winogender, and an occupation without a share, are named."""
-    other = made_twins(3)
+    other = make_twins(3)
     with pytest.raises(DataError, match="measured on Winogender"):
         gender_gap(grade(other, [Prediction(p.id, 0) for p in other]), WOMEN)
     with pytest.raises(DataError, match="the percentage of women is missing for 'job0'"):

@@ -12,7 +12,7 @@ from scipy.stats import binom
 from tests.metrics.answering import choosing
 from winosmith import Dataset, Prediction, Problem
 from winosmith.metrics import clusters, compute_guessing_level, grade, guessing_p_value
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 def with_options(count: int, options: int) -> Dataset:
@@ -41,7 +41,7 @@ def copied(groups: int, times: int) -> Dataset:
 @pytest.mark.parametrize("right", [0, 10, 14, 20])
 def test_of_singles_it_is_the_binomial_test(right: int) -> None:
     """Without twins the p-value is that of the one-sided binomial test."""
-    data = made_twins(0, singles=20)
+    data = make_twins(0, singles=20)
     choices = [(p.answer or 0) ^ (row >= right) for row, p in enumerate(data)]
     expected = binom.sf(right - 1, 20, 0.5)
     assert guessing_p_value(choosing(data, choices)) == pytest.approx(expected)
@@ -112,7 +112,7 @@ def test_ties_among_any_numbers_of_options_are_counted(ties: list[int], within: 
 
 def test_ties_prove_nothing_whichever_option_is_first() -> None:
     """Undecided everywhere has p = 1, whatever the answers; one right answer beside that 1/2."""
-    data = made_twins(0, singles=9)
+    data = make_twins(0, singles=9)
     ties = [Prediction(p.id, 0, tied=(0, 1)) for p in data]
     assert guessing_p_value(grade(data, ties)) == 1.0
     knows = [Prediction(data.ids[0], data[0].answer or 0), *ties[1:]]
@@ -121,13 +121,13 @@ def test_ties_prove_nothing_whichever_option_is_first() -> None:
 
 def test_a_solver_that_ignores_the_trigger_proves_nothing() -> None:
     """The first option everywhere has one half of each twin right, and p = 1."""
-    assert guessing_p_value(choosing(made_twins(40), [0] * 80)) == 1.0
+    assert guessing_p_value(choosing(make_twins(40), [0] * 80)) == 1.0
 
 
 @pytest.mark.long
 def test_a_guesser_is_rarely_found_to_know() -> None:
     """Of 400 guessers on twins, 5 % or fewer have p ≤ 0.05, give or take chance."""
-    data = made_twins(40)
+    data = make_twins(40)
     rng = np.random.default_rng(3)
     lucky = 0
     for _ in range(400):

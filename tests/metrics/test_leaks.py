@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 from winosmith import Dataset, Extra, Lineage, Origin, Problem, formats, metrics
 from winosmith.metrics import _leaks
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 Maker = Callable[[Problem, int, np.random.Generator], Problem]
 
@@ -40,7 +40,7 @@ def clean(twins: int = 60, singles: int = 20, seed: int = 0) -> Dataset:
                 }
             ),
         )
-        for problem in made_twins(twins, singles=singles, seed=seed)
+        for problem in make_twins(twins, singles=singles, seed=seed)
     )
 
 
@@ -198,7 +198,7 @@ def test_the_order_of_the_halves_is_found() -> None:
 
 def test_copies_are_no_evidence() -> None:
     """A field that gives one problem away, written down a hundred times, gives nothing away."""
-    [problem] = made_twins(0, singles=1)
+    [problem] = make_twins(0, singles=1)
     copies = [
         with_extra(replace(problem, id=f"c{n}", twin_id=None), "seen before") for n in range(100)
     ]
@@ -241,7 +241,7 @@ def test_a_usual_place_of_the_right_option_is_a_leak() -> None:
     """That 90 of 120 answers, some of them of three options, are the second is told, with p."""
     data = Dataset(
         replace(p, answer=int(row % 4 > 0), options=p.options + ("neither",) * (row % 3 == 0))
-        for row, p in enumerate(made_twins(0, singles=120))
+        for row, p in enumerate(make_twins(0, singles=120))
     )
     leak = found(data)["options"]
     chance = (80 / 2 + 40 / 3) / 120
@@ -289,7 +289,7 @@ def test_five_points_more_than_chance_are_a_leak(
     keys, rights = (rng.permutation(problems) < of * problems for of in (second, right))
     data = Dataset(
         with_extra(replace(p, id=rng.bytes(6).hex(), answer=int(key)), bool(key == own))
-        for p, key, own in zip(made_twins(0, singles=problems), keys, rights, strict=True)
+        for p, key, own in zip(make_twins(0, singles=problems), keys, rights, strict=True)
     )
     leaks = found(data)
     assert {field: leak.accuracy for field, leak in leaks.items()} == told

@@ -9,17 +9,19 @@ from pathlib import Path
 import pytest
 
 from winosmith import Dataset, Lineage, Origin, Problem, formats
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.metrics import overlap
 from winosmith.models._texts import read_questions
-from winosmith.published import Contents, contents_of
-from winosmith.testing import made_families, made_twins
+from winosmith.published import Digests, digests_of
+from winosmith.testing import make_families, make_twins
 
-TWINS = made_twins(10)
+TWINS = make_twins(10)
 ROOT = TWINS[0]
-CHILD = perturbed(ROOT, f"As they say, {ROOT.sentence}", ROOT.options, ROOT.answer, source="person")
+CHILD = make_child(
+    ROOT, f"As they say, {ROOT.sentence}", ROOT.options, ROOT.answer, source="person"
+)
 APART = replace(TWINS[2], id="apart", sentence="Nothing here is like that _ .", twin_id=None)
-FAR = perturbed(APART, "Quite other words stand beside a _ now.", ("x", "y"), 0, source="person")
+FAR = make_child(APART, "Quite other words stand beside a _ now.", ("x", "y"), 0, source="person")
 
 
 def test_sets_apart_do_not_overlap() -> None:
@@ -77,7 +79,7 @@ def test_a_whole_family_is_seen_with_one_of_it() -> None:
 
 def test_row_numbers_are_no_families() -> None:
     """Two files that number their rows share ids, and not the problems."""
-    test = made_families([1, 2])
+    test = make_families([1, 2])
     training = Dataset(
         replace(problem, id=name, twin_id=None)
         for problem, name in zip(TWINS[::2], ["r0", "r0-0", "r0-1", "a", "b"], strict=False)
@@ -86,9 +88,9 @@ def test_row_numbers_are_no_families() -> None:
     assert overlap(test[1:], training).withheld  # the root is not here to tell them apart
 
 
-def held(*problems: Problem) -> Contents:
+def held(*problems: Problem) -> Digests:
     """Return what a public set of these problems holds, as digests."""
-    return contents_of("winogrande", problems)
+    return digests_of("winogrande", problems)
 
 
 def test_a_public_set_is_compared_by_its_digests() -> None:

@@ -13,9 +13,9 @@ from statsmodels.stats.proportion import proportion_confint
 from winosmith import Dataset, Origin, Response, metrics
 from winosmith.errors import DataError
 from winosmith.metrics import measure_human_accuracy, measure_person_accuracy
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA = made_twins(5)
+DATA = make_twins(5)
 
 
 def taken(row: int, right: Sequence[bool | None], purpose: Any = "test") -> list[Response]:
@@ -45,7 +45,7 @@ def test_the_majority_of_three_is_counted() -> None:
 def test_the_interval_is_wilsons_and_knows_of_twins() -> None:
     """Of singles the 95 % interval is Wilson's, as statsmodels has it; of twins it is wider."""
     responses = [vote for row in range(10) for vote in taken(row, [row != 3] * 3)]
-    single = made_twins(0, singles=10)
+    single = make_twins(0, singles=10)
     of_single = [
         replace(vote, problem_id=problem.id, choice=None if row == 3 else problem.answer)
         for row, problem in enumerate(single)
@@ -98,7 +98,7 @@ def test_responses_to_other_problems_do_not_matter() -> None:
     assert metrics.measure_human_accuracy(DATA, [other, *taken(0, [True] * 3)]).problems == 1
 
 
-TEN = made_twins(10)
+TEN = make_twins(10)
 
 
 def answer(row: int, who: str, right: bool | None, purpose: str = "test") -> Response:

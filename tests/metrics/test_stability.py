@@ -23,11 +23,11 @@ from winosmith.metrics import (
     stability,
 )
 from winosmith.problem import Extra
-from winosmith.testing import made_families, made_twins
+from winosmith.testing import make_families, make_twins
 
 pytestmark = pytest.mark.usefixtures("lifelines_installed")
 
-MANY = made_families(*([1, 2, 3, 4, 5, 6] for _ in range(25)))
+MANY = make_families(*([1, 2, 3, 4, 5, 6] for _ in range(25)))
 
 
 def guessed(dataset: Dataset, seed: int) -> Graded:
@@ -43,7 +43,7 @@ def depth(problem: Problem) -> int:
 
 def test_three_error_depths_by_hand() -> None:
     """Errors at 2, 4 and 3 give 3 pooled, (3 + 3) / 2 over families, and 2.5 for the first."""
-    data = made_families([1, 2, 4], [3, 5], [6])
+    data = make_families([1, 2, 4], [3, 5], [6])
     found = stability(right_but(data, lambda p: p.id in ("r0-1", "r0-2", "r1-0")))
     assert (found.depth, found.n, found.unknown) == ("declared", 6, 0)
     assert (found.mean.value, found.mean.errors) == (3.0, 3)
@@ -62,11 +62,11 @@ def test_coin_flippers_err_as_all_their_flips_say() -> None:
 
     One error that falls on either is at 3/2.
     """
-    found = stability(right_but(made_families([1, 2])))
+    found = stability(right_but(make_families([1, 2])))
     for figure, expected in ((found.first, 4 / 3), (found.family_mean, 3 / 2)):
         assert figure.null.coin == pytest.approx(expected, abs=0.05)
         assert figure.null.coin_interval == (1, 2)
-    early = stability(right_but(made_families([1, 2]), lambda p: depth(p) == 1)).first
+    early = stability(right_but(make_families([1, 2]), lambda p: depth(p) == 1)).first
     assert early.value == 1
     assert early.null.shuffled == pytest.approx(3 / 2, abs=0.05)
 
@@ -81,7 +81,7 @@ def tied(graded: Graded, *rows: int) -> Graded:
 @pytest.mark.parametrize("right", [True, False, 0.5])
 def test_a_root_is_recorded_as_right_or_wrong(right: bool | float) -> None:
     """Without a tie JSON has true or false, no number; with one the share that it is worth."""
-    graded = right_but(made_families([1, 2]), () if right else {0})
+    graded = right_but(make_families([1, 2]), () if right else {0})
     found = stability(tied(graded, 0) if right == 0.5 else graded)
     (family,) = found.record()["families"]
     assert family["root_right"] is right or family["root_right"] == 0.5 == right
@@ -107,7 +107,7 @@ def test_roots_stand_apart() -> None:
     assert found.accuracy is not None
     assert (found.accuracy.right, found.accuracy.n) == (150, 150)
     assert (found.survival.depths, found.survival.errors) == ((0,), (25,))
-    without = stability(right_but(made_families([1], [2], roots=False)))
+    without = stability(right_but(make_families([1], [2], roots=False)))
     assert without.roots is None
 
 
@@ -127,7 +127,7 @@ def test_accuracy_by_depth_keeps_families_together() -> None:
 
 def test_consistency_counts_families_with_everything_right() -> None:
     """One error anywhere, the root included, makes a family inconsistent; guessing gives 1/2^n."""
-    data = made_families([1, 2], [1, 2], [1, 2])
+    data = make_families([1, 2], [1, 2], [1, 2])
     found = stability(right_but(data, lambda p: p.id in ("r0", "r1-1"))).consistency
     assert found is not None
     assert (found.right, found.n, found.chance) == (1, 3, 1 / 8)
@@ -157,7 +157,7 @@ def test_the_p_value_of_the_shuffles_keeps_its_level() -> None:
 
 def test_the_interval_reaches_as_far_as_few_families_ask() -> None:
     """With five families it is wider than the middle of their draws, at both ends."""
-    data = made_families(*([1, 2, 3, 4, 5, 6] for _ in range(5)))
+    data = make_families(*([1, 2, 3, 4, 5, 6] for _ in range(5)))
     wrong = {"r0-1", "r1-2", "r2-4", "r3-3", "r3-5", "r4-0"}
     found = stability(right_but(data, lambda p: p.id in wrong)).mean
     depths = [[2], [3], [5], [4, 6], [1]]
@@ -182,7 +182,7 @@ def test_errors_that_come_late_are_told_from_many_errors() -> None:
 def test_the_shuffles_are_near_all_that_there_are() -> None:
     """Of eight families with an error each, p is the share of all places as far from the middle."""
     depths, errors = [1, 2, 3, 6], [0, 0, 1, 1, 2, 0, 1, 0]
-    data = made_families(*(depths for _ in errors))
+    data = make_families(*(depths for _ in errors))
     wrong = {f"r{row}-{at}" for row, at in enumerate(errors)}
     found = stability(right_but(data, lambda p: p.id in wrong)).mean
     every = np.array(list(product(depths, repeat=8))).mean(axis=1)
@@ -198,7 +198,7 @@ def test_the_shuffles_are_near_all_that_there_are() -> None:
 
 def test_a_tie_is_shuffled_onto_a_problem_that_has_no_error() -> None:
     """Of depths 1 and 2 one has the error, the other the tie: means 4/3 or 5/3, firsts 1 or 3/2."""
-    found = stability(tied(right_but(made_families([1, 2]), {1}), 2))
+    found = stability(tied(right_but(make_families([1, 2]), {1}), 2))
     assert found.mean.null.shuffled_interval == pytest.approx((4 / 3, 5 / 3))
     assert found.mean.null.shuffled == pytest.approx(3 / 2, abs=0.02)
     assert found.first.null.shuffled_interval == pytest.approx((1, 3 / 2))
@@ -207,7 +207,7 @@ def test_a_tie_is_shuffled_onto_a_problem_that_has_no_error() -> None:
 
 def test_shuffles_stay_in_the_family() -> None:
     """A solver that fails in deep families everywhere is explained by the families."""
-    data = made_families(*([1, 1, 2, 2] for _ in range(10)), *([8, 8, 9, 9] for _ in range(10)))
+    data = make_families(*([1, 1, 2, 2] for _ in range(10)), *([8, 8, 9, 9] for _ in range(10)))
     found = stability(right_but(data, lambda p: depth(p) > 5)).mean
     assert found.value == found.null.shuffled == 8.5
     assert found.null.p_value == 1
@@ -217,7 +217,7 @@ def test_shuffles_stay_in_the_family() -> None:
 def test_the_interval_is_that_of_whole_families() -> None:
     """The bootstrap agrees with one that draws families one by one."""
     rng = np.random.default_rng(0)
-    data = made_families(*(rng.integers(1, 9, size=8) for _ in range(30)))
+    data = make_families(*(rng.integers(1, 9, size=8) for _ in range(30)))
     graded = right_but(data, lambda p: p.id[1] in "1357" or depth(p) > 6)
     found = stability(graded)
     rows = [(f.depths @ f.wrong, f.wrong.sum()) for f in found.families]
@@ -230,11 +230,11 @@ def test_the_interval_is_that_of_whole_families() -> None:
 
 def test_families_of_twins_are_drawn_together() -> None:
     """Families whose roots are twins share a cluster, of which four are too few for an interval."""
-    halves = made_twins(4)
+    halves = make_twins(4)
     children = [
         replace(p, id=f"{p.id}+", sentence=f"Well, {p.sentence}", twin_id=None) for p in halves
     ]
-    lineages = [p.lineage for p in made_families(*([1] * 8,), roots=False)]
+    lineages = [p.lineage for p in make_families(*([1] * 8,), roots=False)]
     children = [
         replace(child, lineage=replace(lineage, root=half.id, parent=half.id))
         for child, lineage, half in zip(children, lineages, halves, strict=True)
@@ -249,7 +249,7 @@ def test_families_of_twins_are_drawn_together() -> None:
 
 def test_a_depth_is_drawn_from_five_problems_on() -> None:
     """Accuracy at a depth that four have is in tables alone."""
-    found = stability(right_but(made_families(*([1, 2] for _ in range(4)), [1, 3])))
+    found = stability(right_but(make_families(*([1, 2] for _ in range(4)), [1, 3])))
     ((_, accuracies),) = draw_stability({"toy": found})
     told = accuracies.description.replace("\xa0", " ")
     assert told == "toy: 100.0 % at depth 0, 100.0 % at depth 1"
@@ -257,7 +257,7 @@ def test_a_depth_is_drawn_from_five_problems_on() -> None:
 
 def test_the_depth_that_is_used_is_stated() -> None:
     """The most complete depth is taken, unless one is asked for; what lacks it is counted."""
-    data = made_families([1, 2], [3, 4])
+    data = make_families([1, 2], [3, 4])
     bare = Dataset(
         replace(p, lineage=replace(p.lineage, declared=None)) if p.id == "r1-1" and p.lineage else p
         for p in data
@@ -272,7 +272,7 @@ def test_the_depth_that_is_used_is_stated() -> None:
 def test_a_distance_without_a_root_counts() -> None:
     """A row of EvoGrad's table before any original has a declared depth, and is a family alone."""
     lost = Problem("9", "A lost _ .", ("x", "y"), 0, extra=Extra({"evograd.distance": 4}))
-    data = Dataset([lost, *made_families([2])])
+    data = Dataset([lost, *make_families([2])])
     found = stability(right_but(data, lambda p: True))
     assert (found.n, found.mean.value, found.families[0].root_credit) == (2, 3.0, None)
 
@@ -280,9 +280,9 @@ def test_a_distance_without_a_root_counts() -> None:
 @pytest.mark.parametrize(
     ("data", "kind", "complaint"),
     [
-        (made_twins(3), None, "no problem has a lineage"),
-        (made_families([1]), "depth", "unknown depth 'depth'; use one of declared, lineage, edit"),
-        (made_families([1], roots=False), "edit", "known edit depth; 1 have declared depth"),
+        (make_twins(3), None, "no problem has a lineage"),
+        (make_families([1]), "depth", "unknown depth 'depth'; use one of declared, lineage, edit"),
+        (make_families([1], roots=False), "edit", "known edit depth; 1 have declared depth"),
     ],
 )
 def test_what_has_no_depth_is_refused(data: Dataset, kind: str | None, complaint: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Extra, Problem, formats, metrics
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 CUP = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
 
@@ -104,7 +104,7 @@ def test_the_report_is_json_with_a_signature() -> None:
 @given(st.permutations(range(10)))
 def test_the_order_does_not_change_the_counts(order: list[int]) -> None:
     """Permuting the problems changes no count."""
-    data = made_twins(4, singles=2)
+    data = make_twins(4, singles=2)
     fields = ("average_length", "vocabulary", "twins", "singles", "answers", "options")
     straight, permuted = metrics.statistics(data), metrics.statistics(data.select(order))
     for field in fields:

@@ -17,7 +17,7 @@ from winosmith import Dataset, Prediction, Problem, formats
 from winosmith.errors import DataError, MissingExtraError, require
 from winosmith.metrics import Graded, compare_survival, grade, stability
 from winosmith.metrics._stability import _compute_log_rank, log_rank_scores
-from winosmith.testing import made_families
+from winosmith.testing import make_families
 
 pytestmark = pytest.mark.usefixtures("lifelines_installed")
 
@@ -41,7 +41,7 @@ def failing(dataset: Dataset, first: dict[str, int]) -> Graded:
 
 def test_the_curve_is_kaplan_and_meiers() -> None:
     """Of 5 families, errors at 2 and 4 and an end at 3 leave 4/5, 4/5 and 4/5 · 2/3."""
-    data = made_families([1, 2, 5], [1, 3], [1, 2, 4], [1, 6], [1, 6])
+    data = make_families([1, 2, 5], [1, 3], [1, 2, 4], [1, 6], [1, 6])
     found = stability(failing(data, {"r0": 2, "r2": 4})).survival
     assert found.depths == (2, 3, 4, 6)
     assert found.share == pytest.approx((4 / 5, 4 / 5, 4 / 5 * 2 / 3, 4 / 5 * 2 / 3))
@@ -58,7 +58,7 @@ def test_the_curve_is_kaplan_and_meiers() -> None:
 
 def test_half_of_the_families_are_a_median_however_they_come_about() -> None:
     """Of 8 families 3 fail at the root and 1 at depth 1: half, though 5/8 · 4/5 rounds above it."""
-    data = made_families(*[[1, 5]] * 8)
+    data = make_families(*[[1, 5]] * 8)
     found = stability(failing(data, {"r0": 0, "r1": 0, "r2": 0, "r3": 1})).survival
     assert found.share == pytest.approx((5 / 8, 1 / 2, 1 / 2))
     assert found.median == 1
@@ -66,7 +66,7 @@ def test_half_of_the_families_are_a_median_however_they_come_about() -> None:
 
 def test_the_curve_starts_at_the_root() -> None:
     """A root that is wrong ends its family at depth 0, and half of the families are a median."""
-    data = made_families([1, 2], [1, 2], [1, 2], [1, 2])
+    data = make_families([1, 2], [1, 2], [1, 2], [1, 2])
     found = stability(failing(data, {"r0": 0, "r1": 1})).survival
     assert (found.depths, found.errors, found.median) == ((0, 1, 2), (1, 1, 0), 1)
     assert found.share == pytest.approx((0.75, 0.5, 0.5))
@@ -74,7 +74,7 @@ def test_the_curve_starts_at_the_root() -> None:
 
 def test_a_family_without_an_error_is_no_family_that_failed() -> None:
     """Censoring counts: leaving out families without an error would make the solver look worse."""
-    data = made_families(*([1, 2, 3] for _ in range(10)))
+    data = make_families(*([1, 2, 3] for _ in range(10)))
     found = stability(failing(data, {"r0": 1, "r1": 2})).survival
     assert found.share[-1] == pytest.approx(0.8)
     assert found.censored[-1] == 8
@@ -131,7 +131,7 @@ def test_less_than_a_family_at_risk_tells_nothing_of_chance() -> None:
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=7))
 def test_the_paired_test_counts_all_swaps(starts: list[tuple[int, int]]) -> None:
     """The p-value is the share of all swaps of whole families with a statistic as large."""
-    data = made_families(*([1, 2, 3, 4] for _ in starts))
+    data = make_families(*([1, 2, 3, 4] for _ in starts))
     first = failing(data, {f"r{row}": one for row, (one, _) in enumerate(starts)})
     second = failing(data, {f"r{row}": two for row, (_, two) in enumerate(starts)})
     found = compare_survival(first, second)
@@ -151,7 +151,7 @@ def test_the_paired_test_counts_all_swaps(starts: list[tuple[int, int]]) -> None
 def test_pairing_sees_what_the_log_rank_test_does_not() -> None:
     """A solver that always lasts one step longer is better for certain, however families differ."""
     starts = [1 + row % 6 for row in range(14)]
-    data = made_families(*([1, 2, 3, 4, 5, 6, 7, 8] for _ in starts))
+    data = make_families(*([1, 2, 3, 4, 5, 6, 7, 8] for _ in starts))
     early = failing(data, {f"r{row}": at for row, at in enumerate(starts)})
     late = failing(data, {f"r{row}": at + 1 for row, at in enumerate(starts)})
     found = compare_survival(early, late)
@@ -165,7 +165,7 @@ def test_pairing_sees_what_the_log_rank_test_does_not() -> None:
 def test_many_families_are_swapped_at_random() -> None:
     """With more than 14 families that differ, swaps are drawn, and p is near that of all swaps."""
     starts = [[1 + row % 3 for row in range(40)], [1 + row % 4 for row in range(40)]]
-    data = made_families(*([1, 2, 3, 4] for _ in range(40)))
+    data = make_families(*([1, 2, 3, 4] for _ in range(40)))
     first, second = (failing(data, {f"r{row}": n for row, n in enumerate(of)}) for of in starts)
     found = compare_survival(first, second, draws=2_000)
     assert found == compare_survival(first, second, draws=2_000)
@@ -183,7 +183,7 @@ def test_many_families_are_swapped_at_random() -> None:
 
 def test_the_signature_names_the_answers_of_both() -> None:
     """Six characters of each digest stand in it."""
-    data = made_families([1, 2])
+    data = make_families([1, 2])
     first, second = failing(data, {}), failing(data, {"r0": 1})
     expected = f"predictions:{first.digest[:6]}+{second.digest[:6]}|"
     assert expected in str(compare_survival(first, second).signature)
@@ -191,7 +191,7 @@ def test_the_signature_names_the_answers_of_both() -> None:
 
 def test_solvers_that_fail_alike_do_not_differ() -> None:
     """Equal answers, and answers without any error, give p-values of 1."""
-    data = made_families([1, 2], [1, 2])
+    data = make_families([1, 2], [1, 2])
     for answers in (failing(data, {}), failing(data, {"r0": 1}), failing(data, {"r0": 1, "r1": 1})):
         found = compare_survival(answers, answers)
         assert (found.log_rank, found.p_value, found.later) == (1, 1, None)
@@ -199,7 +199,7 @@ def test_solvers_that_fail_alike_do_not_differ() -> None:
 
 def test_only_the_same_families_are_compared() -> None:
     """Answers to two data sets are refused."""
-    one, other = made_families([1, 2]), made_families([1, 3])
+    one, other = make_families([1, 2]), make_families([1, 3])
     with pytest.raises(DataError, match="different data sets"):
         compare_survival(failing(one, {}), failing(other, {}))
 

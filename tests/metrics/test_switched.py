@@ -20,7 +20,7 @@ from winosmith.metrics import (
     score,
     switch_options,
 )
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 BALL = Problem("p", "Emma passed the ball to Janie because _ was open.", ("Emma", "Janie"), 1)
 
@@ -60,8 +60,8 @@ def test_what_is_not_there_word_for_word_is_dropped(
 
 
 def test_switching_twice_gives_the_problem_back() -> None:
-    """The switch is its own inverse, and drops nothing of `made_twins`."""
-    data = made_twins(20)
+    """The switch is its own inverse, and drops nothing of `make_twins`."""
+    data = make_twins(20)
     once = switch_options(data)
     assert not once.dropped
     assert switch_options(once.kept).kept == data
@@ -74,7 +74,7 @@ def answered(data: Dataset, choose: Any) -> Graded:
 
 def test_a_solver_that_sees_only_the_options_is_never_consistent() -> None:
     """Choosing by the options alone has 0 %, being right everywhere 100 %."""
-    data = made_twins(20)
+    data = make_twins(20)
     other = switch_options(data).kept
     blind = consistency(answered(data, lambda p: 0), answered(other, lambda p: 0))
     assert (blind.consistent.value, blind.both.value) == (0, 0)
@@ -85,7 +85,7 @@ def test_a_solver_that_sees_only_the_options_is_never_consistent() -> None:
 
 def test_other_problems_are_refused() -> None:
     """A switched problem needs its original, with the other answer."""
-    data = made_twins(3)
+    data = make_twins(3)
     with pytest.raises(DataError, match="must have the options of the original"):
         consistency(answered(data, lambda p: 0), answered(data, lambda p: 0))
     stranger = Dataset([replace(BALL, id="x")])

@@ -14,13 +14,13 @@ import pytest
 from winosmith import Problem
 from winosmith.errors import InputError
 from winosmith.models import CausalModel, Passage, load_causal_model, make_passages, split_sentence
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.models
 
 MakeModel = Callable[..., Path]
 
-PROBLEMS = made_twins(8, singles=2)
+PROBLEMS = make_twins(8, singles=2)
 
 PROMPT = "They all say that the candle stood beside the drawer. " * 3 + "\n\n"
 
@@ -322,7 +322,7 @@ def test_a_token_across_the_boundary_is_taken_as_the_harness_takes_it(gpt2: Caus
 @pytest.mark.parametrize("prompt", ["The candle stood there.\n\n", "Candle\n", "a  b \n\n\n "])
 def test_a_prompt_is_tokenised_as_part_of_the_text(gpt2: CausalModel, prompt: str) -> None:
     """With a prompt, tokens are those of prompt and sentence in one piece."""
-    for problem in made_twins(5):
+    for problem in make_twins(5):
         before, options, rest = split_sentence(problem)
         for option, (full, partial) in zip(
             options, make_passages(gpt2, [problem], prompt=prompt)[0], strict=True
@@ -337,7 +337,7 @@ def test_a_prompt_that_is_too_long_is_cut_alike_for_all(make_language_model: Mak
     """The same tokens of the prompt are left out before every sentence, with a warning."""
     folder = make_language_model("opt", max_position_embeddings=60)
     model = load_causal_model(folder)
-    problems = made_twins(5)
+    problems = make_twins(5)
     prompt = " ".join(["The candle stood beside the drawer there."] * 12) + "\n\n"
     with pytest.warns(UserWarning, match=r"the first \d+ tokens of the prompt are omitted"):
         cut = make_passages(model, problems, prompt=prompt)

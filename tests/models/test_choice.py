@@ -11,13 +11,13 @@ import pytest
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
 from winosmith.models import InputFormat, load_choice_model, load_encoder, new_choice_model
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.models
 
 MakeEncoder = Callable[..., Path]
 
-PROBLEMS = made_twins(12)
+PROBLEMS = make_twins(12)
 
 
 def test_scores_do_not_depend_on_the_batch(tiny_encoder: Path) -> None:

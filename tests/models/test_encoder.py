@@ -11,13 +11,13 @@ import pytest
 
 from winosmith.errors import InputError
 from winosmith.models import Text, load_encoder
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.models
 
 MakeEncoder = Callable[..., Path]
 
-TEXTS: list[Text] = [problem.fill(option) for problem in made_twins(20) for option in (0, 1)]
+TEXTS: list[Text] = [problem.fill(option) for problem in make_twins(20) for option in (0, 1)]
 
 
 def test_pooling_is_the_mean_over_the_tokens_or_the_first_one(tiny_encoder: Path) -> None:

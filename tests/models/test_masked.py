@@ -11,13 +11,13 @@ import pytest
 from winosmith import Problem
 from winosmith.errors import InputError
 from winosmith.models import Hidden, MaskedModel, hide_options, hide_tokens, load_masked_model
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.models
 
 MakeModel = Callable[..., Path]
 
-PROBLEMS = made_twins(3)
+PROBLEMS = make_twins(3)
 
 
 def _by_hand(model: MaskedModel, text: Hidden) -> np.ndarray:

@@ -24,7 +24,7 @@ from winosmith.models import (
     load_choice_model,
     train_multiple_choice,
 )
-from winosmith.published import read_contents
+from winosmith.published import read_digests
 
 Split = tuple[Dataset, Dataset]
 Train = Callable[..., TrainingRun]
@@ -191,5 +191,5 @@ def test_the_record_is_readable(train: Train, learnable: Split, tmp_path: Path) 
     record = json.loads((tmp_path / "a" / "training.json").read_text("utf-8"))
     assert [Epoch(**epoch) for epoch in record] == list(tuned.epochs)
     assert 0 < record[0]["loss"] < 1
-    (held,) = read_contents(tmp_path / "a")
+    (held,) = read_digests(tmp_path / "a")
     assert set(overlap(learnable[0], public=[held]).rows) == set(range(len(learnable[0])))

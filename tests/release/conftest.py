@@ -14,7 +14,7 @@ import pytest
 from tests.conftest import installed
 from winosmith import Dataset, Origin, Problem, formats, practice
 from winosmith.blocks import blocks
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.outputs import sha256
 from winosmith.release import About, Content, Released, about_of, release, verify
 from winosmith.release._content import address, checksum_text, digest_of
@@ -60,7 +60,7 @@ def sets() -> dict[str, Dataset]:
         for part, held in rows.items()
     }
     root = parts["train_xl"][0]
-    child = perturbed(
+    child = make_child(
         root,
         root.sentence.replace(" the ", " that ", 1),
         root.options,

@@ -11,7 +11,7 @@ import pytest
 from tests.release.conftest import about, found, lines, sets, write_sets
 from winosmith import Dataset, Lineage, formats, practice
 from winosmith.errors import DataError
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.release import Released, Splitting, release
 from winosmith.release._changes import digest_ids
 from winosmith.release._content import sight
@@ -77,7 +77,7 @@ def test_what_became_of_a_problem_is_told(small: Released, tmp_path: Path) -> No
     train, dev = parts["train_xl"], parts["dev"]
     typo, bent, half = train[30], dev[2], train[21]
     mended = replace(typo, sentence=typo.sentence.replace(" the ", " that ", 1))
-    child = perturbed(bent, f"Then {bent.sentence}", bent.options, bent.answer, source="person")
+    child = make_child(bent, f"Then {bent.sentence}", bent.options, bent.answer, source="person")
     swap = {typo.id: mended, bent.id: replace(child, origin=bent.origin)}
     new = {
         part: Dataset((swap.get(p.id, p) for p in data if p.id != half.id), part)

@@ -19,13 +19,13 @@ from winosmith import Dataset, Problem, formats, solve
 from winosmith.cli import main
 from winosmith.errors import DataError, OutputError
 from winosmith.release import inspect_task, lm_eval_task
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 MakeModel = Callable[..., Path]
 
 DATA = Dataset(
     [
-        *made_twins(6, singles=1),
+        *make_twins(6, singles=1),
         Problem("open", "_ stood near the kettle.", ("amber", "The yarn"), 1),
         Problem("end", "They say that the candle stood because _", ("amber was.", "it was."), 0),
         Problem("his", "They say that _ lamp stood.", ("Ann", "The basket"), 1, pronoun="his"),
@@ -195,7 +195,7 @@ def test_the_command_exports(
 ) -> None:
     """`winosmith convert --to` a harness writes its folder, and says how to run it."""
     source, target = tmp_path / "twins.jsonl", tmp_path / "the task"
-    formats.write(made_twins(3), source)
+    formats.write(make_twins(3), source)
     assert main(["convert", str(source), str(target), "--to", harness]) == 0
     said = capsys.readouterr().err
     assert f"wrote: {target} ({harness}), 6 problems" in said

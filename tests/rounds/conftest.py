@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from winosmith import formats, practice, validate
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.response import Response
 
 SOLVERS = """
@@ -28,7 +28,7 @@ collection = "texts"
 def _children(problems):
     """Return for some problems one that a person perturbed: a word more, and the options turned."""
     return [
-        perturbed(
+        make_child(
             problem,
             f"{problem.sentence} Really.",
             problem.options[::-1],

@@ -15,13 +15,13 @@ from winosmith.build import FilterRecipe, MeasureRecipe, build, digest_of, read_
 from winosmith.cli import main
 from winosmith.errors import InputError, OutputError, RecipeError
 from winosmith.finished import BuildFiles
-from winosmith.published import read_contents, write_contents
+from winosmith.published import read_digests, write_digests
 from winosmith.rounds import parse_round, run_round
 from winosmith.rounds._round import measure_people
 from winosmith.rounds._solving import measure_solver
 from winosmith.solver_rule import SolverRule
 from winosmith.study import TrainedOn, find_training_data, make_solver
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.validate import read_votes, write_votes
 
 
@@ -181,7 +181,7 @@ def test_stored_vectors_and_predictions_give_the_same_bytes(two, pools, tmp_path
 
 def test_a_round_whose_vectors_see_nothing_is_no_success(tmp_path, capfd):
     """Record, page and terminal say "not measured"; nothing is filtered, and the code is 1."""
-    data = made_twins(60)
+    data = make_twins(60)
     formats.write(data.problems, tmp_path / "twins.jsonl")
     np.save(tmp_path / "zeros.npy", np.zeros((120, 4), np.float32))
     (tmp_path / "round.toml").write_text(
@@ -316,8 +316,8 @@ def test_a_later_round_remembers_what_the_last_one_did_not_have(two, pools, tmp_
     small = replace(whole, data=str(tmp_path / "half.jsonl"), votes_file=None)
     build(small, tmp_path / "third", last=second.folder / "build")
     fourth = build(whole, tmp_path / "fourth", last=tmp_path / "third")
-    old = {f.problem.id: f.side for f in read_last(second.folder / "build").former}
-    new = {f.problem.id: f.side for f in read_last(fourth.folder).former}
+    old = {f.problem.id: f.split for f in read_last(second.folder / "build").former}
+    new = {f.problem.id: f.split for f in read_last(fourth.folder).former}
     assert old.keys() <= new.keys()
     assert {id_ for id_, side in old.items() if side and new[id_] != side} == set()
 
@@ -337,7 +337,7 @@ def test_sides_are_drawn_anew_where_that_is_asked_for(two, pools, tmp_path):
 
 def test_perturbed_problems_without_a_known_depth_have_no_stability() -> None:
     """Where the root is gone and no depth is declared, the round is measured all the same."""
-    twins = made_twins(20)
+    twins = make_twins(20)
     orphans = Dataset(
         replace(p, lineage=Lineage("gone", "gone")) if row < 4 else p for row, p in enumerate(twins)
     )
@@ -348,7 +348,7 @@ def test_perturbed_problems_without_a_known_depth_have_no_stability() -> None:
 
 def test_nothing_is_told_of_a_solver_that_was_taught_the_problems() -> None:
     """One problem of its training set among those asked withholds all figures of the round."""
-    twins = made_twins(20)
+    twins = make_twins(20)
     said = [Prediction(p.id, p.answer or 0) for p in twins]
     told = measure_solver(
         twins, said, before=TrainedOn((twins[:2],)), last=(twins[:6], tuple(said[:6]))
@@ -398,11 +398,11 @@ def test_a_round_withholds_what_its_solvers_were_taught_before(tmp_path: Path) -
 
 def test_a_fine_tuned_model_tells_what_it_was_trained_on(tmp_path: Path) -> None:
     """Digests beside the weights tell of each problem, and of those of the model before it."""
-    twins = made_twins(12)
+    twins = make_twins(12)
     (tmp_path / "tuned" / "model").mkdir(parents=True)
-    write_contents(tmp_path / "tuned" / "model", twins[:2])
+    write_digests(tmp_path / "tuned" / "model", twins[:2])
     (tmp_path / "again").mkdir()
-    write_contents(tmp_path / "again", twins[4:6], *read_contents(tmp_path / "tuned"))
+    write_digests(tmp_path / "again", twins[4:6], *read_digests(tmp_path / "tuned"))
     for name, rows in (("tuned", {0, 1}), ("again", {0, 1, 4, 5})):
         rule = SolverRule("mine", "encoder", {"model": name})
         assert set(find_training_data(rule, tmp_path).overlap(twins).rows) == rows
@@ -411,7 +411,7 @@ def test_a_fine_tuned_model_tells_what_it_was_trained_on(tmp_path: Path) -> None
 @pytest.mark.parametrize("cut", ["empty", "no archive", "cut off", "damaged", "another array"])
 def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str) -> None:
     """A damaged file beside the weights is told with its path, and what to do."""
-    file = write_contents(tmp_path, made_twins(12))
+    file = write_digests(tmp_path, make_twins(12))
     whole = file.read_bytes()
     damaged = whole[:200] + bytes(100) + whole[300:]
     kept = {"empty": b"", "no archive": b"x" * 99, "cut off": whole[:-40], "damaged": damaged}
@@ -419,9 +419,9 @@ def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str)
     if cut == "another array":
         np.savez(file, sides=np.arange(3))
     with pytest.raises(
-        InputError, match=r"trained_on\.npz: this is not a valid record .*train it again"
+        InputError, match=r"trained_on\.npz: this is not a valid record .*train the model again"
     ):
-        read_contents(tmp_path)
+        read_digests(tmp_path)
 
 
 def test_what_a_rule_says_wrongly_of_training_is_refused(tmp_path: Path) -> None:

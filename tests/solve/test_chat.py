@@ -16,9 +16,9 @@ from winosmith import Problem
 from winosmith.chat import Client, Messages, Reply
 from winosmith.errors import DataError
 from winosmith.solve._chat import ChatSolver, _score_first_token, parse_answer
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-DATA, TRAIN = made_twins(8, singles=2), made_twins(20, seed=5)
+DATA, TRAIN = make_twins(8, singles=2), make_twins(20, seed=5)
 
 CUP = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"))
 THREE = Problem("c", "The cup, the jug and the pan fell, but the _ held.", ("cup", "jug", "pan"))

@@ -20,7 +20,7 @@ from winosmith.models import (
     new_choice_model,
     train_multiple_choice,
 )
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.models
 
@@ -60,7 +60,7 @@ def test_every_architecture_is_a_solver(
     make_encoder: Callable[..., Path], tmp_path: Path, architecture: str
 ) -> None:
     """A trained model of the architecture scores alike alone, together and in another order."""
-    data = made_twins(24)
+    data = make_twins(24)
     tuned = train_multiple_choice(
         data[:32],
         data[32:],
@@ -94,7 +94,7 @@ def test_two_options_are_enough_to_learn_five(trained: Path) -> None:
 
 def test_the_run_and_its_model_are_the_same_solver(trained: Path) -> None:
     """The folder of the run stands for the model in it."""
-    data = made_twins(3)
+    data = make_twins(3)
     first, second = solve.EncoderSolver(trained), solve.EncoderSolver(trained / "model")
     assert first.score(data) == second.score(data)
     assert first.parameters == second.parameters
@@ -105,7 +105,7 @@ def test_a_model_reads_as_it_was_trained(make_encoder: Callable[..., Path], tmp_
     how = InputFormat("after_option", local=2)
     new_choice_model(make_encoder("bert"), seed=0, how=how).save(tmp_path / "m")
     solver = solve.EncoderSolver(tmp_path / "m")
-    data = made_twins(4)
+    data = make_twins(4)
     assert solver.score(data) == solver.score(solve.cut_to_local_context(data))
     assert solver.score(data) == solve.EncoderSolver(tmp_path / "m", how=how).score(data)
     whole = solve.EncoderSolver(tmp_path / "m", how=InputFormat())
@@ -125,7 +125,7 @@ def test_a_truncated_checkpoint_is_named(trained: Path, tmp_path: Path) -> None:
     weights = tmp_path / "cut" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-500])
     with pytest.raises(InputError, match=r"cut: the model can't be loaded"):
-        solve.EncoderSolver(tmp_path / "cut").score(made_twins(1))
+        solve.EncoderSolver(tmp_path / "cut").score(make_twins(1))
 
 
 def test_a_damaged_note_is_named(trained: Path, tmp_path: Path) -> None:
@@ -133,20 +133,20 @@ def test_a_damaged_note_is_named(trained: Path, tmp_path: Path) -> None:
     shutil.copytree(trained / "model", tmp_path / "m")
     (tmp_path / "m" / "winosmith_choice.json").write_text('{"split": 1}')
     with pytest.raises(InputError, match=r"winosmith_choice.json can't be read"):
-        solve.EncoderSolver(tmp_path / "m").score(made_twins(1))
+        solve.EncoderSolver(tmp_path / "m").score(make_twins(1))
 
 
 def test_a_missing_model_is_named(tmp_path: Path) -> None:
     """A folder that is not there is an error that says what may be named."""
     with pytest.raises(InputError, match="there is no such folder"):
-        solve.EncoderSolver(tmp_path / "none").score(made_twins(1))
+        solve.EncoderSolver(tmp_path / "none").score(make_twins(1))
 
 
 def test_a_batch_that_does_not_fit_is_halved(trained: Path) -> None:
     """Where memory runs out over 40 tokens at once, smaller batches give the same scores."""
     import torch
 
-    data = made_twins(6)
+    data = make_twins(6)
     expected = solve.EncoderSolver(trained).score(data)
     solver = solve.EncoderSolver(trained)
 

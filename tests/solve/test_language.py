@@ -13,13 +13,13 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Prediction, Problem, formats, metrics, models, practice, solve
 from winosmith.errors import DataError, InputError
-from winosmith.testing import made_twins, tiny_language_model
+from winosmith.testing import make_twins, tiny_language_model
 
 pytestmark = pytest.mark.models
 
 MakeModel = Callable[..., Path]
 
-PROBLEMS = made_twins(10, singles=2)
+PROBLEMS = make_twins(10, singles=2)
 
 
 def _sum(values: list[float], per_token: bool) -> float:
@@ -166,7 +166,7 @@ def test_real_problems_feed_less_than_the_harness(
 
 def test_shots_are_drawn_by_the_seed_and_hold_the_answers() -> None:
     """The same seed gives the same prompt, which holds distinct problems with their answers."""
-    problems = made_twins(20)
+    problems = make_twins(20)
     prompt = solve.make_prompt(problems, 5, seed=3)
     assert (
         prompt == solve.make_prompt(problems, 5, seed=3) != solve.make_prompt(problems, 5, seed=4)
@@ -199,7 +199,7 @@ LOGS = st.lists(st.tuples(*[st.floats(-30, 0)] * 2), min_size=3, max_size=3)
 @examples(40)
 def test_a_product_of_models_has_the_calibration_of_their_product(logs: list[Any]) -> None:
     """Its scores are the logarithm of the product of likelihoods, so is the Brier score's."""
-    data = made_twins(0, singles=3)
+    data = make_twins(0, singles=3)
     found = solve.Ensemble(tuple(_Given(*of) for of in logs)).score(data.problems)
     product = np.exp(np.array(logs)).prod(0)
     np.testing.assert_allclose(np.exp(np.array(found)), product, rtol=1e-9)

@@ -12,9 +12,9 @@ import pytest
 
 from winosmith import Problem, answers, solve
 from winosmith.errors import DataError, OutputError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
-PROBLEMS = made_twins(300)
+PROBLEMS = make_twins(300)
 """600 problems: two whole chunks of 256, and one that is not."""
 
 
@@ -138,14 +138,14 @@ def test_two_processes_do_not_write_one_file(tmp_path: Path) -> None:
     code = (
         "import sys\n"
         "from winosmith import solve\n"
-        "from winosmith.testing import made_twins\n"
+        "from winosmith.testing import make_twins\n"
         "class Waits:\n"
         "    parameters = {'solver': 'random', 'seed': 4, 'sees': 'blank'}\n"
         "    def score(self, problems):\n"
         "        print('solving', flush=True)\n"
         "        sys.stdin.readline()\n"
         "        return solve.Random(4).score(problems)\n"
-        "solve.predict_to_file(Waits(), made_twins(3), sys.argv[1])\n"
+        "solve.predict_to_file(Waits(), make_twins(3), sys.argv[1])\n"
     )
     out = tmp_path / "p.jsonl"
     with subprocess.Popen(
@@ -157,10 +157,10 @@ def test_two_processes_do_not_write_one_file(tmp_path: Path) -> None:
         assert other.stdout is not None
         assert other.stdout.readline() == "solving\n"
         with pytest.raises(OutputError, match="another process is writing it"):
-            solve.predict_to_file(solve.Random(4), made_twins(3), out)
+            solve.predict_to_file(solve.Random(4), make_twins(3), out)
         other.communicate("\n")
     assert other.returncode == 0
-    assert len(solve.predict_to_file(solve.Random(4), made_twins(3), out).predictions) == 6
+    assert len(solve.predict_to_file(solve.Random(4), make_twins(3), out).predictions) == 6
 
 
 def test_a_solver_that_fails_leaves_what_was_solved(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from winosmith import Dataset, Problem, debias, solve
 from winosmith.errors import DataError, InputError, ProblemError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.text import local_context
 
 FIVE = ("cup", "jug", "pot", "pan", "mug")
@@ -88,7 +88,7 @@ def test_association_finds_words_that_go_with_a_place() -> None:
 
 def test_association_by_words_has_the_filters_weights() -> None:
     """The weight of a word is its PMI with option 1 in `debias.word_pmi`."""
-    train = made_twins(50)
+    train = make_twins(50)
     solver = solve.WordAssociation.trained_on(train)
     assert {word: pair[0] for word, pair in solver.weights.items()} == debias.word_pmi(train)
 
@@ -155,8 +155,8 @@ def test_association_by_words_follows_the_mention() -> None:
 
 def test_on_balanced_twins_association_is_at_chance() -> None:
     """Where no word goes with an answer, new problems are solved about half of the time."""
-    solver = solve.WordAssociation.trained_on(made_twins(200, seed=1))
-    assert 150 < right(solver, made_twins(200, seed=2)) < 250
+    solver = solve.WordAssociation.trained_on(make_twins(200, seed=1))
+    assert 150 < right(solver, make_twins(200, seed=2)) < 250
 
 
 @pytest.mark.parametrize("learner", [solve.Majority, solve.WordAssociation])
@@ -167,7 +167,7 @@ def test_learners_refuse_problems_without_answers(
     with pytest.raises(DataError, match="there are no problems to learn from"):
         learner.trained_on(Dataset())
     with pytest.raises(DataError, match=r"10 of the 10 .* no answer \('0-0', '0-1', '1-0', …\)"):
-        learner.trained_on(made_twins(5).blind())
+        learner.trained_on(make_twins(5).blind())
 
 
 def test_association_tells_what_it_can_not_do() -> None:
@@ -289,7 +289,7 @@ def test_a_solver_never_sees_an_answer() -> None:
 
 def test_pairs_are_counted_alike_one_by_one():
     """What counts pairs of problems that come one by one is the solver of their data set."""
-    data = Dataset(made_twins(20))
+    data = Dataset(make_twins(20))
     whole = solve.WordAssociation.trained_on(data, features="pairs", smoothing=2)
     assert solve.WordAssociation.of_pairs(iter(data), smoothing=2) == whole
     assert len(whole.weights) > 20

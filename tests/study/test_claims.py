@@ -9,7 +9,7 @@ from pathlib import Path
 from winosmith import Claim, Problem, formats
 from winosmith.recast import to_claims
 from winosmith.study import Target, count_lone_claims, judge, solve_target
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 class Longest:
@@ -57,7 +57,7 @@ def test_all_candidates_of_a_blank_are_compared_at_once() -> None:
 
 def test_labels_make_no_difference() -> None:
     """With labels, without, and with wrong ones the claims are judged alike."""
-    claims = to_claims(made_twins(10, singles=2))
+    claims = to_claims(make_twins(10, singles=2))
     told = judge(Longest(), claims)
     assert judge(Longest(), [replace(claim, holds=None) for claim in claims]) == told
     assert judge(Longest(), [replace(claim, holds=not claim.holds) for claim in claims]) == told
@@ -65,7 +65,7 @@ def test_labels_make_no_difference() -> None:
 
 def test_recast_problems_are_judged_as_they_are_solved() -> None:
     """Of a problem's claims the one on its best option holds; of a tie none, in either order."""
-    problems = made_twins(6)
+    problems = make_twins(6)
     scores = Longest().score(problems)
     held = judge(Longest(), to_claims(problems))
     pairs = list(zip(held[::2], held[1::2], strict=True))

@@ -12,7 +12,7 @@ from winosmith import Claim, Dataset, Problem, formats
 from winosmith.errors import DataError
 from winosmith.recast import to_claims
 from winosmith.study import draw_nested_parts, find_overlap, hold_out, join_data, split_as_in_paper
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 
 
 @given(st.integers(5, 40), st.integers(0, 10), st.integers(0, 3), st.data())
@@ -20,7 +20,7 @@ def test_a_drawn_part_and_the_rest_are_the_whole(
     twins: int, singles: int, seed: int, draw: st.DataObject
 ) -> None:
     """Nothing is lost or doubled, no twin is parted, and the part has its size or one more."""
-    data = made_twins(twins, singles=singles)
+    data = make_twins(twins, singles=singles)
     size = draw.draw(st.integers(1, len(data) - 3))
     rest, part = hold_out(data, size, seed)
     assert {*rest.ids, *part.ids} == set(data.ids)
@@ -31,7 +31,7 @@ def test_a_drawn_part_and_the_rest_are_the_whole(
 
 def test_claims_on_one_text_stay_together() -> None:
     """Drawn claims bring all others on their text, and the draw looks at no label."""
-    claims = to_claims(made_twins(12))
+    claims = to_claims(make_twins(12))
     rest, part = hold_out(claims, 6)
     assert len(rest) + len(part) == len(claims)
     assert not {claim.sentence for claim in rest} & {claim.sentence for claim in part}
@@ -41,7 +41,7 @@ def test_claims_on_one_text_stay_together() -> None:
 
 def test_joined_ids_are_distinct() -> None:
     """Where ids meet the part's number leads them, and twins stay twins; elsewhere they stay."""
-    first, second = made_twins(3), made_twins(2, seed=1)
+    first, second = make_twins(3), make_twins(2, seed=1)
     both = join_data([first, second])
     assert isinstance(both, Dataset)
     assert len(both) == 10
@@ -60,7 +60,7 @@ def test_joined_claims_keep_their_blanks_apart() -> None:
 
 def test_parts_are_nested() -> None:
     """Each part holds the one before it, in whole twins, up to all."""
-    parts = draw_nested_parts(made_twins(2000))
+    parts = draw_nested_parts(make_twins(2000))
     assert [len(part) for part in parts] == [160, 640, 2560, 4000]
     for smaller, larger in pairwise(parts):
         assert set(smaller.ids) < set(larger.ids)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from winosmith import Dataset, Lineage, Origin, Problem, Response, formats, validate
-from winosmith.testing import made_families, made_twins
+from winosmith.testing import make_families, make_twins
 from winosmith.validate import StructureRules
 
 JAPANESE = [
@@ -41,7 +41,7 @@ def checked_on(problems: Sequence[Problem], **rules: object) -> dict[str, int]:
 
 def test_an_evolved_set_that_judges_find_valid_keeps_everything() -> None:
     """Short roots and what was perturbed from them are dropped for no rule of authors."""
-    data = made_families([1, 3, 5], [2, 2])
+    data = make_families([1, 3, 5], [2, 2])
     assert len(validate.filter_by_structure(data, StructureRules("winogrande")).kept) < len(data)
     checked = validate.check(data, agreed(data))
     assert checked.kept.ids == data.ids
@@ -52,7 +52,7 @@ def test_an_evolved_set_that_judges_find_valid_keeps_everything() -> None:
 
 def test_what_was_perturbed_is_apart_from_the_twins_beside_it() -> None:
     """In one pool the rules are for the twins alone; a twin with a perturbed half is none."""
-    twins = made_twins(3)
+    twins = make_twins(3)
     child = Problem("child", "A _ .", ("x", "y"), 0, lineage=Lineage(twins[0].id, twins[0].id))
     data = Dataset([*twins, child])
     found = validate.examine_structure(data)
@@ -69,7 +69,7 @@ def test_what_was_perturbed_is_apart_from_the_twins_beside_it() -> None:
 @pytest.mark.parametrize("rules", ["winogrande", "none"])
 def test_the_rules_can_be_named(rules: validate.RuleSet) -> None:
     """With "winogrande" all problems are checked, with "none" none but lineages are."""
-    data = made_families([1])
+    data = make_families([1])
     found = validate.examine_structure(data, StructureRules(rules))
     assert set(found.checked) >= {"lineage"}
     assert ("length" in found.checked) == (rules == "winogrande")
@@ -80,7 +80,7 @@ def test_the_rules_can_be_named(rules: validate.RuleSet) -> None:
 
 def test_without_rules_complete_twins_can_be_asked_for() -> None:
     """That the other half is there is no rule of WinoGrande's, and is checked when asked for."""
-    single = made_twins(1).select([0])
+    single = make_twins(1).select([0])
     rules = StructureRules("none", complete=True)
     assert validate.filter_by_structure(single, rules).dropped[0].reason.startswith("other half")
 

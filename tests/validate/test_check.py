@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from winosmith import Dataset, Problem, Response, validate
 from winosmith.dataset import Filtered
 from winosmith.errors import DataError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.validate import Count, StructureRules, VoteRules
 
 
@@ -34,7 +34,7 @@ def faulty(data: Dataset, *rows: int) -> Dataset:
 
 def test_the_funnel_counts_problems_twins_and_singles_at_each_stage() -> None:
     """Each stage has what it kept, and the rest by reason; a half that is gone leaves a single."""
-    data = faulty(made_twins(3), 0)
+    data = faulty(make_twins(3), 0)
     rules = StructureRules(overlap=None, edit=None)
     votes = [vote for vote in agreeing(data, "x", "y", "z") if vote.problem_id != "1-1"]
     funnel = validate.check(data, votes, rules).funnel
@@ -58,7 +58,7 @@ def test_the_funnel_counts_problems_twins_and_singles_at_each_stage() -> None:
 
 def test_without_votes_there_is_no_stage_of_votes() -> None:
     """Votes that were never asked for are not checked; an empty file of votes is."""
-    data = made_twins(2)
+    data = make_twins(2)
     assert [stage.stage for stage in validate.check(data).stages] == ["structure"]
     assert len(validate.check(data).result.kept) == 4
     assert len(validate.check(data, []).result.kept) == 0
@@ -66,7 +66,7 @@ def test_without_votes_there_is_no_stage_of_votes() -> None:
 
 def test_a_half_that_was_dropped_has_been_seen_all_the_same() -> None:
     """A judge who saw a half which the structure drops does not judge the other one."""
-    data = faulty(made_twins(1), 0)
+    data = faulty(make_twins(1), 0)
     votes = [Response(half.id, judge, "validate", half.answer) for half in data for judge in "xyz"]
     checked = validate.check(data, votes, StructureRules(overlap=None, edit=None))
     assert checked.result.kept.ids == ()
@@ -82,7 +82,7 @@ def test_the_result_is_the_input_again(
     long: set[int], unvoted: set[int], rules: dict[str, Any]
 ) -> None:
     """Over both stages kept and dropped are the input, and the funnel's counts add up."""
-    data = faulty(made_twins(5), *long)
+    data = faulty(make_twins(5), *long)
     votes = [v for v in agreeing(data, "x", "y", "z") if data.row(v.problem_id) not in unvoted]
     checked = validate.check(data, votes, StructureRules(**rules))
     assert checked.result.input() == data
@@ -96,12 +96,12 @@ def test_the_result_is_the_input_again(
 
 def test_the_signature_tells_data_votes_and_rules_apart() -> None:
     """Other data, other votes or other rules give another signature; the same give the same."""
-    data, votes = made_twins(2), agreeing(made_twins(2), "x", "y", "z")
+    data, votes = make_twins(2), agreeing(make_twins(2), "x", "y", "z")
     signatures = [
         str(validate.check(*arguments).signature)
         for arguments in (
             (data,),
-            (made_twins(2, seed=1),),
+            (make_twins(2, seed=1),),
             (data, votes),
             (data, votes[:-1]),
             (data, votes, StructureRules(length=(10, 30))),
@@ -127,7 +127,7 @@ def test_the_paper_funnel_can_be_told() -> None:
 
 def test_stages_must_follow_each_other() -> None:
     """A filter that is not the output the one before it kept is no step of the funnel."""
-    data = made_twins(2)
+    data = make_twins(2)
     first = data.drop({0: "length: 9 words"}, "structure")
     with pytest.raises(DataError, match="the input of stage 'votes' is not the output"):
         validate.make_funnel({"structure": first, "votes": data.drop({}, "votes")})

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Edit, Lineage, Origin, Problem, formats, practice, validate
 from winosmith.errors import RecipeError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.validate import StructureRules
 
 TEXT = "The trophy does not fit into the brown suitcase because the _ is far too {} indeed."
@@ -295,7 +295,7 @@ def test_a_rule_without_its_input_is_not_checked_and_never_failed() -> None:
 )
 def test_a_rule_that_is_off_is_neither_checked_nor_named(off: dict[str, Any], rule: str) -> None:
     """Switching a rule off takes it, and it alone, out of the examination."""
-    data = made_twins(3)
+    data = make_twins(3)
     names = validate.examine_structure(data).checked
     assert {*validate.examine_structure(data, StructureRules(**off)).checked, rule} == {*names}
     assert rule not in validate.examine_structure(data, StructureRules(**off)).checked
@@ -303,7 +303,7 @@ def test_a_rule_that_is_off_is_neither_checked_nor_named(off: dict[str, Any], ru
 
 def test_a_limit_of_nothing_is_not_off() -> None:
     """An edit limit of 0 refuses every twin, and an overlap of 0 is checked and kept."""
-    found = validate.examine_structure(made_twins(2), StructureRules(edit=0, overlap=0))
+    found = validate.examine_structure(make_twins(2), StructureRules(edit=0, overlap=0))
     assert found.failed_rows("edit distance") == (0, 1, 2, 3)
     assert found.checked["overlap"] == 4
 
@@ -364,7 +364,7 @@ def test_kept_and_dropped_are_the_input(problems: list[Problem]) -> None:
 @given(st.permutations(range(12)))
 def test_the_order_of_the_problems_does_not_matter(order: list[int]) -> None:
     """Permuting the problems changes neither which are kept nor why the others went."""
-    data = made_twins(6)
+    data = make_twins(6)
     data = Dataset(
         replace(p, answer=0) if row in (1, 5) else p for row, p in enumerate(data) if row != 3
     )

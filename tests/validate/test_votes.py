@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Origin, Problem, Response, validate
 from winosmith.errors import DataError, RecipeError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.validate import VoteRules
 
 SENTENCE = "The race car overtook the school bus because the _ was going so fast."
@@ -134,7 +134,7 @@ def test_every_reason_is_given() -> None:
 
 def test_the_author_is_no_judge() -> None:
     """A vote of the author, also of the other half's, does not count."""
-    twin = made_twins(1)
+    twin = make_twins(1)
     data = Dataset([replace(twin[0], origin=Origin(author="ann")), twin[1]])
     votes = [Response(half.id, "ann", "validate", half.answer) for half in data]
     counted, aside = validate.select_eligible(data, votes, both_halves=True)
@@ -165,7 +165,7 @@ def test_who_has_read_the_whole_problem_knows_more_than_its_local_context() -> N
 @pytest.mark.parametrize("purpose", ["validate", "local", "test"])
 def test_who_has_seen_one_half_does_not_judge_the_other(purpose: str) -> None:
     """A judge who has seen a half, for whatever purpose, judges the other only if that is set."""
-    data = made_twins(1)
+    data = make_twins(1)
     seen = Response(data[0].id, "ann", purpose, 0)
     vote = Response(data[1].id, "ann", "validate", 0)
     assert vote not in validate.select_eligible(data, [seen, vote])[0]
@@ -217,7 +217,7 @@ def cases(draw: st.DrawFn) -> tuple[Dataset, list[Response]]:
     """Draw twins, some with an author, and responses to them in any order."""
     data = Dataset(
         replace(problem, origin=Origin(author=draw(st.none() | judges)))
-        for problem in made_twins(2, singles=1)
+        for problem in make_twins(2, singles=1)
     )
     response = st.builds(
         Response,

@@ -31,7 +31,7 @@ def made_version(
     **fields: Any,
 ) -> Any:
     """Make a version of a parent; without one, a root."""
-    from winosmith.lineage import perturbed
+    from winosmith.lineage import make_child
     from winosmith.records import problem_record
     from winosmith.web.problems.models import Problem, Twin, Version
     from winosmith.web.problems.records import as_problem
@@ -39,7 +39,7 @@ def made_version(
     ref = f"v{next(_NUMBERS):06}"
     record: dict[str, Any] = {"single": True}
     if parent is not None:
-        child = perturbed(
+        child = make_child(
             as_problem(parent), sentence, tuple(options), answer, source="person",
             declared=declared,
         )  # fmt: skip

@@ -35,7 +35,7 @@ def child(
     **fields: Any,
 ) -> Any:
     """Perturb a problem: `new` is a word of it and what takes its place; with judges' slots."""
-    from winosmith.lineage import perturbed
+    from winosmith.lineage import make_child
     from winosmith.records import problem_record
     from winosmith.web._lock import writing
     from winosmith.web.judge.votes import open_slots
@@ -45,7 +45,7 @@ def child(
 
     n = next(_numbers)
     options = [option.replace(*new) for option in parent.options]
-    datum = perturbed(
+    datum = make_child(
         as_problem(parent),
         parent.sentence.replace(*new),
         tuple(options),

@@ -23,8 +23,8 @@ from tests.waiting import until
 from tests.web.serving import PASSWORD
 from winosmith import Problem, formats
 from winosmith.errors import InputError, OutputError
-from winosmith.lineage import perturbed
-from winosmith.testing import made_twins
+from winosmith.lineage import make_child
+from winosmith.testing import make_twins
 from winosmith.web import Site, _backup
 
 Start = Callable[..., Any]
@@ -64,7 +64,7 @@ time.sleep(600)
 def _site_with_problems(served: Start, tmp_path: Path, database: str) -> Any:
     site = served(database=database, models=[])  # no model predicts between two exports
     site.people("ann", bob="judge")
-    formats.write(made_twins(6), tmp_path / "twins.jsonl")
+    formats.write(make_twins(6), tmp_path / "twins.jsonl")
     site.admin("import", str(site.folder), str(tmp_path / "twins.jsonl"), "--as", "valid")
     return site
 
@@ -72,7 +72,7 @@ def _site_with_problems(served: Start, tmp_path: Path, database: str) -> Any:
 def _with_a_family(site: Any, tmp_path: Path) -> None:
     """Import a root and its child, and let a model have predicted and another be waited for."""
     root = Problem("r", "The cup hit the _ and broke.", ("vase", "tray"), 0)
-    child = perturbed(root, "The mug hit the _ and broke.", root.options, 1, source="person")
+    child = make_child(root, "The mug hit the _ and broke.", root.options, 1, source="person")
     formats.write([root, child], tmp_path / "family.jsonl")
     site.admin("import", str(site.folder), str(tmp_path / "family.jsonl"), "--as", "valid")
     site.do(

@@ -9,7 +9,7 @@ import pytest
 
 from winosmith import Dataset, Edit, Extra, Lineage, Origin, Problem
 from winosmith.errors import InputError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.web import _import as module
 from winosmith.web._import import import_problems, with_new_ids
 from winosmith.web.judge.models import Gold, Slot
@@ -25,7 +25,7 @@ def _import(dataset: Dataset, as_: Any, **options: Any) -> Any:
 
 
 def _twins(count: int = 4) -> Dataset:
-    return made_twins(count)
+    return make_twins(count)
 
 
 FULL = Problem(

@@ -14,7 +14,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from winosmith import Dataset, Extra, Lineage, Problem, formats
-from winosmith.lineage import check_lineages, depths, perturbed
+from winosmith.lineage import check_lineages, depths, make_child
 from winosmith.web import _import as module
 from winosmith.web._export import export
 from winosmith.web._import import add_versions, import_problems
@@ -38,9 +38,9 @@ def _family(name: str = "r", steps: int = 3) -> list[Problem]:
     for word in WORDS[:steps]:
         before = made[-1].sentence
         after = before.replace(before.split()[1], word)
-        made.append(perturbed(made[-1], after, made[0].options, 1, source="wordnet"))
+        made.append(make_child(made[-1], after, made[0].options, 1, source="wordnet"))
     side = made[0].sentence.replace("broke", "fell")
-    return [*made, perturbed(made[0], side, made[0].options, 0, source="chat", declared=9)]
+    return [*made, make_child(made[0], side, made[0].options, 0, source="chat", declared=9)]
 
 
 def _places() -> dict[str, Any]:
@@ -176,7 +176,7 @@ def test_large_families_take_linear_time(db: Any) -> None:
         made, last = [root], root
         for n in range(count):
             text = f"The {WORDS[n % 8]}{n} hit the _ and broke."
-            last = perturbed(last if n % 3 else root, text, root.options, 1, source="wordnet")
+            last = make_child(last if n % 3 else root, text, root.options, 1, source="wordnet")
             made.append(last)
         _import(made, "valid") if count < 100 else _without_tree(made)
         profile = cProfile.Profile()

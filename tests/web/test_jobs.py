@@ -317,7 +317,7 @@ def test_a_round_waits_for_the_process_that_is_at_one(
 ) -> None:
     """While another process holds the lock of rounds, a command begins none; then it does."""
     job = jobs.note(adam, ROUND, {}, state="waiting")
-    lock = FileLock.take(settings.SITE.folder / ROUND_LOCK)
+    lock = FileLock.acquire(settings.SITE.folder / ROUND_LOCK)
     assert lock is not None
     assert not jobs.rounds_are_idle()
     before: list[int] = []

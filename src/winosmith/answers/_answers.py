@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from winosmith.dataset import Dataset
-from winosmith.prediction import Prediction, align, first_ids
+from winosmith.errors import first_ids
+from winosmith.prediction import Prediction, align
 from winosmith.report import percent
 from winosmith.results import IF_ANY, Result
 

@@ -21,8 +21,8 @@ from winosmith.answers._file import AnswerFile
 from winosmith.answers._items import Items, Row
 from winosmith.data import Place
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError
-from winosmith.prediction import Prediction, best_options, first_ids
+from winosmith.errors import FormatError, first_ids
+from winosmith.prediction import Prediction, best_options
 from winosmith.problem import Problem
 
 NO_LETTER = "no answer is the letter of an option; write A for the first, B for the second"

@@ -21,8 +21,8 @@ from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
 from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, is_missing, read_choices
 from winosmith.data import Place, Record, cell
-from winosmith.errors import FormatError, ProblemError
-from winosmith.prediction import Prediction, best_options, first_ids
+from winosmith.errors import FormatError, ProblemError, first_ids
+from winosmith.prediction import Prediction, best_options
 
 _IDS = ("id", "problem_id", "qid", "sentid")
 _CHOICES = ("choice", "prediction")
@@ -86,7 +86,7 @@ def read(file: AnswerFile) -> list[Answers]:
         except FormatError as error:
             if len(models) == 1:
                 raise
-            raise error.because(
+            raise error.with_reason(
                 f"the column {column!r}: {error.reason}; remove it if it is not a model's answers"
             ) from None
         if column == choice or not _repeats_one_option(labels, choices, file):

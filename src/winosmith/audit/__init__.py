@@ -1,8 +1,8 @@
 """The audit of a multiple-choice set: the artifacts that give its answers away.
 
 >>> from winosmith import audit
->>> from winosmith.testing import made_twins
->>> found = audit.audit(made_twins(40), draws=100)
+>>> from winosmith.testing import make_twins
+>>> found = audit.audit(make_twins(40), draws=100)
 >>> found.parts[0].best is None, found.failures("cue=3pt,duplicates,leak")
 (True, [])
 """

@@ -17,14 +17,7 @@ from pydantic import Field
 from winosmith import formats
 from winosmith._version import __version__
 from winosmith.answers import Answers
-from winosmith.audit._battery import (
-    LEAST_DRAWS,
-    Battery,
-    Found,
-    battery,
-    in_percent,
-    p_in_words,
-)
+from winosmith.audit._battery import LEAST_DRAWS, Battery, Found, battery, in_percent, p_in_words
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items, Step, report_progress
@@ -438,8 +431,8 @@ class Audit(Result):
         Raises:
             InputError: a rule is unknown.
 
-        >>> from winosmith.testing import made_twins
-        >>> audit(made_twins(40), draws=50).failures("cue=3pt,duplicates")
+        >>> from winosmith.testing import make_twins
+        >>> audit(make_twins(40), draws=50).failures("cue=3pt,duplicates")
         []
         """
         found: dict[tuple[str, ...], list[Finding]] = {}

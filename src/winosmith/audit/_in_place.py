@@ -483,7 +483,7 @@ def _options(record: Value, problem: Problem, text: str) -> _Found:
     Raises:
         ProblemError: they are nowhere, or in two places.
     """
-    found = [one for value in record.within() for one in _as_options(value, problem, text)]
+    found = [one for value in record.walk() for one in _as_options(value, problem, text)]
     if len(found) != 1:
         where = "in two places" if found else "not found as a list or as columns"
         raise ProblemError(f"its options are {where}")
@@ -692,9 +692,9 @@ def _relettered(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> 
     problem, record, own, text = item
     if [*order] == [*range(len(order))]:
         return
-    if any(_is_parallel(value, problem, own) for value in record.within()):
+    if any(_is_parallel(value, problem, own) for value in record.walk()):
         raise ProblemError("another list has a value for each option")
-    for value in record.within():
+    for value in record.walk():
         names = [str(name) for name in value.inside if str(name) not in own.labels]
         signs = {found[0] for name in names if (found := _SIGNED.search(name))}
         if isinstance(value.value, dict) and len(signs) > 1:

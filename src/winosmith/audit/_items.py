@@ -17,7 +17,7 @@ from winosmith.audit._cues import Corpus, Cue, Ties, View, picks, unread
 from winosmith.blocks import blocks, comparable_text
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.parallel import without_collection
+from winosmith.parallel import pause_garbage_collection
 from winosmith.problem import MAX_OPTIONS, Problem
 from winosmith.results import HIDDEN, Result
 from winosmith.text import Writing
@@ -69,7 +69,7 @@ class Items(Result):
     unit: Ints = field(metadata=HIDDEN)
 
     @classmethod
-    @without_collection()
+    @pause_garbage_collection()
     def of(cls, dataset: Dataset) -> Items:
         """Take the items with a key.
 
@@ -257,7 +257,7 @@ class Items(Result):
         """Return the cues that can read any of the items."""
         return [cue for cue in cues if not unread(cue, self.scripts)]
 
-    @without_collection()
+    @pause_garbage_collection()
     def picked(self, cues: Sequence[Cue], tell: Tell = lambda _: None) -> Ties:
         """Return the number of options that share each cue's pick, (options, cues); 0: no pick.
 

@@ -14,15 +14,15 @@ import numpy as np
 
 from winosmith.audit._items import Step, has_unfilled_field, report_progress, uneven
 from winosmith.blocks import comparable_text, copies as rows_of_copies
-from winosmith.data import file_of
+from winosmith.data import strip_sheet
 from winosmith.dataset import Dataset
 from winosmith.formats import read_content
-from winosmith.lookalikes import Partners, find, of_both
+from winosmith.lookalikes import PartnerCollector, find_pairs, share_of_union
 from winosmith.metrics import Copies, Leak, copies, iterate_columns, leaks
-from winosmith.parallel import without_collection
+from winosmith.parallel import pause_garbage_collection
 from winosmith.problem import Problem
 from winosmith.results import Result
-from winosmith.text import pieces, visible
+from winosmith.text import pieces, remove_invisible
 
 ALIKE = 0.8
 """Near-duplicates share this many of the words that either holds (Jaccard 1901)."""
@@ -86,7 +86,7 @@ def find_declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
         path: the file.
         dataset: its items, whose `origin` may state a licence.
     """
-    path = Path(file_of(str(path))).absolute()
+    path = Path(strip_sheet(str(path))).absolute()
     folders = [path.parent, *([path.parent.parent] if path.parent.name == "data" else [])]
     cards = [
         file
@@ -148,7 +148,7 @@ class Review(Result):
     withheld: int = field(metadata={"key": "without_key"})
 
 
-@without_collection()
+@pause_garbage_collection()
 def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Review:
     """Check one split.
 
@@ -230,15 +230,15 @@ def find_near_duplicates(
     """
     if not problems:
         return []
-    texts = (visible(" ".join((p.sentence, *sorted(p.options)))).lower() for p in problems)
+    texts = (remove_invisible(" ".join((p.sentence, *sorted(p.options)))).lower() for p in problems)
     number: dict[Hashable, int] = {}
     owner = None
     if owners is not None:
         owner = np.array([number.setdefault(one, len(number)) for one in owners])
-    found = Partners(np.full(len(problems), MOST), owner)
+    found = PartnerCollector(np.full(len(problems), MOST), owner)
     words = [tuple({*map(intern, pieces(text))}) for text in texts]  # each word held once
     tell = report_progress(step, "near-duplicates", len(words), "items")
-    find(words, of_both(ALIKE), found, owner, tell)
+    find_pairs(words, share_of_union(ALIKE), found, owner, tell)
     return sorted(found.pairs)
 
 

@@ -359,7 +359,7 @@ def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> 
         asked.append(replace(problem, lineage=None, extra=Extra({**problem.extra, **source})))
         if len(problem.options) > most:
             reasons[row] = f"it has {len(problem.options)} options; people see at most {most}"
-        elif plain and not problem.blank_is_plain:
+        elif plain and not problem.blank_is_unique:
             reasons[row] = f"it contains a further {BLANK!r}"
     return Dataset(asked, dataset.name).drop(reasons, "people")
 

@@ -158,11 +158,11 @@ def _take_vectors(job: _Job, place: Path) -> None:
         raise OutputError(f"{place} contains no build with vectors")
     other = OutputFolder.open(place, job.shown, secret=job.folder.secret)
     for name in (VECTORS, NOTES):
-        if not other.finished(name):
+        if not other.is_finished(name):
             raise OutputError(
                 f"{place} contains no finished vectors: {name} is missing or was changed"
             )
-        if not job.folder.finished(name):
+        if not job.folder.is_finished(name):
             with job.folder.write(name, "wb") as file:
                 file.write((place / name).read_bytes())
 
@@ -229,7 +229,7 @@ def _run_steps(job: _Job, step: Step) -> Built:
     with step("checking", None):
         stages = Stages(job.collected)
         _pool.check(stages, recipe, job.inputs.votes)
-        _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.side})
+        _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.split})
         tuning = _pool.set_aside(stages, recipe, job.order)
         stages.refuse_empty()
         pool = stages.rows()

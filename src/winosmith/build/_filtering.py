@@ -213,7 +213,7 @@ class Filtering:
         """
         refuse_many_options(collected, self.embed, self.filter)
         folder, name, notes_in = self.folder, self.vectors, self.notes
-        if not (folder.finished(name) and (notes_in is None or folder.finished(notes_in))):
+        if not (folder.is_finished(name) and (notes_in is None or folder.is_finished(notes_in))):
             with self.step("embedding", len(collected)) as advance:
                 X, notes = self._embed(collected, collected_ids, tuning, advance)
             if notes_in is not None:

@@ -106,7 +106,7 @@ def _read_files(
             contents.refuse(skip_bad=skip_bad is not None)
             problems = formats.to_dataset(contents)
         except FormatError as error:
-            raise error.because(_with_recipe_keys(error.reason)) from None
+            raise error.with_reason(_with_recipe_keys(error.reason)) from None
         for problem in problems:
             first, where = held.setdefault(problem.id, (problem, path))
             if _question(problem) != _question(first):
@@ -125,7 +125,7 @@ def _read_files(
             files = [path for _, path in held.values()]
             every = formats.pair_files(every, files, recipe.pair_by, paths[0])
     except FormatError as error:
-        raise error.because(_with_recipe_keys(error.reason)) from None
+        raise error.with_reason(_with_recipe_keys(error.reason)) from None
     return Dataset(every, names[0]), tuple(notes)
 
 

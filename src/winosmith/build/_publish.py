@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from winosmith import answers, formats, records
 from winosmith._version import __version__
-from winosmith.blocks import SIDES, Former, Side
+from winosmith.blocks import SPLITS, OldProblem, SplitName
 from winosmith.build._filter import FilterRun
 from winosmith.build._recipe import Recipe, paths_of, rebuild_toml, recipe_table
 from winosmith.build._report import report_page
@@ -62,7 +62,7 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
         return ids.get(old) or strangers.setdefault(old, f"{name}-x{len(strangers)}")
 
     twin_of = twins.__getitem__
-    return Dataset((problem.renamed(renamed, twin_of, ids) for problem in collected), name)
+    return Dataset((problem.with_new_ids(renamed, twin_of, ids) for problem in collected), name)
 
 
 def without_extra(problem: Problem) -> Problem:
@@ -196,17 +196,17 @@ def write_sides(
         return
     now = []
     for row, problem in enumerate(collected):
-        side: Side | None = parts.sides[row]
+        side: SplitName | None = parts.sides[row]
         if problem.embargo and side == "train" and row not in parts.old:
             side = None  # it was not published, and is on no side for that
-        now.append(Former(problem, side))
+        now.append(OldProblem(problem, side))
     told = {_text(former.problem) for former in now}
     gone = [former for former in last.former if _text(former.problem) not in told]
     with folder.write(SIDES_FILE) as file:
         for former in (*sorted(now, key=lambda one: one.problem.id), *gone):
             bare = replace(former.problem, answer=None, extra=Extra())
             file.write(
-                records.canonical({**records.problem_record(bare), "side": former.side}) + "\n"
+                records.canonical({**records.problem_record(bare), "side": former.split}) + "\n"
             )
 
 
@@ -216,7 +216,7 @@ def _text(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
 
 def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:
     """Return the numbers of problems that kept their split, are new, or were joined."""
-    sets: dict[Side, tuple[int, ...]] = {
+    sets: dict[SplitName, tuple[int, ...]] = {
         "train": parts.debiased,
         "dev": parts.dev,
         "test": parts.test,
@@ -300,7 +300,7 @@ def write_json(folder: OutputFolder, name: str, record: Mapping[str, Any]) -> No
 
 def is_finished(folder: OutputFolder, last: str) -> bool:
     """Return whether all files of a folder, up to the last one, exist unchanged."""
-    return last in folder.files and all(folder.finished(name) for name in folder.files)
+    return last in folder.files and all(folder.is_finished(name) for name in folder.files)
 
 
 def write_run(folder: OutputFolder, seconds: float) -> None:
@@ -318,7 +318,7 @@ def write_run(folder: OutputFolder, seconds: float) -> None:
     (folder.path / "run.json").write_text(json.dumps(run, indent=2) + "\n", "utf-8")
 
 
-_PUBLISHED: tuple[tuple[str, Side], ...] = (
+_PUBLISHED: tuple[tuple[str, SplitName], ...] = (
     ("train_xl", "train"),
     ("train_debiased", "train"),
     ("dev", "dev"),
@@ -336,7 +336,7 @@ class LastBuild:
     """
 
     digest: str
-    former: tuple[Former, ...]
+    former: tuple[OldProblem, ...]
 
 
 def digest_of(folder: str | Path) -> str:
@@ -367,15 +367,15 @@ def read_last(folder: str | Path) -> LastBuild:
         raise InputError(f"{folder}: the splits of this build can't be read: {error}") from error
 
 
-def _read_sides(path: Path) -> Iterator[Former]:
-    for record in records.json_file(path):
+def _read_sides(path: Path) -> Iterator[OldProblem]:
+    for record in records.read_json_lines(path):
         side = record.pop("side")
-        if side is not None and side not in SIDES:
+        if side is not None and side not in SPLITS:
             raise ValueError(f"{side!r} is not a split")
-        yield Former(records.problem_of(record), side)
+        yield OldProblem(records.parse_problem(record), side)
 
 
-def _published_problems(files: BuildFiles) -> Iterator[Former]:
+def _published_problems(files: BuildFiles) -> Iterator[OldProblem]:
     """Yield the problems in the files of a build, with their ids in the pool."""
     old = files.old_ids()
     seen = set[str]()
@@ -383,12 +383,12 @@ def _published_problems(files: BuildFiles) -> Iterator[Former]:
         for problem in files.problems(name):
             if problem.id not in seen:
                 seen.add(problem.id)
-                yield Former(_with_old_id(problem, old), side)
+                yield OldProblem(_with_old_id(problem, old), side)
     for record in files.dropped():
         if record["id"] not in seen:
-            yield Former(_with_old_id(records.dropped_problem(record), old), "train")
+            yield OldProblem(_with_old_id(records.parse_dropped(record), old), "train")
     for record in files.withheld():
-        yield Former(_with_old_id(records.dropped_problem(record), old), None)
+        yield OldProblem(_with_old_id(records.parse_dropped(record), old), None)
 
 
 def _with_old_id(problem: Problem, old: Mapping[str, str]) -> Problem:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from winosmith.blocks import Disjoint
-from winosmith.data import file_of, is_address
+from winosmith.data import is_address, strip_sheet
 from winosmith.dataset import Dataset
 from winosmith.errors import RecipeError
 from winosmith.escape import for_json, one_line
@@ -212,7 +212,7 @@ def _resolve(key: str, named: str, folder: Path) -> str:
     if key == "data" and is_address(named):
         return named
     path = folder / named
-    if not is_file(Path(file_of(str(path)))):
+    if not is_file(Path(strip_sheet(str(path)))):
         raise RecipeError(f"{key} is {named!r}, but there is no file {path}")
     return str(path)
 

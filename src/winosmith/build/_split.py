@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from winosmith.blocks import HOLDERS, SIDES, Disjoint, Former, Side, assign_sides
+from winosmith.blocks import KEY_FIELDS, SPLITS, Disjoint, OldProblem, SplitName, assign_splits
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 
@@ -29,8 +29,8 @@ class Joint:
     """
 
     rows: tuple[int, ...]
-    former: tuple[Side, ...]
-    side: Side
+    former: tuple[SplitName, ...]
+    side: SplitName
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Split:
     test: tuple[int, ...]
     train: tuple[int, ...]
     withheld: tuple[int, ...]
-    sides: Mapping[int, Side]
+    sides: Mapping[int, SplitName]
     old: frozenset[int] = frozenset()
     joints: tuple[Joint, ...] = ()
 
@@ -68,7 +68,7 @@ def split(
     dev: float,
     test: float,
     disjoint: Disjoint = "twin",
-    former: Sequence[Former] | None = None,
+    former: Sequence[OldProblem] | None = None,
 ) -> Split:
     """Split the kept rows into train, dev and test, and select the rows for training.
 
@@ -82,7 +82,7 @@ def split(
         pool: the rows of the pool.
         kept: the rows that the filter kept.
         dev: fraction of the kept rows for dev, 0–1; filled in whole blocks by
-            `blocks.assign_sides`.
+            `blocks.assign_splits`.
         test: the same for test.
         disjoint: the groups that splits don't share in addition to blocks. A group that would
             exceed the size of dev or test by more than a tenth goes to training.
@@ -93,25 +93,25 @@ def split(
             no block is new.
     """
     pooled, is_kept = set(pool), set(kept)
-    wanted: dict[Side, int] = {
+    wanted: dict[SplitName, int] = {
         "dev": round(dev * len(is_kept)),
         "test": round(test * len(is_kept)),
     }
-    found = assign_sides(
+    found = assign_splits(
         dataset,
         order,
         wanted,
-        keys=() if disjoint == "twin" else (HOLDERS[disjoint],),
+        keys=() if disjoint == "twin" else (KEY_FIELDS[disjoint],),
         former=former or (),
         counted=is_kept,
     )
-    parts: dict[Side, list[int]] = {"train": [], "dev": [], "test": []}
+    parts: dict[SplitName, list[int]] = {"train": [], "dev": [], "test": []}
     withheld: list[int] = []
     for of in found:
-        if of.side == "train":
+        if of.split == "train":
             parts["train"] += of.rows
         else:
-            parts[of.side] += [row for row in of.rows if row in is_kept]
+            parts[of.split] += [row for row in of.rows if row in is_kept]
             withheld += [row for row in of.rows if row not in is_kept]
     _refuse_empty(wanted, parts, disjoint, continued=bool(former))
     place = {row: at for at, row in enumerate(parts["train"]) if row in pooled}
@@ -124,10 +124,10 @@ def split(
         test=tuple(parts["test"]),
         train=tuple(row for twin in sorted(twins, key=lambda t: place[t[0]]) for row in twin),
         withheld=tuple(withheld),
-        sides={row: of.side for of in found for row in of.rows},
+        sides={row: of.split for of in found for row in of.rows},
         old=frozenset(row for of in found if of.former for row in of.rows),
         joints=tuple(
-            Joint(of.rows, tuple(side for side in SIDES if side in of.former), of.side)
+            Joint(of.rows, tuple(side for side in SPLITS if side in of.former), of.split)
             for of in found
             if len(of.former) > 1
         ),
@@ -135,8 +135,8 @@ def split(
 
 
 def _refuse_empty(
-    wanted: Mapping[Side, int],
-    parts: Mapping[Side, Sequence[int]],
+    wanted: Mapping[SplitName, int],
+    parts: Mapping[SplitName, Sequence[int]],
     disjoint: Disjoint,
     continued: bool,
 ) -> None:

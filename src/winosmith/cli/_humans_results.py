@@ -345,7 +345,7 @@ def _badly_built(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
 def _passage(dataset: Dataset, item: ItemRow) -> report.Passage:
     problem = dataset[item.row]
     return report.Passage(
-        [report.Part(problem.put(f"[{problem.pronoun or '_'}]"))],
+        [report.Part(problem.replace_blank(f"[{problem.pronoun or '_'}]"))],
         problem.options,
         problem.answer,
         f"{item.right} of {item.asked} gave the intended answer",

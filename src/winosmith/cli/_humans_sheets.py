@@ -169,7 +169,7 @@ def _write(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
     with progress("Setting sheets", len(files)) as advance:
         for done, (name, make) in enumerate(files):
             advance(done, name)
-            if not folder.finished(name):
+            if not folder.is_finished(name):
                 content = make()
                 with folder.write(name, "wb" if isinstance(content, bytes) else "w") as file:
                     file.write(content)

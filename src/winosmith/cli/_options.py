@@ -117,11 +117,11 @@ class _Data(click.Path):
         is_pattern = glob.has_magic(value) and glob.glob(value, recursive=True)  # noqa: PTH207
         if is_pattern:
             return str(value)
-        from winosmith.data import file_of, is_address
+        from winosmith.data import is_address, strip_sheet
 
         if is_address(str(value)):
             return str(value)
-        found = super().convert(file := file_of(value), param, ctx)
+        found = super().convert(file := strip_sheet(value), param, ctx)
         return found if file == value else str(value)
 
 

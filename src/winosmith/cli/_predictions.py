@@ -158,7 +158,7 @@ def measure_overlaps(
         dataset: the problems.
         solvers: all names.
         trained_on: training data: files; published data sets with known contents
-            (`published.known_contents`); or "other:NAME", which can't be compared. `SOLVER=…` is
+            (`published.known_digests`); or "other:NAME", which can't be compared. `SOLVER=…` is
             for one solver.
 
     Raises:

@@ -14,7 +14,7 @@ from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.options import describe_values, from_table, schema
-from winosmith.seen import Sees, differ_in_pronoun
+from winosmith.seen import Sees, is_about_pronouns
 from winosmith.solver_rule import KINDS, LEARNERS, SolverParts
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def choose_sees(
         return given
     shown = options["solver"] != "masked" and train is not None
     known = not shown or all((problem.pronoun or "").strip() for problem in train or ())
-    return "pronoun" if known and differ_in_pronoun(problems) else "blank"
+    return "pronoun" if known and is_about_pronouns(problems) else "blank"
 
 
 def make_solver(

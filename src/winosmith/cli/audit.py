@@ -63,11 +63,11 @@ def _files(context: click.Context, _: click.Parameter, paths: tuple[str, ...]) -
             raise click.BadParameter(
                 f"{path} is a folder; give its files, each a split: {Path(path) / f'*{common}'}"
             )
-        from winosmith.data import file_of, is_address
+        from winosmith.data import is_address, strip_sheet
 
         if is_address(path):
             continue
-        if not (path and Path(file_of(path)).exists()):
+        if not (path and Path(strip_sheet(path)).exists()):
             raise click.BadParameter(f"there is no file {path!r}")
     return paths
 
@@ -266,7 +266,7 @@ def command(
         except FormatError as error:
             if len(data) > 1 and "`answer_is=" in error.reason and not options["pool"]:
                 advice = "; or read all files as one data set, with --pool"
-                raise error.because(error.reason + advice) from None
+                raise error.with_reason(error.reason + advice) from None
             raise
         start = sum(map(len, splits.values())) + len(omitted)
         splits[name], refused[name], places[name] = dataset, bad, where

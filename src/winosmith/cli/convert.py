@@ -168,7 +168,7 @@ def _write(found: _Converted, target: str, into: str, skip_bad: str | None) -> _
         if not all(isinstance(item, WRITERS[into].item_types) for item in found.items):
             raise
         if skip_bad is None:
-            raise error.because(f"{error.reason}; {formats.SKIP_BAD}") from error
+            raise error.with_reason(f"{error.reason}; {formats.SKIP_BAD}") from error
         unfit = formats.find_unwritable(found.items, into)
         if not unfit:
             raise

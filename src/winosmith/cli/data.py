@@ -37,7 +37,7 @@ def get(name: str, out: str | None, as_json: bool) -> None:
       winosmith data get winogrande
       winosmith stats winogrande/winogrande_1.1/dev.jsonl
     """  # noqa: D301
-    data = fetch.published(name)
+    data = fetch.find_published(name)
     say(f"{data.title}")
     say(f"licence: {data.licence}; see {data.home}")
     with progress("downloading", None) as advance:

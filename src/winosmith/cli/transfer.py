@@ -123,7 +123,7 @@ def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], di
     """
     name, given = options["name"], options["trained_on"]
     trained = study.TrainedOn(
-        contents=tuple(c for m in options["model"] for c in published.read_contents(Path(m)))
+        contents=tuple(c for m in options["model"] for c in published.read_digests(Path(m)))
     )
     seen: dict[str, Overlap] = {}
     for target in targets:

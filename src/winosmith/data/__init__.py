@@ -1,4 +1,4 @@
-"""One entry point for data: rows with their places, from any container.
+"""Read rows with their locations from files, archives, folders and tables in memory.
 
 >>> rows = read([{"question": "Why?", "answer": "so"}])
 >>> [(str(row.place), row.values) for row in rows]
@@ -13,8 +13,8 @@ from winosmith.data._json import (
     Record,
     are_records,
     array_records,
-    by_columns,
     column_records,
+    columns_to_rows,
     id_records,
     line_records,
     members,
@@ -24,7 +24,7 @@ from winosmith.data._rows import Kind, Readable, Rows, join_rows, read
 from winosmith.data._source import CONTROLS, Source
 from winosmith.data._spans import Value, json_value, row_value
 from winosmith.data._tables import cell, is_table, table_name
-from winosmith.data._workbook import file_of
+from winosmith.data._workbook import strip_sheet
 from winosmith.data._yaml import is_yaml, yaml_records
 
 __all__ = [
@@ -40,11 +40,10 @@ __all__ = [
     "Value",
     "are_records",
     "array_records",
-    "by_columns",
     "cell",
     "column_records",
+    "columns_to_rows",
     "data_files",
-    "file_of",
     "id_records",
     "is_address",
     "is_table",
@@ -57,6 +56,7 @@ __all__ = [
     "read_content",
     "row_value",
     "stem",
+    "strip_sheet",
     "table_name",
     "yaml_records",
 ]

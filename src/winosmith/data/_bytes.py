@@ -1,9 +1,9 @@
 """Compressed files, archives and folders.
 
-gzip, bzip2, xz, zip and Zstandard (`pip install 'winosmith[zstd]'`) are unpacked, whatever the
-name: up to 64 MiB, or 300 times the size. A list of paths (in Python), a folder, a glob, or the
-files of a zip archive are one data set, of one format. In a folder or an archive, only the files
-with extensions of data are read, without README.txt and the like. `-` is standard input.
+gzip, bzip2, xz, zip and Zstandard (`pip install 'winosmith[zstd]'`) are recognised by content and
+unpacked, up to 64 MiB or 300 times the packed size. A list of paths (in Python), a folder, a glob,
+or the files of a zip archive are one data set in one format. In a folder or an archive, only files
+with an extension of a data format are read, except files such as README.txt. `-` is standard input.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from typing import IO, Any, NamedTuple
 from winosmith.errors import FormatError, InputError, require
 
 _FREE, _TIMES, _AT_ONCE = 1 << 26, 300, 1 << 20
-"""The bytes that any file may unpack to, and the multiple of its size that a larger one may.
-Records shrink to a fiftieth; a file that shrinks to a thousandth is made to fill the memory."""
+"""Maximum unpacked size: this number of bytes, or this multiple of the packed size if that is more;
+and the bytes per read. Records shrink to about a fiftieth, a decompression bomb to a thousandth."""
 
 _PIECE = 1 << 12
-"""Compressed bytes that are unpacked at once; they give 128 MiB at most."""
+"""Number of compressed bytes to unpack in one step; they unpack to at most 128 MiB."""
 
 _OPENERS: dict[bytes, Any] = {
     b"\x1f\x8b": gzip.open,
@@ -38,7 +38,7 @@ _OPENERS: dict[bytes, Any] = {
 _ZSTANDARD, ZIP = b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 
 _ZSTANDARD_OF_ZIP = 93
-"""The number of Zstandard among zip's compression methods (APPNOTE 6.3.8, section 4.4.5)."""
+"""Zip's number for the compression method Zstandard (APPNOTE 6.3.8, section 4.4.5)."""
 
 _SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
@@ -46,19 +46,19 @@ DATA = frozenset(
     ".json .jsonl .ndjson .csv .tsv .txt .xlsx .xml .yaml .yml "
     ".parquet .arrow .feather .zip".split()
 )
-"""The extensions of data files in folders and archives."""
+"""Extensions of data files in folders and archives."""
 
 _ABOUT = frozenset(("readme", "license", "licence", "notice", "changelog", "citation"))
-"""The names of texts about the data, which are skipped in folders and archives."""
+"""Names of texts about the data, which are skipped in folders and archives."""
 
 STANDARD_INPUT = "-"
 
 HUB, LM_EVAL = "hf:", "lm-eval:"
-"""The starts of addresses: of a data set of the Hub, and of a task of lm-evaluation-harness."""
+"""Prefixes of addresses of data sets on the Hugging Face Hub and tasks of lm-evaluation-harness."""
 
 
 def is_address(path: str | Path) -> bool:
-    """Return whether a path is an address, which a library reads.
+    """Return whether a path is an address on the Hub or of a task of lm-evaluation-harness.
 
     >>> is_address("hf:org/name[test]"), is_address("lm-eval:arc_easy"), is_address("quiz.csv")
     (True, True, False)
@@ -67,7 +67,7 @@ def is_address(path: str | Path) -> bool:
 
 
 class File(NamedTuple):
-    """A file, or one inside a zip archive.
+    """A file, possibly inside a zip archive.
 
     Attributes:
         path: its path; "quiz.zip/part.jsonl" inside an archive.
@@ -78,47 +78,49 @@ class File(NamedTuple):
     raw: bytes
 
 
-def files(path: str | Path) -> list[File]:
-    """Return a file or a zip archive's files in order of name, unpacked; "-" is standard input.
+def unpack(path: str | Path) -> list[File]:
+    """Read and unpack a file, or the files of a zip archive sorted by name.
+
+    The path "-" is standard input.
 
     Raises:
-        FormatError: the file can't be opened or unpacked, or unpacks to far more than records do.
+        FormatError: the file can't be opened or unpacked, or its unpacked size is suspicious.
     """
     try:
         is_input = str(path) == STANDARD_INPUT
         raw = _read_all(sys.stdin.buffer) if is_input else Path(path).read_bytes()
     except OSError as error:
         raise FormatError(error.strerror or str(error), path) from error
-    return _unpack(File(str(path), raw), most_bytes(len(raw)))
+    return _unpack(File(str(path), raw), max_unpacked_bytes(len(raw)))
 
 
 @lru_cache(maxsize=1)
 def _read_all(stream: IO[bytes]) -> bytes:
-    """Return the bytes of standard input, which can be read only once."""
+    """Return the bytes of standard input, which are cached because they can be read only once."""
     return stream.read()
 
 
-def most_bytes(packed: int) -> int:
-    """Return the maximum number of unpacked bytes for a file of this size."""
+def max_unpacked_bytes(packed: int) -> int:
+    """Return the maximum number of bytes that a file of a packed size may unpack to."""
     return max(_FREE, _TIMES * packed)
 
 
 def read_content(path: str | Path) -> bytes:
-    """Return the bytes of one file, unpacked if it is compressed.
+    """Read a single file, and unpack it if it is compressed.
 
     Raises:
-        FormatError: see `files`; or the file is an archive of several files.
+        FormatError: see `unpack`; or the file is an archive with several files.
     """
-    found = files(path)
+    found = unpack(path)
     if len(found) > 1:
         raise FormatError(
-            f"the archive has {len(found)} files ({found[0].path}, …), and one is needed", path
+            f"the archive has {len(found)} files ({found[0].path}, …); it must have one", path
         )
     return found[0].raw
 
 
 def stem(path: str | Path) -> str:
-    """Return the name of a file without the extensions of its format and compression.
+    """Return a file's name without the extensions of its format and compression.
 
     >>> stem("data/train.jsonl.gz"), stem("train.jsonl"), stem("hf:org/v1.0[test]")
     ('train', 'train', 'v1.0[test]')
@@ -131,9 +133,9 @@ def stem(path: str | Path) -> str:
 
 
 def expand_path(path: str | Path) -> list[str]:
-    """Return the files of a path, in order of name: a file, or those of a folder or glob.
+    """Return the files that a path denotes: the file itself, or the files of a folder or glob.
 
-    Hidden files, and files in hidden folders, are omitted.
+    They are sorted by name. Hidden files and files in hidden folders are omitted.
 
     Raises:
         FormatError: there are no files.
@@ -153,9 +155,9 @@ def expand_path(path: str | Path) -> list[str]:
 
 
 def data_files(path: str | Path) -> list[str]:
-    """Return the files of a path; of a folder, only those with the extensions of data.
+    """Return the files that a path denotes; in a folder, only data files.
 
-    An address is returned as it is.
+    An address is returned unchanged.
 
     Raises:
         FormatError: there are no such files.
@@ -165,18 +167,18 @@ def data_files(path: str | Path) -> list[str]:
     given = expand_path(path)
     if not Path(path).is_dir():
         return given
-    found = [one for one in given if has_data(one)]
+    found = [one for one in given if is_data_file(one)]
     if not found:
         raise FormatError(
-            f"the folder has no data: no file ends in {', '.join(sorted(DATA))}", path
+            f"the folder has no data files; their extensions are {', '.join(sorted(DATA))}", path
         )
     return found
 
 
-def has_data(path: str) -> bool:
-    """Return whether the name of a file in a folder or archive is that of a data file.
+def is_data_file(path: str) -> bool:
+    """Return whether a file in a folder or archive is a data file, according to its name.
 
-    >>> has_data("a/part.jsonl.gz"), has_data("a/README.txt"), has_data("a/plot.png")
+    >>> is_data_file("a/part.jsonl.gz"), is_data_file("a/README.txt"), is_data_file("a/plot.png")
     (True, False, False)
     """
     name = PurePath(path.lower())
@@ -189,7 +191,7 @@ def _is_hidden(parts: Sequence[str]) -> bool:
 
 
 def _unpack(file: File, most: int) -> list[File]:
-    """Unpack a file to one or several files with at most `most` bytes in total."""
+    """Unpack a file, possibly an archive, to at most `most` bytes in total."""
     try:
         if file.raw.startswith(ZIP):
             return _unpack_archive(file, most)
@@ -198,16 +200,16 @@ def _unpack(file: File, most: int) -> list[File]:
         for sign, opened in _OPENERS.items():
             if file.raw.startswith(sign):
                 with opened(io.BytesIO(file.raw)) as stream:
-                    return [File(file.path, _join_pieces(_pieces(stream), most, file.path))]
+                    return [File(file.path, _join_pieces(_read_pieces(stream), most, file.path))]
     except InputError:
         raise
     except _unpacking_errors() as error:
-        raise FormatError(f"it is packed, and can't be unpacked: {error}", file.path) from error
+        raise FormatError(f"the file can't be unpacked: {error}", file.path) from error
     return [file]
 
 
 def _unpacking_errors() -> tuple[type[Exception], ...]:
-    """Return the libraries' exceptions for a damaged file or an unknown compression."""
+    """Return the exceptions that libraries raise for a damaged file or an unknown compression."""
     zstandard = sys.modules.get("zstandard")
     return (
         *(EOFError, OSError, ValueError, NotImplementedError),
@@ -225,21 +227,21 @@ def _unpack_archive(file: File, most: int) -> list[File]:
                 raise size_error(file.path)
             return [file]
         if not {"[Content_Types].xml", "META-INF/manifest.xml"}.isdisjoint(names):
-            raise FormatError("it is a document; save its table as XLSX or as CSV", file.path)
+            raise FormatError("the file is a document; save its table as XLSX or CSV", file.path)
         members = sorted(archive.infolist(), key=lambda one: one.filename)
         shown = [
             one
             for one in members
             if not one.is_dir() and not _is_hidden(PurePosixPath(one.filename).parts)
         ]
-        for member in [one for one in shown if has_data(one.filename)] or shown:
+        for member in [one for one in shown if is_data_file(one.filename)] or shown:
             path = f"{file.path}/{member.filename}"
             if member.flag_bits & 1:
-                raise FormatError("it is encrypted; unpack it first", path)
+                raise FormatError("the file is encrypted; unpack it first", path)
             if member.compress_type == _ZSTANDARD_OF_ZIP and not hasattr(zipfile, "ZIP_ZSTANDARD"):
-                require("zipfile_zstd", "inspect")  # which Python has from 3.14 on
+                require("zipfile_zstd", "inspect")  # built into Python 3.14
             with archive.open(member) as stream:
-                raw = _join_pieces(_pieces(stream, _PIECE), most, file.path)
+                raw = _join_pieces(_read_pieces(stream, _PIECE), most, file.path)
             inside = _unpack(File(path, raw), most)
             most -= sum(len(one.raw) for one in inside)
             found += inside
@@ -248,7 +250,7 @@ def _unpack_archive(file: File, most: int) -> list[File]:
     return [File(file.path, found[0].raw)] if len(found) == 1 else found
 
 
-def _pieces(stream: IO[bytes], size: int = _AT_ONCE) -> Iterable[bytes]:
+def _read_pieces(stream: IO[bytes], size: int = _AT_ONCE) -> Iterable[bytes]:
     while piece := stream.read(size):
         yield piece
 
@@ -263,7 +265,7 @@ def _unpack_zstandard(file: File) -> Iterable[bytes]:
             if piece:  # another frame
                 unpacker = zstandard.ZstdDecompressor().decompressobj()
     if not unpacker.eof:
-        raise FormatError("it is packed, and can't be unpacked: it is cut short", file.path)
+        raise FormatError("the file can't be unpacked: it is cut short", file.path)
 
 
 def _join_pieces(pieces: Iterable[bytes], most: int, path: str) -> bytes:
@@ -276,7 +278,8 @@ def _join_pieces(pieces: Iterable[bytes], most: int, path: str) -> bytes:
 
 
 def size_error(path: str) -> FormatError:
-    """Return the error for a file that unpacks to far more bytes than records would."""
+    """Return the error for a file that unpacks to far more bytes than data files do."""
     return FormatError(
-        f"it unpacks to more than {_TIMES} times its size; if that is meant, unpack it first", path
+        f"the file unpacks to more than {_TIMES} times its size; if you trust it, unpack it first",
+        path,
     )

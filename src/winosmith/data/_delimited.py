@@ -1,8 +1,8 @@
 """Delimited text: CSV, TSV, or with semicolons.
 
-A first line `sep=;` names the separator. Quotation marks enclose cells; they are text if all
-lines have the same number of cells without them. An apostrophe that prevents a spreadsheet from
-running a cell as a formula is removed.
+A first line `sep=;` declares the separator. Quotation marks enclose cells. They are text if all
+lines have the same number of cells when the marks are ignored. An apostrophe that prevents a
+spreadsheet from running a cell as a formula is removed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from winosmith.outputs import unguard_cell
 
 _SEPARATORS = (",", ";", "\t")
 _DECLARED = re.compile(r'\ufeff?"?sep=(.)"?\r?\n', re.IGNORECASE)
-"""A first line that names the separator for Excel."""
+"""A first line that declares the separator, as in files for Excel."""
 
 _NEWLINE = re.compile(r"\r\n?|\n")
 _WHOLE = re.compile(r'"(?:[^"]|"")*"')
@@ -32,7 +32,7 @@ _WHOLE = re.compile(r'"(?:[^"]|"")*"')
 
 @dataclass(frozen=True)
 class Delimited:
-    r"""The cells of a delimited text.
+    r"""A delimited text, with its header and rows.
 
     >>> table = Delimited(Source("a.csv", b"sep=;\nx;y\n1;\"a;b\"\n"))
     >>> table.header, [row.values for row in table.rows()]
@@ -42,8 +42,8 @@ class Delimited:
     source: Source
 
     @cached_property
-    def _begins(self) -> int:
-        """The offset of the header in the text."""
+    def _header_start(self) -> int:
+        """Offset of the header in the text, after a declared separator."""
         declared = _DECLARED.match(self.source.text)
         return declared.end() if declared else 0
 
@@ -53,20 +53,20 @@ class Delimited:
         declared = _DECLARED.match(self.source.text)
         if declared:
             return declared[1]
-        return max(_SEPARATORS, key=lambda mark: len(_cells(self._first_line, mark)))
+        return max(_SEPARATORS, key=lambda mark: len(_split_cells(self._first_line, mark)))
 
     @cached_property
     def _first_line(self) -> str:
-        lines = self.source.text[self._begins :].split("\n")
+        lines = self.source.text[self._header_start :].split("\n")
         return next((line for line in lines if line.strip(" \t\r,;")), "")
 
     @cached_property
     def header(self) -> tuple[str, ...]:
-        """The cells of the first row that is not empty, without spaces around them."""
+        """The column names: the stripped cells of the first row that is not empty."""
         if '"' not in self._first_line:
-            cells = _cells(self._first_line.rstrip("\r"), self.separator)
+            cells = _split_cells(self._first_line.rstrip("\r"), self.separator)
             if any(map(str.strip, cells)):
-                return tuple(_tidy(cells))
+                return tuple(_clean_names(cells))
         reader = self._reader(quoted=self.is_quoted)
         while True:
             with suppress(csv.Error):
@@ -74,14 +74,14 @@ class Delimited:
                 if row is None:
                     return ()
                 if any(map(str.strip, row)):
-                    return tuple(_tidy(row))
+                    return tuple(_clean_names(row))
 
     @cached_property
     def is_quoted(self) -> bool:
         r"""Whether quotation marks enclose cells; otherwise they are text.
 
-        They are text if, without them, every line has as many cells as the first, and a mark
-        begins a cell but doesn't end it. A single such mark in the file is an error.
+        They are text if every line has the same number of cells when quotes are ignored, and some
+        cell has a quotation mark only at its start. A single mark in the file is an error.
 
         >>> Delimited(Source("a.tsv", b'x\ty\n"Why?" I asked.\tb\n')).is_quoted
         False
@@ -91,7 +91,9 @@ class Delimited:
         text, mark = self.source.text, self.separator
         if '"' not in text:
             return True
-        lines = [line.rstrip("\r") for line in text[self._begins :].split("\n") if line.strip()]
+        lines = [
+            line.rstrip("\r") for line in text[self._header_start :].split("\n") if line.strip()
+        ]
         if len({line.count(mark) for line in lines}) > 1:
             return True
         cells = (cell.strip() for line in lines for cell in line.split(mark))
@@ -101,23 +103,23 @@ class Delimited:
     def rows(
         self, header: Sequence[str] = (), *, is_quoted: bool | None = None
     ) -> Iterator[Row[Mapping[str, str]]]:
-        """Yield the cells of each row by column.
+        """Yield each row as a mapping from column names to cells.
 
         An apostrophe that prevents a cell from running as a formula is removed.
 
         Args:
-            header: the column names, if the first line is already a row.
-            is_quoted: whether quotation marks enclose cells; found if None.
+            header: the column names, if the first line is a row.
+            is_quoted: whether quotation marks enclose cells; None to detect it.
 
         Raises:
-            FormatError: a column occurs twice.
+            FormatError: two columns have the same name.
         """
         source, path = self.source, str(self.source.path)
         is_quoted = self.is_quoted if is_quoted is None else is_quoted
         text = source.text
-        starts = [self._begins]
-        starts += [found.end() for found in _NEWLINE.finditer(text, self._begins)]
-        above = text.count("\n", 0, self._begins)
+        starts = [self._header_start]
+        starts += [found.end() for found in _NEWLINE.finditer(text, self._header_start)]
+        above = text.count("\n", 0, self._header_start)
         reader = self._reader(quoted=is_quoted)
         names = list(header)
         while True:
@@ -125,9 +127,9 @@ class Delimited:
             try:
                 cells = next(reader, None)
             except csv.Error as error:
-                place, raw = self._part(starts, first, reader.line_num, above, path)
+                place, raw = self._locate_lines(starts, first, reader.line_num, above, path)
                 lost = (
-                    f" (lines {place.number:,} to {reader.line_num + above:,} are lost)"
+                    f" (lines {place.number:,} to {reader.line_num + above:,} were not read)"
                     if reader.line_num > first + 1
                     else ""
                 )
@@ -139,65 +141,65 @@ class Delimited:
             if not any(cell.strip() for cell in cells):
                 continue
             if not names:
-                names = column_names(cells, path, first + above + 1)
+                names = parse_header(cells, path, first + above + 1)
                 continue
-            yield row_of_cells(
-                cells, names, *self._part(starts, first, reader.line_num, above, path)
+            yield map_cells(
+                cells, names, *self._locate_lines(starts, first, reader.line_num, above, path)
             )
 
     def _reader(self, *, quoted: bool) -> Any:
         text = self.source.text
         return csv.reader(
-            io.StringIO(text[self._begins :] if self._begins else text, newline=""),
+            io.StringIO(text[self._header_start :] if self._header_start else text, newline=""),
             delimiter=self.separator,
             quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
             strict=True,
         )
 
-    def _part(
+    def _locate_lines(
         self, starts: list[int], first: int, last: int, above: int, path: str
     ) -> tuple[Place, str]:
-        """Return the place and text of the lines after `first` up to `last`."""
+        """Return the location and the text of the lines after `first` up to `last`."""
         start = starts[min(first, len(starts) - 1)]
         end = starts[last] if last < len(starts) else len(self.source.text)
         raw = self.source.text[start:end].rstrip("\r\n")
         return Place(path, first + above + 1, "line", start, start + len(raw)), raw
 
 
-def _cells(line: str, separator: str) -> list[str]:
+def _split_cells(line: str, separator: str) -> list[str]:
     try:
         return next(csv.reader(io.StringIO(line, newline=""), delimiter=separator), [])
     except csv.Error:
         return []
 
 
-def _tidy(cells: Sequence[str]) -> list[str]:
-    """Return the names in a header that has at least one name."""
+def _clean_names(cells: Sequence[str]) -> list[str]:
+    """Return the stripped names in a header, without unnamed columns at its end."""
     full = next(n for n in range(len(cells), 0, -1) if cells[n - 1].strip())
-    # A spreadsheet writes columns that were emptied; one alone may have been left unnamed.
+    # Spreadsheets write empty columns; a single one at the end may be an unnamed data column.
     cells = cells[:full] if len(cells) - full > 1 else cells
     return [unguard_cell(cell).strip() for cell in cells]
 
 
-def column_names(
+def parse_header(
     cells: Sequence[str], path: str, number: int, unit: Literal["line", "row"] = "line"
 ) -> list[str]:
-    """Return the column names of a header.
+    """Return the column names in the cells of a header.
 
     Raises:
-        FormatError: two names are the same.
+        FormatError: two columns have the same name.
     """
-    names = _tidy(cells)
+    names = _clean_names(cells)
     twice = next((name for name, n in Counter(names).items() if n > 1), None)
     if twice is not None:
         raise FormatError(f"the column {twice!r} occurs twice", path, number, unit)
     return names
 
 
-def row_of_cells(
+def map_cells(
     cells: list[str], names: Sequence[str], place: Place, raw: str
 ) -> Row[Mapping[str, str]]:
-    """Return a row with its cells by column name, or with the reason why it can't be read."""
+    """Map a row's cells to its column names; the result has a reason if the row can't be read."""
     while len(cells) > len(names) and not cells[-1].strip():
         cells.pop()
     if len(cells) != len(names):

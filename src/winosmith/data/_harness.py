@@ -1,8 +1,9 @@
-"""Tasks of evaluation harnesses, as tables of questions.
+"""Tasks of evaluation harnesses as tables of questions.
 
-`lm-eval:TASK` is a task or group of lm-evaluation-harness, by name or by the path of its YAML file
-(`pip install 'winosmith[lm-eval]'`): its documents, as its own functions make questions of them. A
-task may contain code, which then runs. In Python, a `Task` or `Dataset` of inspect_ai is read, too.
+`lm-eval:TASK` is a task or group of lm-evaluation-harness, given by name or by the path of its YAML
+file (`pip install 'winosmith[lm-eval]'`). The task's own functions convert its documents to
+questions; code that a task contains is run. In Python, a `Task` or `Dataset` of inspect_ai is read,
+too.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from winosmith.data._json import Record
 from winosmith.errors import FormatError, require
 
 
-def task_tables(address: str) -> dict[str, list[Record]]:
-    """Return the questions of each task of an address, by the task's own address.
+def load_task_tables(address: str) -> dict[str, list[Record]]:
+    """Load an lm-evaluation-harness task or group, and map each task's address to its questions.
 
-    The documents are those that the harness scores: of test, or of validation without a test. The
-    answer is a letter. If the contexts differ and not the continuations, as in WinoGrande, the
-    contexts are the choices, and the continuation is the question.
+    The documents are those that the harness scores: from test, or from validation if there is no
+    test. The answer is a letter. If the choices are contexts with the same continuation, as in
+    WinoGrande, the continuation is the question.
 
     Raises:
         FormatError: there is no such task, it can't be loaded, or it has no choices.
@@ -46,7 +47,9 @@ def task_tables(address: str) -> dict[str, list[Record]]:
         elif name not in manager.task_index:
             raise FormatError("there is no such task; see: lm_eval ls tasks", address)
         loaded = manager.load([name])["tasks"]
-        return {f"{LM_EVAL}{of}": list(_questions(task, address)) for of, task in loaded.items()}
+        return {
+            f"{LM_EVAL}{of}": list(_task_questions(task, address)) for of, task in loaded.items()
+        }
     except FormatError:
         raise
     except StopIteration:
@@ -55,12 +58,12 @@ def task_tables(address: str) -> dict[str, list[Record]]:
         raise FormatError(f"the task can't be loaded: {error}", address) from error
 
 
-def _questions(task: Any, address: str) -> Iterator[Record]:
+def _task_questions(task: Any, address: str) -> Iterator[Record]:
     docs = task.test_docs() if task.has_test_docs() else task.validation_docs()
     if task.OUTPUT_TYPE != "multiple_choice" or docs is None:
         raise FormatError(
-            f"it has no choices to read (output_type: {task.OUTPUT_TYPE}); name a task of "
-            "multiple choice",
+            f"the task has no choices (output_type: {task.OUTPUT_TYPE}); only multiple choice can "
+            "be read",
             address,
         )
     for number, doc in enumerate(docs):
@@ -71,22 +74,22 @@ def _questions(task: Any, address: str) -> Iterator[Record]:
             text, target = target, text
         if isinstance(target, str) and target in choices:
             target = choices.index(target)
-        yield _question(number, text, choices, target)
+        yield _make_question(number, text, choices, target)
 
 
-def _question(number: object, text: str, choices: list[str], target: object) -> Record:
+def _make_question(number: object, text: str, choices: list[str], target: object) -> Record:
     answer = ascii_uppercase[target] if isinstance(target, int) else target
     return {"id": str(number), "question": text, "choices": list(choices), "answer": answer}
 
 
-def is_of_inspect(data: object) -> bool:
-    """Return whether this is a `Task` or `Dataset` of inspect_ai."""
-    inspect = sys.modules.get("inspect_ai")  # without it, nothing is an object of it
+def is_inspect_data(data: object) -> bool:
+    """Return whether an object is a `Task` or `Dataset` of inspect_ai."""
+    inspect = sys.modules.get("inspect_ai")  # not imported here: `data` can't be one if nobody has
     return inspect is not None and isinstance(data, inspect.Task | inspect.dataset.Dataset)
 
 
-def samples_table(data: Any) -> list[Record]:
-    """Return the questions of a task or data set of inspect_ai.
+def convert_samples(data: Any) -> list[Record]:
+    """Convert the samples of an inspect_ai task or data set to questions.
 
     Raises:
         FormatError: a sample has no choices.
@@ -104,5 +107,5 @@ def samples_table(data: Any) -> list[Record]:
             text = "\n\n".join(message.text for message in text if message.role == "user")
         target = sample.target
         answer = target[0] if isinstance(target, list) and len(target) == 1 else target
-        rows.append(_question(sample.id or number, text, sample.choices, answer))
+        rows.append(_make_question(sample.id or number, text, sample.choices, answer))
     return rows

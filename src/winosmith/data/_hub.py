@@ -1,8 +1,8 @@
-"""Data sets of the Hugging Face Hub, by the library `datasets` (`pip install 'winosmith[hub]'`).
+"""Data sets on the Hugging Face Hub, with `datasets` (`pip install 'winosmith[hub]'`).
 
-An address is `hf:ORG/NAME`, with a configuration and a split if there are several:
-`hf:ORG/NAME:CONFIG[SPLIT]`. The path of a folder may replace ORG/NAME. The library runs no code of
-a data set.
+An address is `hf:ORG/NAME`. If there are several configurations or splits, it names one of each:
+`hf:ORG/NAME:CONFIG[SPLIT]`. The path of a folder may replace ORG/NAME. The library does not run
+code from data sets.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from winosmith.errors import FormatError, first_line, require
 _ADDRESS = re.compile(r"hf:([^:\[\]]+)(?::([^:\[\]]+))?(?:\[([^\[\]]+)\])?")
 
 
-def hub_table(address: str) -> Any:
-    """Return the `datasets.Dataset` of an address.
+def load_hub_table(address: str) -> Any:
+    """Load the `datasets.Dataset` at an address.
 
     Raises:
-        FormatError: it is not an address; there is no such data set, or it can't be reached or
-            read; or it has several configurations or splits, of which one must be named.
+        FormatError: the address is malformed; the data set does not exist, or can't be reached or
+            read; or the address does not name one of several configurations or splits.
         MissingExtraError: datasets is not installed.
     """
     found = _ADDRESS.fullmatch(address)
     if not found:
-        raise FormatError("an address is hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]", address)
+        raise FormatError("the address must be hf:ORG/NAME or hf:ORG/NAME:CONFIG[SPLIT]", address)
     path, config, split = found.groups()
     hub = require("datasets", "hub")
     problems = (OSError, ValueError, RuntimeError, hub.exceptions.DatasetsError)
@@ -37,21 +37,21 @@ def hub_table(address: str) -> Any:
             _check_connection(path)
         configs = hub.get_dataset_config_names(path)
         config = config or hub.get_dataset_default_config_name(path)
-        config = _one_of(config, configs, "configuration", f"hf:{path}:{{}}", address)
+        config = _choose_name(config, configs, "configuration", f"hf:{path}:{{}}", address)
         splits = hub.get_dataset_split_names(path, config)
         named = f"hf:{path}:{config}" if len(configs) > 1 else f"hf:{path}"
-        split = _one_of(split, splits, "split", f"{named}[{{}}]", address)
+        split = _choose_name(split, splits, "split", f"{named}[{{}}]", address)
         return hub.load_dataset(path, config, split=split)
     except FormatError:
         raise
     except problems as error:
-        raise FormatError(f"{first_line(error)}; {_advice(error)}", address) from error
+        raise FormatError(f"{first_line(error)}; {_give_advice(error)}", address) from error
 
 
 def _check_connection(name: str) -> None:
-    """Refuse a data set that is neither cached nor can be reached.
+    """Raise ConnectionError if a data set is not cached and the Hub can't be reached.
 
-    `datasets` would repeat each request for half a minute. Other faults are left to its messages.
+    `datasets` would repeat each request for half a minute. It reports all other errors itself.
     """
     hub = require("huggingface_hub", "hub")
     with suppress(hub.errors.HfHubHTTPError):
@@ -64,11 +64,13 @@ def _check_connection(name: str) -> None:
 
 
 _TIMEOUT = 10
-"""Seconds to wait for the Hub's first answer."""
+"""Seconds to wait for the Hub's first response."""
 
 
-def _one_of(given: str | None, names: Sequence[str], what: str, example: str, address: str) -> str:
-    """Return the given name, or the only one."""
+def _choose_name(
+    given: str | None, names: Sequence[str], what: str, example: str, address: str
+) -> str:
+    """Return the given name if it exists, or the only name if none is given."""
     if given in names:
         return str(given)
     if given is None and len(names) == 1:
@@ -78,7 +80,7 @@ def _one_of(given: str | None, names: Sequence[str], what: str, example: str, ad
     raise FormatError(f"{wrong} ({listed}); name one: {example.format(names[0])}", address)
 
 
-def _advice(error: BaseException) -> str:
+def _give_advice(error: BaseException) -> str:
     if isinstance(error, ConnectionError):
         return "connect to the internet, or download it and name its folder: hf:FOLDER"
     if "gated" in str(error):

@@ -1,9 +1,9 @@
-"""JSON Lines, or a file of JSON.
+"""JSON Lines and JSON files.
 
-A file of JSON is an array of records, or an object that contains a list of records, lists by
-column, or records by id, or that is itself a record. A key that occurs twice in an object is
-refused, since only one of its values could be used; so are NaN and Infinity, which JSON does not
-have.
+A JSON file is an array of records or an object. The object may be a record, or may contain a list
+of records, lists by column, or records by id. A key that occurs twice in an object is refused,
+because only one of its values could be used. NaN and Infinity, which JSON does not have, are
+refused, too.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _SPLIT = {"columns", "index", "data"}
 
 
 class Member(NamedTuple):
-    """An element of an array, a key or value of an object, or why the rest can't be read.
+    """An element of an array, or a key or value of an object.
 
     Attributes:
-        start: its start in the text.
-        end: its end, excluded.
+        start: offset of its start in the text.
+        end: offset of its end in the text (exclusive).
         value: its value.
-        fault: why it (and possibly the rest) can't be read; "" if it can be read.
+        fault: why it, and possibly all text after it, can't be read; "" if it can be read.
     """
 
     start: int
@@ -44,9 +44,9 @@ class Member(NamedTuple):
 
 
 def line_records(source: Source) -> Iterator[Row[Record]]:
-    """Yield the object of each line."""
+    """Yield the JSON object in each line."""
     path = str(source.path)
-    for number, at, line in source.numbered():
+    for number, at, line in source.numbered_lines():
         if not line or line.isspace():
             continue
         place = Place(path, number, "line", at, at + len(line))
@@ -65,13 +65,13 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
     """Yield each element of a JSON array.
 
     The array is the whole file, or begins at `start` inside it. If the file has one line, elements
-    are numbered instead of lines. After an element without an end, the rest can't be read and
-    is one bad element. So is text after an array that is the whole file.
+    are numbered instead of lines. If an element has no end, the rest of the file is one bad
+    element. So is text after the end of an array that should be the whole file.
     """
     text, path = source.text, str(source.path)
     if start is None and not source.start.startswith("["):
         raw = source.slice(1, 1)
-        yield Row(Place(path, 1, "line", 0, len(raw)), raw, None, "this is not a JSON array")
+        yield Row(Place(path, 1, "line", 0, len(raw)), raw, None, "the file is not a JSON array")
         return
     in_lines = "\n" in text.strip()
     begin = text.index("[", start)
@@ -87,16 +87,16 @@ def array_records(source: Source, start: int | None = None) -> Iterator[Row[Reco
 
 
 _LENIENT = json.JSONDecoder()
-"""The end of a value that JSON does not have, such as NaN."""
+"""A decoder that finds the end of an invalid value, such as NaN."""
 
 
 def split_elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator[Member]:
-    """Yield the content of the brackets or braces at an offset.
+    """Yield the elements of the array, or the keys and values of the object, at an offset.
 
-    Keys and values of an object alternate. With `is_whole`, text after the end is a fault.
+    Keys and values alternate. With `is_whole`, text after the end is a fault.
     """
     close, marks = ("]", ",,") if text[begin] == "[" else ("}", ":,")
-    at, n = _after_space(text, begin + 1), 0
+    at, n = _skip_space(text, begin + 1), 0
     while text[at : at + 1] != close or (n % 2 and close == "}"):
         try:
             value, end = DECODER.raw_decode(text, at)
@@ -111,30 +111,30 @@ def split_elements(text: str, begin: int, *, is_whole: bool = False) -> Iterator
             yield Member(at, end, None, f"this is not JSON: {what}")
         else:
             yield Member(at, end, value)
-        at = _after_space(text, end)
+        at = _skip_space(text, end)
         if text[at : at + 1] == marks[n % 2]:
-            at = _after_space(text, at + 1)
+            at = _skip_space(text, at + 1)
         elif text[at : at + 1] != close or marks[n % 2] == ":":
             why = "the array does not end; the file may be cut short"
             yield Member(at, len(text), None, why)
             return
         n += 1
     if is_whole and text[at + 1 :].strip():
-        why = "the array has ended, and more text follows: write one array, or an object a line"
-        yield Member(_after_space(text, at + 1), len(text), None, why)
+        why = "text follows the end of the array; write one array, or one object per line"
+        yield Member(_skip_space(text, at + 1), len(text), None, why)
 
 
 def _not_an_object(raw: str) -> str:
     return f"this is not a JSON object: {raw[:40]!r}"
 
 
-def _after_space(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at
 
 
 def has_lines(source: Source) -> bool:
-    """Return whether the first line is a record of its own, with more lines after it."""
+    """Return whether the first line is a complete JSON object and more lines follow."""
     (_, first), *more = islice(source.lines(), 2)
     try:
         return bool(more) and isinstance(DECODER.decode(first.strip()), dict)
@@ -143,7 +143,7 @@ def has_lines(source: Source) -> bool:
 
 
 def members(source: Source) -> dict[str, Member]:
-    """Return the values of a file that is one JSON object; otherwise nothing."""
+    """Return the members of the JSON object that a file consists of; empty for other files."""
     text = source.text
     if not source.start.startswith("{") or has_lines(source):
         return {}
@@ -160,38 +160,38 @@ def members(source: Source) -> dict[str, Member]:
     return {} if text[end:].strip() != "}" else held
 
 
-def one_record(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
-    """Yield the object as one record."""
+def object_record(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
+    """Yield a file's JSON object as a single record."""
     text = source.text
     start, end = text.index("{"), text.rindex("}") + 1
-    place = Place(str(source.path), line_of(source, start), "line", start, end)
+    place = Place(str(source.path), line_number(source, start), "line", start, end)
     yield Row(place, text[start:end], {name: member.value for name, member in held.items()})
 
 
 def id_records(source: Source, held: Mapping[str, Member]) -> Iterator[Row[Record]]:
-    """Yield each value of an object of objects, with its key as `id`."""
+    """Yield each value of an object of objects as a record, with its key as `id`."""
     for name, (start, end, value, _) in held.items():
         row = {"id": name, **value}
-        place = Place(str(source.path), line_of(source, start), "line", start, end)
+        place = Place(str(source.path), line_number(source, start), "line", start, end)
         yield Row(place, canonical(row), row)
 
 
 def column_records(path: str, columns: Sequence[Record]) -> Iterator[Row[Record]]:
-    """Yield the rows of `by_columns` with their numbers."""
+    """Yield the rows from `columns_to_rows` with their 1-based numbers."""
     for number, row in enumerate(columns, 1):
         yield Row(Place(path, number, "row"), canonical(row), row)
 
 
-def by_columns(values: Record) -> list[Record] | None:
-    """Return the rows of columns that are lists, or objects by row number, as pandas writes them.
+def columns_to_rows(values: Record) -> list[Record] | None:
+    """Convert columns (lists, or objects by row number, like those of pandas) to rows.
 
-    None if the values are not columns. Lists of objects may not be columns.
+    Return None if the values are not columns of the same length, or are lists of objects.
 
-    >>> by_columns({"question": ["Why?", "When?"], "answer": ["A", "B"]})
+    >>> columns_to_rows({"question": ["Why?", "When?"], "answer": ["A", "B"]})
     [{'question': 'Why?', 'answer': 'A'}, {'question': 'When?', 'answer': 'B'}]
-    >>> by_columns({"question": {"0": "Why?"}, "answer": {"0": "A"}})
+    >>> columns_to_rows({"question": {"0": "Why?"}, "answer": {"0": "A"}})
     [{'question': 'Why?', 'answer': 'A'}]
-    >>> by_columns({"columns": ["question", "answer"], "index": [0], "data": [["Why?", "A"]]})
+    >>> columns_to_rows({"columns": ["question", "answer"], "index": [0], "data": [["Why?", "A"]]})
     [{'question': 'Why?', 'answer': 'A'}]
     """
     names, data = values.get("columns"), values.get("data")
@@ -219,6 +219,6 @@ def are_records(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(isinstance(one, dict) for one in value)
 
 
-def line_of(source: Source, at: int) -> int:
-    """Return the 1-based number of the line at an offset of the text."""
+def line_number(source: Source, at: int) -> int:
+    """Return the 1-based number of the line that contains an offset."""
     return bisect_right(source.starts, at)

@@ -1,4 +1,4 @@
-"""Records and their places: `Row`, `Place`."""
+"""Records (`Row`) and their locations (`Place`)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ T = TypeVar("T")
 
 
 class Place(NamedTuple):
-    """The place of a record.
+    """The location of a record: a file with a line or row number, and offsets in its text.
 
     Attributes:
         path: the file, or "<DataFrame>" for a table in memory.
-        number: the 1-based number of its first line in a text, or of the row in a table.
+        number: the 1-based number of the record's first line in a text, or of its row in a table.
         unit: the unit of `number`.
-        start: the record's first character in the decoded text, from 0; None in a table.
-        end: the character after its last one.
+        start: the 0-based offset of the record in the decoded text; None in a table.
+        end: the offset of the record's end (exclusive).
 
     >>> str(Place("quiz.jsonl", 12)), str(Place("<DataFrame>", 3, "row"))
     ('quiz.jsonl:12', '<DataFrame>, row 3')
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
     @property
     def inside(self) -> str:
-        """The place without the file: "line 12", "row 3"."""
+        """The location inside the file: "line 12", "row 3"."""
         return f"{self.unit} {self.number}"
 
     def __str__(self) -> str:
@@ -38,10 +38,10 @@ class Place(NamedTuple):
 
 
 class Row(NamedTuple, Generic[T]):
-    """A record of a container.
+    """A record of a file or table.
 
     Attributes:
-        place: where it is.
+        place: its location.
         raw: its text, which is written to the file of bad records.
         values: its values by name, an XML element, or the lines of a block; None if it can't be
             read.
@@ -54,5 +54,5 @@ class Row(NamedTuple, Generic[T]):
     reason: str | None = None
 
     def with_values(self, values: Any) -> Row[Any]:
-        """Return the row with other values."""
+        """Return a copy of the row with other values."""
         return self._replace(values=values)

@@ -1,4 +1,4 @@
-"""One entry point for data: `read` returns the rows of any container, with their places."""
+"""`read`, which returns the rows of any file, folder or table, with their locations."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 from xml.etree.ElementTree import Element
 
-from winosmith.data._bytes import HUB, STANDARD_INPUT, File, data_files, files, is_address, stem
+from winosmith.data._bytes import HUB, STANDARD_INPUT, File, data_files, is_address, stem, unpack
 from winosmith.data._delimited import Delimited
-from winosmith.data._harness import is_of_inspect, samples_table, task_tables
-from winosmith.data._hub import hub_table
-from winosmith.data._json import Record, array_records, line_records, members, one_record
+from winosmith.data._harness import convert_samples, is_inspect_data, load_task_tables
+from winosmith.data._hub import load_hub_table
+from winosmith.data._json import Record, array_records, line_records, members, object_record
 from winosmith.data._place import Row
 from winosmith.data._source import Source
 from winosmith.data._tables import (
-    is_stored,
+    is_columnar_file,
     is_table,
-    several_tables,
+    named_tables,
     stored_rows,
     table_name,
     table_rows,
@@ -36,23 +36,23 @@ Readable: TypeAlias = "str | PathLike[str] | Source | Rows | Sequence[str | Path
 several of these; or a table in memory."""
 
 Kind = Literal["lines", "array", "object", "delimited", "xml", "table"]
-"""The kind of a container: JSON Lines, JSON array, JSON object, lines of cells, XML, or table."""
+"""Kinds of containers: JSON Lines, JSON array, JSON object, delimited text, XML, or table."""
 
 _LOOK = 20
-"""The number of rows that are searched for a readable one, to recognise the format."""
+"""Number of rows that are searched for a readable row, from which the format is detected."""
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a container, or of several that are read as one data set.
+    """The rows of a file or table (a container), or of several that are read as one data set.
 
     Attributes:
         path: the file, the folder, or "<DataFrame>".
         kind: the kind of the (first) container.
-        read: a function that yields the rows, from the first one at each call.
+        read: a function that yields the rows, starting with the first row at each call.
         source: the text; None for a table or several containers.
         parts: the containers, if there are several.
-        header: the column names; None to find them.
+        header: the column names; None to detect them.
     """
 
     path: str
@@ -67,19 +67,19 @@ class Rows:
 
     @property
     def is_typed(self) -> bool:
-        """Whether values have types; in delimited text, all cells are strings."""
+        """Whether values can have types other than strings; delimited text has only strings."""
         return self.kind != "delimited"
 
     @property
     def name(self) -> str:
-        """The name of the data set: that of the file without extensions, or of the folder."""
+        """The name of the data set: the file's name without extensions, or the folder's name."""
         if self.path.startswith("<"):
             return "table"
         return Path(self.path).name if Path(self.path).is_dir() else stem(self.path)
 
     @cached_property
     def first(self) -> Record:
-        """The values of the first readable row; empty if none of the first rows can be read."""
+        """The values of the first readable row; empty if none of the first 20 can be read."""
         if self.kind == "xml":
             return {}
         some = (row.values for row in islice(self.read(), _LOOK) if row.values is not None)
@@ -87,7 +87,7 @@ class Rows:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The column names, or the names in the first row."""
+        """The column names, or the keys of the first readable row."""
         if self.header is not None:
             return self.header
         if self.kind == "delimited" and self.source:
@@ -95,17 +95,17 @@ class Rows:
         return tuple(self.first)
 
     def elements(self, tag: str) -> Iterator[Row[Element]]:
-        """Yield the XML elements with a tag."""
+        """Yield the XML elements with a tag from all texts."""
         for source in self.sources:
             yield from elements(source, tag)
 
     def blocks(self) -> Iterator[Row[list[str]]]:
-        """Yield the lines of each block between empty lines."""
+        """Yield the lines of each block of lines between empty lines."""
         for source in self.sources:
             yield from source.blocks()
 
     def may_have(self, names: Iterable[str]) -> bool:
-        """Return whether a row may have a value with one of these names."""
+        """Return whether some row may have a value with one of the names."""
         if self.parts:
             return any(part.may_have(names) for part in self.parts)
         if self.kind in ("table", "delimited") or self.source is None:
@@ -114,24 +114,24 @@ class Rows:
 
     @property
     def sources(self) -> list[Source]:
-        """The texts of all containers; tables have none."""
+        """The texts of all containers, except tables."""
         return [part.source for part in self.parts or (self,) if part.source]
 
     @property
     def start(self) -> str:
-        """The first 4,000 characters of a text after white space; "" for a table."""
+        """The first 4,000 characters of the (first) text after white space; "" for a table."""
         return self.sources[0].start if self.sources else ""
 
 
 def read(data: Readable, *, encoding: str | None = None) -> Rows:
-    """Return the rows of a container.
+    """Return the rows of a file, several files, an address, or a table in memory.
 
     Args:
-        data: one or more paths, or a table in memory. A folder means its data files, a glob the
-            files that match, "-" standard input. Files may be compressed. An address is
-            `hf:ORG/NAME:CONFIG[SPLIT]` on the Hub, or `lm-eval:TASK` of lm-evaluation-harness. A
-            `Task` or `Dataset` of inspect_ai is read, too.
-        encoding: encoding of texts that are not UTF-8; None to find it.
+        data: one or more paths, or a table in memory. A folder stands for its data files, a glob
+            for the files that match, and "-" for standard input. Files may be compressed. An
+            address is `hf:ORG/NAME:CONFIG[SPLIT]` on the Hub, or `lm-eval:TASK` of
+            lm-evaluation-harness. A `Task` or `Dataset` of inspect_ai is read, too.
+        encoding: encoding of texts that are not UTF-8; None to detect it.
 
     Raises:
         FormatError: there are no files, or one can't be opened, unpacked or decoded.
@@ -143,45 +143,45 @@ def read(data: Readable, *, encoding: str | None = None) -> Rows:
         return _source_rows(data)
     if isinstance(data, str | PathLike):
         return _path_rows([str(data)], str(data), encoding)
-    if is_of_inspect(data):
-        return _table_rows(samples_table(data), table_name(data))
+    if is_inspect_data(data):
+        return _table_rows(convert_samples(data), table_name(data))
     if is_table(data):
         return _table_rows(data, table_name(data))
     if isinstance(data, Sequence) and data and all(isinstance(one, str | PathLike) for one in data):
         paths = [str(one) for one in data]
         return _path_rows(paths, paths[0], encoding)
-    raise FormatError(f"a path or a table is needed, not {data!r}"[:200])
+    raise FormatError(f"the data must be a path or a table, not {data!r}"[:200])
 
 
 def _table_rows(data: Any, path: str) -> Rows:
-    if tables := several_tables(data):
+    if tables := named_tables(data):
         names = {name: path if len(tables) == 1 else f"{path}/{name}" for name in tables}
         return join_rows([_table_rows(tables[name], part) for name, part in names.items()], path)
     return Rows(path, "table", lambda: table_rows(data, path))
 
 
 def _path_rows(paths: Sequence[str], name: str, encoding: str | None) -> Rows:
-    return join_rows([rows for path in paths for rows in _of_path(path, encoding)], name)
+    return join_rows([rows for path in paths for rows in _open_path(path, encoding)], name)
 
 
-def _of_path(path: str, encoding: str | None) -> list[Rows]:
+def _open_path(path: str, encoding: str | None) -> list[Rows]:
     if not is_address(path):
-        return [_file_rows(file, encoding) for file in _files(path)]
+        return [_file_rows(file, encoding) for file in _open_files(path)]
     if path.startswith(HUB):
-        return [_table_rows(hub_table(path), path)]
-    return [_table_rows(records, task) for task, records in task_tables(path).items()]
+        return [_table_rows(load_hub_table(path), path)]
+    return [_table_rows(records, task) for task, records in load_task_tables(path).items()]
 
 
-def _files(path: str) -> list[File]:
+def _open_files(path: str) -> list[File]:
     if path == STANDARD_INPUT:
-        return [File("<stdin>", one.raw) for one in files(path)]
+        return [File("<stdin>", one.raw) for one in unpack(path)]
     if sheet := SHEET.fullmatch(path):
-        return [File(f"{file.path}#{sheet[2]}", file.raw) for file in files(sheet[1])]
-    return [file for one in data_files(path) for file in files(one)]
+        return [File(f"{file.path}#{sheet[2]}", file.raw) for file in unpack(sheet[1])]
+    return [file for one in data_files(path) for file in unpack(one)]
 
 
 def join_rows(parts: Sequence[Rows], path: str) -> Rows:
-    """Return the rows of several containers as one."""
+    """Combine the rows of several containers into one data set."""
     if len(parts) == 1:
         return parts[0]
     return Rows(
@@ -193,7 +193,7 @@ def join_rows(parts: Sequence[Rows], path: str) -> Rows:
 
 
 def _file_rows(file: File, encoding: str | None) -> Rows:
-    if is_stored(file.raw):
+    if is_columnar_file(file.raw):
         return Rows(file.path, "table", lambda: stored_rows(file))
     if is_workbook(file.raw):
         path, header, rows = sheet_rows(file)
@@ -209,7 +209,7 @@ def _source_rows(source: Source) -> Rows:
         return Rows(path, "array", lambda: array_records(source), source)
     if source.start.startswith("{"):
         if held := members(source):
-            return Rows(path, "object", lambda: one_record(source, held), source)
+            return Rows(path, "object", lambda: object_record(source, held), source)
         return Rows(path, "lines", lambda: line_records(source), source)
     if source.start.startswith("<"):
         return Rows(path, "xml", lambda: iter(()), source)

@@ -1,11 +1,11 @@
 """Text files and their encodings.
 
-It is UTF-8, or UTF-16 or UTF-32 with a byte-order mark, or what an XML file declares. A file in
-Windows-1252 is recognised and refused, with the command that converts it;
-`--encoding cp1252` (in Python `encoding="cp1252"`) reads it, and any other encoding that you name,
-also of answers. One of several files may be UTF-8: bytes beyond ASCII that are valid UTF-8 are read
-as UTF-8, whatever you name.
-Only line feeds end a line, so that U+2028 and its like may be in a sentence.
+A text is UTF-8, UTF-16 or UTF-32 with a byte-order mark, or in the encoding that an XML file
+declares. A file in Windows-1252 is recognised and refused; the error names the command that
+converts it. `--encoding cp1252` (in Python `encoding="cp1252"`) reads it; any other encoding can be
+named, too, also for answers. If you name an encoding, files with characters beyond ASCII that are
+valid UTF-8 are still read as UTF-8, so that files in both encodings can be mixed.
+Only line feeds end a line, so that a sentence may contain U+2028 and similar characters.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _WIDE = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-"""Byte-order marks; UTF-32 comes first because its mark begins with that of UTF-16."""
+"""Encodings by byte-order mark; UTF-32 is first because its mark begins with UTF-16's."""
 
 _BLOCK = re.compile(r"(?:^[^\S\n]*\S.*\n?)+", re.MULTILINE)
-"""Lines that are not empty."""
+"""Consecutive lines that are not empty."""
 
 _UNMARKED = {"0111": "utf-32le", "1110": "utf-32be", "0101": "utf-16le", "1010": "utf-16be"}
-"""Encodings by the zeros among the first four bytes, without a byte-order mark."""
+"""Encodings without a byte-order mark, by the zeros (1) among the first four bytes."""
 
 CONTROLS = re.compile(r"[\x80-\x9f]")
-"""Control characters of Latin-1 at the bytes of cp1252's quotes and dashes."""
+"""Control characters of Latin-1, whose bytes are quotes and dashes in cp1252."""
 
 _LOOK, _MOST_FOREIGN = 1 << 20, 4
-"""Number of bytes to examine; in languages of cp1252 at most a quarter of them are not ASCII."""
+"""Number of bytes to examine; at most a quarter (1 / 4) of a cp1252 text is not ASCII."""
 
 
 class Source:
@@ -49,16 +49,16 @@ class Source:
 
     Args:
         path: the file.
-        raw: its bytes; None to read (and unpack) the file. Pass bytes for records inside another
-            file: errors then name that file.
-        encoding: encoding of the text unless it is UTF-8; None to find it.
+        raw: its bytes; None to read (and unpack) the file. For records inside another file, pass
+            their bytes and that file's path, which errors then name.
+        encoding: encoding of the text unless it is UTF-8; None to detect it.
 
     Attributes:
         path: the file.
-        text: its whole text with unchanged newlines, without a byte-order mark.
+        text: its text with original newlines but without a byte-order mark.
 
     Raises:
-        FormatError: the file is empty, can't be opened, or can't be decoded (with the line).
+        FormatError: the file is empty, or can't be opened or decoded.
     """
 
     def __init__(self, path: str | Path, raw: bytes | None = None, encoding: str | None = None):
@@ -72,11 +72,11 @@ class Source:
 
     def lines(self) -> Iterator[tuple[int, str]]:
         """Yield each line that is not blank, with its 1-based number."""
-        for number, _, line in self.numbered():
+        for number, _, line in self.numbered_lines():
             if line.strip():
                 yield number, line
 
-    def numbered(self) -> Iterator[tuple[int, int, str]]:
+    def numbered_lines(self) -> Iterator[tuple[int, int, str]]:
         """Yield the 1-based number, the offset and the text of each line, blank or not.
 
         Only line feeds end a line: Unicode's other separators may be inside a sentence.
@@ -88,7 +88,7 @@ class Source:
         yield number, at, text[at:].rstrip("\r")
 
     def blocks(self) -> Iterator[Row[list[str]]]:
-        r"""Yield the lines of each block between empty lines.
+        r"""Yield the lines of each block of lines between empty lines.
 
         >>> [row.values for row in Source("a.txt", b"a\nb\n\n\nc").blocks()]
         [['a', 'b'], ['c']]
@@ -118,15 +118,17 @@ class Source:
 
 
 _PACKED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", b"PK\x03\x04")
-"""The first bytes of compressed files."""
+"""First bytes of compressed files."""
 
 _NO_TEXT = {
-    **dict.fromkeys(_PACKED, "it is packed; unpack it first"),
-    **dict.fromkeys((b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"), "it is a table of Arrow, not text"),
-    b"%PDF": "it is a PDF; rows with columns are needed",
-    b"version https://git-lfs": "it is a pointer of Git LFS in the place of the file: git lfs pull",
+    **dict.fromkeys(_PACKED, "the file is compressed; unpack it first"),
+    **dict.fromkeys(
+        (b"ARROW1", b"FEA1", b"\xff\xff\xff\xff"), "the file is an Arrow table, not text"
+    ),
+    b"%PDF": "the file is a PDF; rows with columns are needed",
+    b"version https://git-lfs": "the file is only a Git LFS pointer; run: git lfs pull",
 }
-"""The first bytes of files without readable text, and the advice for each."""
+"""First bytes of files without readable text, with the message for each."""
 
 _NO_DATA = ("<!doctype html", "<html")
 
@@ -136,7 +138,7 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         if raw.startswith(start):
             raise FormatError(what, path)
     if raw[:1000].decode("latin-1").lstrip().casefold().startswith(_NO_DATA):
-        raise FormatError("it is a web page, not data; download the file itself", path)
+        raise FormatError("the file is a web page, not data; download the data file itself", path)
     for mark, wide in _WIDE.items():
         if raw.startswith(mark):
             return _decode_as(raw, wide, path, "as its byte-order mark says")
@@ -147,7 +149,7 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         return _decode_as(raw, encoding, path, "as it is said to be")
     zeros = "".join("01"[byte == 0] for byte in raw[:4])
     if unmarked := _UNMARKED.get(zeros):
-        raise _other_encoding(f"in {unmarked.upper()}", unmarked, path)
+        raise _encoding_error(f"in {unmarked.upper()}", unmarked, path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -163,9 +165,9 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         parts = _ENDS.split(before)[-1], _ENDS.split(after)[0]
         seen = b"".join(parts).decode("cp1252").strip()
         what = f"probably in {name}, which reads {seen!r} here"
-        raise _other_encoding(what, "cp1252", path, line)
+        raise _encoding_error(what, "cp1252", path, line)
     raise FormatError(
-        "the text is not UTF-8, and its encoding is not known; name it with `encoding=`, such as "
+        "the text is not UTF-8, and its encoding is unknown; name it with `encoding=`, such as "
         "'cp1251', 'gb18030' or 'shift_jis', or save the file in UTF-8",
         path,
         line,
@@ -175,10 +177,10 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
 _ENDS = re.compile(rb"[\r\n]+")
 
 _SHOWN = 20
-"""Number of characters shown around the first byte that is not UTF-8."""
+"""Number of bytes to show before and after the first byte that is not UTF-8."""
 
 
-def _other_encoding(what: str, codec: str, path: Path, line: int | None = None) -> FormatError:
+def _encoding_error(what: str, codec: str, path: Path, line: int | None = None) -> FormatError:
     return FormatError(
         f"the file is not UTF-8, but {what}; convert it first, for example with: iconv -f {codec} "
         f"-t utf-8, or name its encoding with `encoding={codec!r}`",
@@ -188,7 +190,7 @@ def _other_encoding(what: str, codec: str, path: Path, line: int | None = None) 
 
 
 def _is_western(raw: bytes) -> bool:
-    r"""Return whether bytes may be Windows-1252 text: mostly ASCII.
+    r"""Return whether bytes may be Windows-1252 text, which is mostly ASCII.
 
     >>> _is_western(b"\x93Why?\x94 it asks"), _is_western("Почему?".encode("cp1251"))
     (True, False)
@@ -203,5 +205,5 @@ def _is_western(raw: bytes) -> bool:
 def _decode_as(raw: bytes, encoding: str, path: Path, why: str) -> str:
     try:
         return raw.decode(encoding).removeprefix("\ufeff")
-    except (LookupError, ValueError) as error:  # some codecs raise errors of other kinds
+    except (LookupError, ValueError) as error:  # LookupError: unknown encoding
         raise FormatError(f"the text is not {encoding}, {why}", path) from error

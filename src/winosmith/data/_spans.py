@@ -1,4 +1,4 @@
-"""Places of a record's values in a file's text, for edits in place."""
+"""Find the offsets of a record's values in a file's text, to edit them in place."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _JSON_CHARACTER = re.compile(
 
 @dataclass(frozen=True)
 class Value:
-    """A value of a record and its place.
+    """A value of a record, with its offsets in the file's text.
 
     Attributes:
-        start: its first character in the file's text, from 0.
-        end: the character after its last one.
+        start: its 0-based offset in the file's text.
+        end: the offset of its end (exclusive).
         value: the value that was read.
-        inside: its elements by number, or its members by name; empty for a text, a number, true,
+        inside: its elements by index, or its members by name; empty for a text, a number, true,
             false or null.
     """
 
@@ -36,23 +36,23 @@ class Value:
     inside: Mapping[int | str, Value]
 
     def leaves(self, name: int | str = "") -> Iterator[tuple[int | str, Value]]:
-        """Yield the values without members, each with the nearest name."""
+        """Yield the values without elements or members, each with the nearest name."""
         if not self.inside:
             yield name, self
         for own, value in self.inside.items():
             yield from value.leaves(own if isinstance(own, str) else name)
 
-    def within(self) -> Iterator[Value]:
-        """Yield the value and all values inside it."""
+    def walk(self) -> Iterator[Value]:
+        """Yield this value, and all values inside it recursively."""
         yield self
         for value in self.inside.values():
-            yield from value.within()
+            yield from value.walk()
 
     def characters(self, text: str) -> list[tuple[int, int]]:
-        """Return the place of each character of a text in the file, as [start, end).
+        """Return the offsets in the file of each character of this text, as [start, end).
 
         Raises:
-            DataError: the file has other characters.
+            DataError: the characters in the file don't match the value.
         """
         start, end = self.start, self.end
         if text[start:end] != self.value and text[start : start + 1] in ("'", '"'):
@@ -72,12 +72,12 @@ class Value:
             is_json = False
         found = [match.span() for match in _JSON_CHARACTER.finditer(text, start, end)]
         if not is_json or len(found) != len(self.value):
-            raise DataError("its text can't be followed in the file")
+            raise DataError("the file's text doesn't match the value")
         return found
 
 
 def json_value(text: str, start: int) -> Value:
-    """Return the JSON value that begins at an offset of a text.
+    """Parse the JSON value that begins at an offset of a text.
 
     Raises:
         DataError: the text is not JSON.
@@ -90,7 +90,7 @@ def json_value(text: str, start: int) -> Value:
 
 
 def _locate_members(text: str, start: int, end: int, value: Any) -> Value:
-    """Return a parsed JSON value with the places of its members."""
+    """Return a parsed JSON value with the offsets of its members."""
     inside: dict[int | str, Value] = {}
     if isinstance(value, dict | list):
         parts = [*split_elements(text, start)]
@@ -102,10 +102,10 @@ def _locate_members(text: str, start: int, end: int, value: Any) -> Value:
 
 
 def row_value(text: str, start: int, end: int, table: Delimited) -> Value:
-    """Return the cells of a table's row by column.
+    """Return a row of delimited text as a value, with a member for each column.
 
     Raises:
-        DataError: the row and the header differ in length.
+        DataError: the row and the header have different numbers of cells.
     """
     mark = re.escape(table.separator)
     plain = f"[^{mark}]*"
@@ -118,7 +118,7 @@ def row_value(text: str, start: int, end: int, table: Delimited) -> Value:
         if at >= end:
             break
         if text[at] != table.separator:
-            raise DataError("its cells can't be told apart")
+            raise DataError("the row can't be split into cells")
         at += 1
     if len(spans) != len(table.header):
         raise DataError(f"the row has {len(spans)} cells; the header has {len(table.header)}")

@@ -2,10 +2,10 @@
 
 Files are Parquet, Arrow and Feather (`pip install 'winosmith[release]'`). In memory, a table is a
 DataFrame of pandas or polars, a table of pyarrow, a `datasets.Dataset`, any object with
-`__arrow_c_stream__`, a list of records, or lists by columns. A `datasets.DatasetDict`, or any
-dictionary of tables, is read like a folder: all splits as one data set, in which each record's
-place names its split. Class numbers of Hugging Face become class names, dates become texts in ISO
-8601.
+`__arrow_c_stream__`, a list of records, or a mapping of columns. A `datasets.DatasetDict`, or any
+dictionary of tables, is read like a folder: all splits form one data set, in which each record's
+location contains the split. Hugging Face's class numbers are replaced by class names, and dates by
+ISO 8601 texts.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, time, timedelta
 from typing import Any
 
-from winosmith.data._bytes import File, most_bytes, size_error
-from winosmith.data._json import Record, are_records, by_columns
+from winosmith.data._bytes import File, max_unpacked_bytes, size_error
+from winosmith.data._json import Record, are_records, columns_to_rows
 from winosmith.data._place import Place, Row
 from winosmith.errors import FormatError, require
 from winosmith.records import parse_json
@@ -26,14 +26,14 @@ _PARQUET, _FEATHER = b"PAR1", b"FEA1"
 _ARROW_FILE, _ARROW_STREAM = b"ARROW1", b"\xff\xff\xff\xff"
 
 _METHODS = ("reset_index", "with_format", "__arrow_c_stream__")
-"""Attributes by which tables of pandas, `datasets`, and Arrow (pyarrow, polars) are recognised."""
+"""Attributes that identify tables of pandas, `datasets`, and Arrow (pyarrow, polars)."""
 
 Classes = Mapping[str, Mapping[int, str]]
 """Class names by column and number."""
 
 
 def is_table(data: object) -> bool:
-    """Return whether data is a table in memory: of a library, records, or lists by column."""
+    """Return whether an object is a table in memory; see the module's docstring."""
     if isinstance(data, list | tuple):
         return all(isinstance(record, Mapping) for record in data)
     if isinstance(data, Mapping):
@@ -41,18 +41,18 @@ def is_table(data: object) -> bool:
     return type(data).__name__ != "Series" and any(hasattr(data, name) for name in _METHODS)
 
 
-def is_stored(raw: bytes) -> bool:
-    """Return whether bytes are a file of Parquet, Feather or Arrow."""
+def is_columnar_file(raw: bytes) -> bool:
+    """Return whether the bytes of a file are Parquet, Feather or Arrow."""
     return raw.startswith((_PARQUET, _FEATHER, _ARROW_FILE, _ARROW_STREAM))
 
 
 def table_name(data: object) -> str:
-    """Return the name of a table in memory for messages."""
+    """Return the name of a table in memory for messages, such as "<DataFrame>"."""
     return f"<{type(data).__name__}>"
 
 
-def several_tables(data: object) -> dict[str, Any]:
-    """Return the tables of a collection, such as the splits of a `DatasetDict`, by name."""
+def named_tables(data: object) -> dict[str, Any]:
+    """Return the tables in a mapping, such as the splits of a `DatasetDict`, by name."""
     if not isinstance(data, Mapping) or not all(map(is_table, data.values())):
         return {}
     lists = [one for one in data.values() if isinstance(one, list | tuple)]
@@ -70,17 +70,13 @@ def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
     classes: Classes = {}
     records: Iterable[Record] | None = data
     if isinstance(data, Mapping):
-        records = by_columns({str(name): plain(value) for name, value in data.items()})
+        records = columns_to_rows({str(name): to_plain(value) for name, value in data.items()})
     elif hasattr(data, "reset_index"):
         if not data.columns.is_unique:
             twice = data.columns[data.columns.duplicated()][0]
             raise FormatError(f"the column {str(twice)!r} occurs twice", path)
         named = {*data.index.names} - {None, *data.columns}
-        records = (
-            data.reset_index(level=[*named]).to_dict("records")
-            if named
-            else (data.to_dict("records"))
-        )
+        records = (data.reset_index(level=[*named]) if named else data).to_dict("records")
     elif hasattr(data, "with_format"):
         classes = {
             name: dict(enumerate(feature.names))
@@ -91,39 +87,39 @@ def table_rows(data: Any, path: str) -> Iterator[Row[Record]]:
     elif hasattr(data, "__arrow_c_stream__"):
         records = require("pyarrow", "release").table(data).to_pylist()
     if records is None:
-        raise FormatError("this has neither rows nor columns of the same length", path)
+        raise FormatError("the table has neither rows nor columns of the same length", path)
     yield from _number_rows(path, records, classes)
 
 
 def stored_rows(file: File) -> Iterator[Row[Record]]:
-    """Yield the rows of a file of Parquet, Feather or Arrow with their 1-based numbers.
+    """Yield the rows of a Parquet, Feather or Arrow file with their 1-based numbers.
 
     Raises:
-        FormatError: the file can't be read, or unpacks to far more bytes than records would.
+        FormatError: the file can't be read, or its unpacked size is suspicious.
         MissingExtraError: pyarrow is not installed.
     """
     pyarrow = require("pyarrow", "release")
     try:
-        batches, schema = _batches(file, pyarrow)
-        classes = _classes_of_schema(schema.metadata or {})
+        batches, schema = _read_batches(file, pyarrow)
+        classes = _class_names(schema.metadata or {})
         records = (record for batch in _limit_size(batches, file) for record in batch.to_pylist())
         yield from _number_rows(file.path, records, classes)
     except (OSError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(f"this table can't be read: {error}", file.path) from None
+        raise FormatError(f"the table can't be read: {error}", file.path) from None
 
 
-def _batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
+def _read_batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
     buffer = pyarrow.BufferReader(file.raw)
     if file.raw.startswith(_PARQUET):
         stored = require("pyarrow.parquet", "release").ParquetFile(buffer)
         groups = range(stored.metadata.num_row_groups)
         unpacked = sum(stored.metadata.row_group(n).total_byte_size for n in groups)
-        if unpacked > most_bytes(len(file.raw)):
+        if unpacked > max_unpacked_bytes(len(file.raw)):
             raise size_error(file.path)
         return stored.iter_batches(), stored.schema_arrow
-    if file.raw.startswith(_FEATHER):  # the first version; the second one is an Arrow file
+    if file.raw.startswith(_FEATHER):  # version 1; version 2 is an Arrow file
         table = require("pyarrow.feather", "release").read_table(buffer)
         return table.to_batches(), table.schema
     ipc = require("pyarrow.ipc", "release")
@@ -135,8 +131,8 @@ def _batches(file: File, pyarrow: Any) -> tuple[Iterable[Any], Any]:
 
 
 def _limit_size(batches: Iterable[Any], file: File) -> Iterator[Any]:
-    """Yield the batches; raise FormatError when they become far larger than the file."""
-    most, size = most_bytes(len(file.raw)), 0
+    """Yield the batches; raise FormatError if they become far larger than the file."""
+    most, size = max_unpacked_bytes(len(file.raw)), 0
     for batch in batches:
         size += batch.nbytes
         if size > most:
@@ -146,7 +142,7 @@ def _limit_size(batches: Iterable[Any], file: File) -> Iterator[Any]:
 
 def _number_rows(path: str, records: Iterable[Record], classes: Classes) -> Iterator[Row[Record]]:
     for number, record in enumerate(records, 1):
-        row = {str(name): plain(value) for name, value in record.items()}
+        row = {str(name): to_plain(value) for name, value in record.items()}
         for name, names in classes.items():
             if name in row:
                 row[name] = names.get(row[name], row[name])
@@ -154,8 +150,8 @@ def _number_rows(path: str, records: Iterable[Record], classes: Classes) -> Iter
         yield Row(Place(path, number, "row"), raw, row)
 
 
-def _classes_of_schema(metadata: Mapping[bytes, bytes]) -> Classes:
-    """Return the class names in a schema that Hugging Face wrote."""
+def _class_names(metadata: Mapping[bytes, bytes]) -> Classes:
+    """Return the class names in the metadata that Hugging Face writes to a schema."""
     try:
         features = parse_json(metadata.get(b"huggingface", b"{}"))["info"]["features"]
         return {
@@ -167,22 +163,22 @@ def _classes_of_schema(metadata: Mapping[bytes, bytes]) -> Classes:
         return {}
 
 
-def plain(value: Any) -> Any:
-    """Return a plain Python value: None for NaN, ISO 8601 texts for dates.
+def to_plain(value: Any) -> Any:
+    """Convert a value to plain Python types, NaN to None, and dates to ISO 8601 texts.
 
-    >>> plain([float("nan"), date(2026, 11, 28), {1: time(9, 30)}])
+    >>> to_plain([float("nan"), date(2026, 11, 28), {1: time(9, 30)}])
     [None, '2026-11-28', {'1': '09:30:00'}]
     """
     if isinstance(value, str) or value is None:
         return value
-    if hasattr(value, "tolist"):  # of numpy or pandas: a scalar, an array or a column
+    if hasattr(value, "tolist"):  # a scalar, array or column of numpy or pandas
         value = value.tolist()
     if isinstance(value, float) and math.isnan(value):
         return None
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): to_plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(one) for one in value]
+        return [to_plain(one) for one in value]
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, date | time):
@@ -191,7 +187,7 @@ def plain(value: Any) -> Any:
 
 
 def cell(value: Any) -> str:
-    """Return a value as the text of a cell.
+    """Convert a value to the text of a cell.
 
     >>> [cell(value) for value in ("a", 2, 2.0, None, True, ["a"])]
     ['a', '2', '2', '', 'true', '["a"]']

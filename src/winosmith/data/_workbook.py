@@ -1,10 +1,10 @@
 """Excel workbooks, XLSX (`pip install 'winosmith[xlsx]'`).
 
-A sheet is read like its CSV file, but rows have Excel's numbers. If several visible sheets have
-data, name one, as in `quiz.xlsx#Level 1`. Empty rows are skipped, and the first other row names the
-columns. The value of a merged cell is repeated in each of its rows. Formulas have the values that
-Excel saved; a row with a formula without a value, or with an error such as `#REF!`, is a bad
-record. Dates become texts in ISO 8601.
+A sheet is read like a CSV file, but rows have Excel's numbers. If several visible sheets have data,
+name one, as in `quiz.xlsx#Level 1`. The first row that is not empty contains the column names;
+later empty rows are skipped. The value of a merged cell is repeated in each of its rows. Formulas
+have the values that Excel saved; a row with a formula without a value, or with an error such as
+`#REF!`, is a bad record. Dates become ISO 8601 texts.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from typing import Any
 
 from defusedxml.ElementTree import fromstring
 
-from winosmith.data._bytes import ZIP, File, most_bytes, size_error
-from winosmith.data._delimited import column_names, row_of_cells
+from winosmith.data._bytes import ZIP, File, max_unpacked_bytes, size_error
+from winosmith.data._delimited import map_cells, parse_header
 from winosmith.data._place import Place, Row
-from winosmith.data._tables import cell, plain
+from winosmith.data._tables import cell, to_plain
 from winosmith.errors import FormatError, require
 
 SHEET = re.compile(r"(.+\.xlsx)#(.+)", re.IGNORECASE)
@@ -35,19 +35,19 @@ _MOST_ROWS = 1 << 20
 _MERGED = re.compile(rb'<mergeCell [^>]*ref="([A-Z]{1,3})([0-9]{1,7}):[A-Z]{1,3}([0-9]{1,7})"')
 
 _ERRORS = {"#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A"}
-"""The values of formulas that can't be computed."""
+"""Values of formulas that can't be computed."""
 
 _BROKEN = (
     *(KeyError, IndexError, TypeError, ValueError, AttributeError, OSError, RuntimeError),
-    *(SyntaxError, EOFError, zipfile.BadZipFile, zlib.error),  # a SyntaxError of XML
+    *(SyntaxError, EOFError, zipfile.BadZipFile, zlib.error),  # SyntaxError: from the XML parser
 )
-"""Exceptions of openpyxl and zipfile for a damaged file."""
+"""Exceptions that openpyxl and zipfile raise for a damaged file."""
 
 
-def file_of(path: str) -> str:
-    """Return the path of a workbook without the sheet that it may name.
+def strip_sheet(path: str) -> str:
+    """Return a path without the sheet that it may name.
 
-    >>> file_of("quiz.xlsx#Level 1"), file_of("quiz #1.xlsx")
+    >>> strip_sheet("quiz.xlsx#Level 1"), strip_sheet("quiz #1.xlsx")
     ('quiz.xlsx', 'quiz #1.xlsx')
     """
     found = SHEET.fullmatch(path)
@@ -59,36 +59,36 @@ Grid = list[list[Any]]
 
 
 def is_workbook(raw: bytes) -> bool:
-    """Return whether bytes are a workbook and not another zip archive."""
+    """Return whether a file is a workbook; other zip archives are already unpacked."""
     return raw.startswith(ZIP)
 
 
 def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, str]]]]:
-    """Return a sheet's path, its header, and its rows with cells as text; see the module.
+    """Return the path, the header and the rows of a sheet, with cells as text.
 
     Args:
-        file: the workbook; its path ends in "#" and a sheet's name if one is named.
+        file: the workbook; its path may end in "#" and the name of a sheet.
 
     Raises:
-        FormatError: the workbook is damaged, a column occurs twice, or no sheet is named although
-            none or several have data.
+        FormatError: the workbook is damaged, two columns have the same name, or the path names no
+            sheet and no or several visible sheets have data.
         MissingExtraError: openpyxl is not installed.
     """
     openpyxl = require("openpyxl", "xlsx")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # styles and checks of input that openpyxl skips
-            path, grid, formulas = _sheet(file, openpyxl)
+            warnings.simplefilter("ignore")  # styles and data validation are skipped
+            path, grid, formulas = _read_sheet(file, openpyxl)
     except FormatError:
         raise
     except _BROKEN as error:
-        raise FormatError(f"this workbook can't be read: {error}", file.path) from None
-    texts = [[cell(plain(value)) for value in row] for row in grid]
+        raise FormatError(f"the workbook can't be read: {error}", file.path) from None
+    texts = [[cell(to_plain(value)) for value in row] for row in grid]
     filled = [number for number, row in enumerate(texts) if any(map(str.strip, row))]
     if not filled:
         raise FormatError("the sheet is empty", path)
     first = filled[0]
-    names = column_names(texts[first], path, first + 1, "row")
+    names = parse_header(texts[first], path, first + 1, "row")
     rows = []
     for number in filled[1:]:
         bad = [
@@ -97,7 +97,7 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
             if value in _ERRORS or (value is None and formulas and formulas[number][column])
         ]
         cells = [*texts[number], *[""] * (len(names) - len(texts[number]))]
-        row = row_of_cells(cells, names, Place(path, number + 1, "row"), "\t".join(cells))
+        row = map_cells(cells, names, Place(path, number + 1, "row"), "\t".join(cells))
         if bad:
             column, value = bad[0]
             reason = f"the formula in {column}{number + 1} has {value or 'no value'}"
@@ -107,7 +107,7 @@ def sheet_rows(file: File) -> tuple[str, tuple[str, ...], list[Row[Mapping[str, 
     return path, tuple(names), rows
 
 
-def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
+def _read_sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     """Return the path of a sheet, its values, and its formulas if it has any."""
     found = SHEET.fullmatch(file.path)
     path, named = found.groups() if found else (file.path, "")
@@ -115,18 +115,20 @@ def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     sheets = {sheet.title: sheet for sheet in book.worksheets}
     shown = [name for name, sheet in sheets.items() if sheet.sheet_state == "visible"]
     full = (
-        [named] if named else [name for name in shown if any(map(any, _values(sheets[name], file)))]
+        [named]
+        if named
+        else [name for name in shown if any(map(any, _sheet_values(sheets[name], file)))]
     )
     if named not in ("", *sheets):
         raise FormatError(f"there is no sheet {named!r}; the sheets are {', '.join(sheets)}", path)
     if len(full) > 1:
         raise FormatError(
-            f"the workbook has the sheets {', '.join(full)}; name one, as '{path}#{full[0]}'", path
+            f"the workbook has the sheets {', '.join(full)}; name one: '{path}#{full[0]}'", path
         )
     if not full:
         raise FormatError("the workbook has no visible sheet with data", path)
-    grid = [*_values(sheets[full[0]], file)]
-    xml = _xml(file.raw, full[0])
+    grid = [*_sheet_values(sheets[full[0]], file)]
+    xml = _sheet_xml(file.raw, full[0])
     for column, top, bottom in _MERGED.findall(xml):
         at = openpyxl.utils.column_index_from_string(column.decode()) - 1
         merged = [row for row in grid[int(top) - 1 : int(bottom)] if at < len(row)]
@@ -135,13 +137,13 @@ def _sheet(file: File, openpyxl: Any) -> tuple[str, Grid, Grid]:
     if b"<f" not in xml:
         return file.path, grid, []
     book = openpyxl.load_workbook(io.BytesIO(file.raw), read_only=True)
-    return file.path, grid, [*_values(book[full[0]], file)]
+    return file.path, grid, [*_sheet_values(book[full[0]], file)]
 
 
-def _values(sheet: Any, file: File) -> Iterator[list[Any]]:
-    """Yield the values of each row up to its last cell."""
-    sheet.reset_dimensions()  # those that a file declares may be wrong
-    left = most_bytes(len(file.raw)) // 8  # a value in a list takes eight bytes
+def _sheet_values(sheet: Any, file: File) -> Iterator[list[Any]]:
+    """Yield the values of each row of a sheet up to the row's last cell."""
+    sheet.reset_dimensions()  # the file may declare wrong dimensions
+    left = max_unpacked_bytes(len(file.raw)) // 8  # a value in a list takes eight bytes
     for row in sheet.iter_rows(max_row=_MOST_ROWS, values_only=True):
         left -= len(row)
         if left < 0:
@@ -149,8 +151,8 @@ def _values(sheet: Any, file: File) -> Iterator[list[Any]]:
         yield list(row)
 
 
-def _xml(raw: bytes, sheet: str) -> bytes:
-    """Return a sheet's XML, found by the workbook's list of parts."""
+def _sheet_xml(raw: bytes, sheet: str) -> bytes:
+    """Return a sheet's XML, whose path the workbook's relationships contain."""
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         book = fromstring(archive.read("xl/workbook.xml"))
         parts = fromstring(archive.read("xl/_rels/workbook.xml.rels"))

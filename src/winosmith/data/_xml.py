@@ -1,4 +1,4 @@
-"""XML files. Nothing is fetched, and declared entities are refused."""
+"""XML files. External files are not fetched, and declared entities are refused."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
 
 def elements(source: Source, tag: str) -> Iterator[Row[Element]]:
-    """Yield the elements with a tag; if the XML is broken, yield a bad row with the reason.
+    """Yield the elements with a tag, and a bad row with the reason if the XML is malformed.
 
-    A document type is skipped, not fetched; declared entities are refused. By the rules of XML,
-    nothing can be read after a fault.
+    A document type is skipped, not fetched; declared entities are refused. According to the rules
+    of XML, nothing can be read after an error.
     """
-    builder = _Located(tag)
+    builder = _LocatingBuilder(tag)
     parser = DefusedXMLParser(target=builder, forbid_dtd=False)
     builder.position = parser.parser
-    # The text is already decoded: the encoding that it declares would be applied twice.
+    # The text is already decoded, so the parser must not see the declared encoding.
     text = _DECLARATION.sub(lambda found: "\n" * found[0].count("\n"), source.text, count=1)
     reason, line = None, 1
     try:
@@ -38,18 +38,18 @@ def elements(source: Source, tag: str) -> Iterator[Row[Element]]:
         line = parser.parser.CurrentLineNumber
         reason = f"the XML declares entities, which are refused: {type(error).__name__}"
     for first, last, element in builder.found:
-        yield Row(*_lines(source, first, last), element)
+        yield Row(*_locate_lines(source, first, last), element)
     if reason:
-        yield Row(*_lines(source, line, line), None, reason)
+        yield Row(*_locate_lines(source, line, line), None, reason)
 
 
-def _lines(source: Source, first: int, last: int) -> tuple[Place, str]:
+def _locate_lines(source: Source, first: int, last: int) -> tuple[Place, str]:
     first = min(first, len(source.starts))  # expat counts a lone carriage return, too
     raw, start = source.slice(first, last), source.starts[first - 1]
     return Place(str(source.path), first, "line", start, start + len(raw)), raw
 
 
-class _Located(TreeBuilder):
+class _LocatingBuilder(TreeBuilder):
     """A tree builder that records the lines where each element starts and ends."""
 
     def __init__(self, record: str):

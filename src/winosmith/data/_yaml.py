@@ -1,7 +1,7 @@
 """YAML (`pip install 'winosmith[yaml]'`): a list of records, or a mapping with one such list.
 
-Plain scalars are read by the core schema of YAML 1.2: yes, no and 1:30 are texts. Nothing is
-executed. Aliases and merged keys are refused, since they could make a small file very large.
+Plain scalars follow the core schema of YAML 1.2, in which yes, no and 1:30 are texts. No code is
+executed. Aliases and merge keys are refused, because a small file could expand to a very large one.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from winosmith.data._json import are_records, line_of
+from winosmith.data._json import are_records, line_number
 from winosmith.data._place import Place, Row
 from winosmith.data._source import Source
 from winosmith.data._spans import Value
@@ -25,7 +25,7 @@ _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]{1,3
 
 
 def is_yaml(source: Source) -> bool:
-    """Return whether a file has an extension of YAML."""
+    """Return whether a file has the extension .yaml or .yml."""
     return source.path.suffix.lower() in (".yaml", ".yml")
 
 
@@ -33,11 +33,10 @@ def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
     """Yield the records of a YAML file.
 
     Raises:
-        FormatError: the file is not YAML, contains an alias, or has not exactly one list of
-            records.
+        FormatError: the file is not YAML, contains an alias, or has several lists of records.
     """
     for record in yaml_records(source):
-        number = line_of(source, record.start)
+        number = line_number(source, record.start)
         place = Place(str(source.path), number, "line", record.start, record.end)
         raw = source.text[record.start : record.end]
         if isinstance(record.value, dict):
@@ -47,7 +46,7 @@ def yaml_rows(source: Source) -> Iterator[Row[Mapping[str, Any]]]:
 
 
 def yaml_records(source: Source) -> list[Value]:
-    """Return the records of a YAML file as values with their places.
+    """Return the records of a YAML file, with the offsets of their values.
 
     Raises:
         FormatError: see `yaml_rows`.
@@ -55,12 +54,12 @@ def yaml_records(source: Source) -> list[Value]:
     yaml: Any = require("yaml", "yaml")
     path = source.path
     try:
-        for event in yaml.parse(source.text, Loader=_loader(yaml)):
+        for event in yaml.parse(source.text, Loader=_yaml_loader(yaml)):
             if isinstance(event, yaml.AliasEvent):
                 number = event.start_mark.line + 1
-                raise FormatError("aliases (*name) are not read; write the value", path, number)
-        nodes = [*yaml.compose_all(source.text, Loader=_loader(yaml))]
-        documents = [_value(node, path) for node in nodes if node is not None]
+                raise FormatError("aliases (*name) are not allowed; write the value", path, number)
+        nodes = [*yaml.compose_all(source.text, Loader=_yaml_loader(yaml))]
+        documents = [_node_value(node, path) for node in nodes if node is not None]
     except yaml.MarkedYAMLError as error:
         number = error.problem_mark.line + 1 if error.problem_mark else None
         raise FormatError(f"this is not YAML: {error.problem}", path, number) from None
@@ -76,25 +75,25 @@ def yaml_records(source: Source) -> list[Value]:
         if len(lists) == 1:
             return [*lists[0].inside.values()]
         if len(lists) > 1:
-            raise FormatError("it has several lists of records; keep one in each file", path)
+            raise FormatError("the file has several lists of records; keep one per file", path)
     return documents
 
 
-def _loader(yaml: Any) -> Any:
+def _yaml_loader(yaml: Any) -> Any:
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-def _value(node: Any, path: object) -> Value:
-    """Return a YAML node as a value with its place."""
+def _node_value(node: Any, path: object) -> Value:
+    """Convert a YAML node to a value with its offsets."""
     start, end = node.start_mark.index, node.end_mark.index
     if node.id == "scalar":
         if node.style in ("|", ">"):
             return Value(start, end, node.value.rstrip("\n"), {})
         is_text = bool(node.style) or node.tag == "tag:yaml.org,2002:str"
-        return Value(start, end, node.value if is_text else _scalar(node.value), {})
+        return Value(start, end, node.value if is_text else _parse_scalar(node.value), {})
     if node.id == "sequence":
         inside: dict[int | str, Value] = {
-            at: _value(one, path) for at, one in enumerate(node.value)
+            at: _node_value(one, path) for at, one in enumerate(node.value)
         }
         value: Any = [one.value for one in inside.values()]
     else:
@@ -102,20 +101,20 @@ def _value(node: Any, path: object) -> Value:
         for name, one in node.value:
             number = name.start_mark.line + 1
             if name.id != "scalar" or name.value in inside:
-                raise FormatError("each name must be a text that occurs once", str(path), number)
+                raise FormatError("each key must be a text that occurs once", str(path), number)
             if name.value == "<<" and not name.style:
-                raise FormatError("merged keys (<<) are not read", str(path), number)
-            inside[name.value] = _value(one, path)
+                raise FormatError("merge keys (<<) are not allowed", str(path), number)
+            inside[name.value] = _node_value(one, path)
         value = {name: one.value for name, one in inside.items()}
     if not node.flow_style and inside:
         end = max(one.end for one in inside.values())  # without the comments that follow
     return Value(start, end, value, inside)
 
 
-def _scalar(text: str) -> Any:
-    """Return a plain scalar as YAML 1.2's core schema reads it; other numbers are texts.
+def _parse_scalar(text: str) -> Any:
+    """Parse a plain scalar according to YAML 1.2's core schema; other numbers are texts.
 
-    >>> [_scalar(text) for text in ("3", "0.5", "true", "yes", "1:30", "~")]
+    >>> [_parse_scalar(text) for text in ("3", "0.5", "true", "yes", "1:30", "~")]
     [3, 0.5, True, 'yes', '1:30', None]
     """
     if text in _NULL:

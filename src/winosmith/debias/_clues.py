@@ -43,7 +43,7 @@ from winosmith.debias._rows import number_rows
 from winosmith.errors import DataError
 from winosmith.metrics import find_first_of_twins, null_interval_label
 from winosmith.problem import BLANK, Problem
-from winosmith.seen import local_only, units_and_blank
+from winosmith.seen import cut_to_local, units_and_blank
 
 Kind = Literal["beside", "option", "order"]
 
@@ -380,7 +380,7 @@ def read_problem(problem: Problem, other: str | None = None) -> Reading:
     if unspaced:
         cues = list(filter(text.is_content, tokens[max(0, (blank or 0) - LETTERS) :]))
     else:
-        asked = problem if blank is None else local_only(problem, 2)
+        asked = problem if blank is None else cut_to_local(problem, 2)
         cues = text.content_words(asked.sentence)
     if other is not None:
         theirs = text.units(other, problem.options)

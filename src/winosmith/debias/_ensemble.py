@@ -5,8 +5,8 @@ WinoGrande): `train_and_vote` trains each classifier on its partition and counts
 other rows. A classifier does not depend on the share that it is in.
 
 The rows and labels are transferred once. Threads read them in this process. An executor that stores
-values for its workers, wherever they are (`winosmith.parallel.Holder`), stores them. For any other
-executor they are written to files, which the workers map into memory, so that all processes of a
+values for its workers, wherever they are (`winosmith.parallel.Broadcaster`), stores them. For other
+executors they are written to files, which the workers map into memory, so that all processes of a
 machine share one copy. Workers that can't access the files (on another machine, without a shared
 disk) are rejected.
 """
@@ -32,7 +32,7 @@ from winosmith.debias import _solver
 from winosmith.debias._rows import Rows, choose_scratch_folder, draw_training_rows
 from winosmith.debias._solver import Basis, Start
 from winosmith.errors import DataError, OutputError
-from winosmith.parallel import Holder, one_thread, ordered_map, workers_of
+from winosmith.parallel import Broadcaster, one_thread, ordered_map, workers_of
 
 if TYPE_CHECKING:
     from winosmith.debias._kernel import Kernel
@@ -86,7 +86,7 @@ class Ensemble:
         settings: The run's parameters.
         penalty: The (D,) ridge penalty of each weight.
         held: Where workers of this machine find the basis and labels.
-        arrays: A `Holder`'s token for the basis and labels; None for other executors.
+        arrays: A `Broadcaster`'s token for the basis and labels; None for other executors.
         executor: Where the classifiers are trained.
         threads: The threads for work that is always done in this process.
         relabelled: Whether the labels differ from the stored ones, so that they are sent with each
@@ -346,7 +346,7 @@ class Held:
 
 def needs_file(executor: Executor) -> bool:
     """Return whether the workers of an executor read the arrays from files."""
-    return not isinstance(executor, ThreadPoolExecutor | Holder)
+    return not isinstance(executor, ThreadPoolExecutor | Broadcaster)
 
 
 @contextlib.contextmanager
@@ -355,7 +355,7 @@ def share_arrays(
 ) -> Iterator[tuple[Held, Any]]:
     """Store the basis and the labels for the executor's workers while the block runs.
 
-    Yields their location, and their token if the executor is a `Holder` (otherwise None).
+    Yields their location, and their token if the executor is a `Broadcaster` (otherwise None).
 
     Raises:
         OutputError: There is no space for the labels.
@@ -363,8 +363,8 @@ def share_arrays(
     held = Held(secrets.token_hex(8), None if basis.file is None else str(basis.file))
     _held[held.key] = arrays = (basis.matrix, y)
     try:
-        if isinstance(executor, Holder):
-            with executor.hold(arrays) as token:
+        if isinstance(executor, Broadcaster):
+            with executor.broadcast(arrays) as token:
                 yield held, token
             return
         if basis.file is not None and needs_file(executor):

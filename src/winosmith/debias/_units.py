@@ -357,10 +357,10 @@ def measure_separability(pool: Dataset, X: NDArray[Any], *, turns: bool = True) 
     Raises:
         DataError: There are no problems, an answer is withheld, or the number of vectors differs.
 
-    >>> from winosmith.testing import made_twins
-    >>> measure_separability(made_twins(2), np.zeros((4, 3)))
+    >>> from winosmith.testing import make_twins
+    >>> measure_separability(make_twins(2), np.zeros((4, 3)))
     Separability(units=2, seen=0)
-    >>> measure_separability(made_twins(2), np.eye(4))
+    >>> measure_separability(make_twins(2), np.eye(4))
     Separability(units=2, seen=2)
     """
     if len(X) != len(pool):

@@ -20,10 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.embed._embedder import Vectors
-from winosmith.errors import DataError, FormatError, OutputError
+from winosmith.errors import DataError, FormatError, OutputError, first_ids
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
-from winosmith.text import first_three
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ class ArrayEmbedder:
         if absent:
             raise DataError(
                 f"{self.name} has no row for {len(absent):,} of {len(problems):,} problems: "
-                f"{first_three(absent)}"
+                f"{first_ids(absent)}"
             )
         return self._taken(np.array([self._rows[problem.id] for problem in problems], np.intp))
 

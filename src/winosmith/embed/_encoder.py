@@ -319,8 +319,8 @@ def split_for_finetuning(
     Raises:
         DataError: there are too few problems for three non-empty parts.
 
-    >>> from winosmith.testing import made_twins
-    >>> [len(part) for part in split_for_finetuning(made_twins(20), 9, 6, seed=1)]
+    >>> from winosmith.testing import make_twins
+    >>> [len(part) for part in split_for_finetuning(make_twins(20), 9, 6, seed=1)]
     [10, 6, 24]
     """
     sizes = [n_train, n_dev]

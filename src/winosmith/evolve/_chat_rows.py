@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from winosmith.chat import Reply
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.problem import BLANK, Problem
 from winosmith.text import edit_distance, tokens
 
@@ -200,7 +200,7 @@ class Checker:
         repaired = REPAIRED | ({"distance"} if self.distances == "correct" else set())
         problem = None
         if repaired.issuperset(faults):
-            problem = perturbed(
+            problem = make_child(
                 self.parent,
                 sentence,
                 options,

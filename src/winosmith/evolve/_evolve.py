@@ -26,7 +26,7 @@ from winosmith.outputs import atomic_write
 from winosmith.parallel import ordered_map
 from winosmith.prediction import Prediction
 from winosmith.problem import MAX_OPTIONS, Origin, Problem
-from winosmith.records import canonical, parse_json, problem_of, problem_record
+from winosmith.records import canonical, parse_json, parse_problem, problem_record
 from winosmith.results import Result
 from winosmith.seen import check_blanks
 from winosmith.text import tokens
@@ -35,7 +35,7 @@ from winosmith.text import tokens
 class Perturber(Protocol):
     """Makes children of a problem.
 
-    Each child is a problem with a lineage (`winosmith.lineage.perturbed`) and is marked as
+    Each child is a problem with a lineage (`winosmith.lineage.make_child`) and is marked as
     unvalidated. The children and their order depend only on the problem and the seed; they differ
     from each other and from the parent.
     """
@@ -88,13 +88,13 @@ def evolve(
         executor: runs the work; by default this process does.
         on_progress: called with the number of finished problems.
 
-    >>> from winosmith.testing import made_twins
+    >>> from winosmith.testing import make_twins
     >>> class Shout:
     ...     def perturb(self, problem, seed):
-    ...         from winosmith.lineage import perturbed
+    ...         from winosmith.lineage import make_child
     ...         loud = problem.sentence.replace(".", "!")
-    ...         yield perturbed(problem, loud, problem.options, problem.answer, source="shout")
-    >>> evolve(made_twins(2), Shout())
+    ...         yield make_child(problem, loud, problem.options, problem.answer, source="shout")
+    >>> evolve(make_twins(2), Shout())
     Evolved(dataset=<8 values>, children=<4 values>)
     """
     made: list[list[Problem]] = []
@@ -224,7 +224,7 @@ def _read_families(path: Path) -> Iterator[tuple[str, list[Problem]]]:
     for line in text.split("\n")[:-1]:
         if line:
             record = parse_json(line)
-            yield record["parent"], [problem_of(child) for child in record["children"]]
+            yield record["parent"], [parse_problem(child) for child in record["children"]]
 
 
 @dataclass(frozen=True)
@@ -367,7 +367,7 @@ def _draw(
 def _explain_unfit(problem: Problem, wrong: frozenset[str], options: int | None) -> str | None:
     if problem.embargo:
         return "it is under embargo"
-    if not problem.blank_is_plain:
+    if not problem.blank_is_unique:
         return "it is a question" if problem.blank is None else "it has another '_' than its blank"
     if problem.answer is None:
         return "its answer is withheld"
@@ -419,9 +419,9 @@ def split_roots(roots: Dataset, shares: Sequence[int] = SHARES, seed: int = 0) -
         InputError: `shares` are not three numbers of 1 or more.
         DataError: there are fewer than three roots.
 
-    >>> from winosmith.testing import made_twins
+    >>> from winosmith.testing import make_twins
     >>> from collections import Counter
-    >>> roots = made_twins(14).select(range(0, 28, 2))
+    >>> roots = make_twins(14).select(range(0, 28, 2))
     >>> sorted(Counter(split_roots(roots).values()).items())
     [('dev', 2), ('test', 2), ('train', 10)]
     """

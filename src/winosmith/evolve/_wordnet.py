@@ -20,7 +20,7 @@ from pydantic import Field
 from winosmith import language
 from winosmith.errors import InputError
 from winosmith.language import Sense, Synonym, WordNet, lemmatize
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.options import Count, checked
 from winosmith.problem import BLANK, Problem
 from winosmith.text import FUNCTION_WORDS, content_words, edit_distance, tokens
@@ -85,7 +85,7 @@ class WordNetPerturber:
             changed = language.replace_word(problem.sentence, problem.options, at, new)
             if changed is not None and changed[0] not in made:
                 made.add(changed[0])
-                yield perturbed(problem, *changed, problem.answer, source=self.source)
+                yield make_child(problem, *changed, problem.answer, source=self.source)
 
     def _drawn(self, problem: Problem, seed: int) -> Iterator[tuple[int, str]]:
         digest = hashlib.sha256(problem.id.encode()).digest()

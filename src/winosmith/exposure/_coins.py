@@ -28,9 +28,9 @@ from winosmith.outputs import PRIVATE
 from winosmith.problem import Problem
 from winosmith.records import (
     canonical,
-    json_lines,
     parse_json,
-    problem_of,
+    parse_json_lines,
+    parse_problem,
     problem_record,
     read_text,
 )
@@ -203,7 +203,7 @@ def _read_text(path: Path, remedy: str) -> str:
     try:
         return read_text(path)
     except FormatError as error:
-        raise error.because(f"{error.reason}; {remedy}") from None
+        raise error.with_reason(f"{error.reason}; {remedy}") from None
 
 
 def _read_record(path: Path, remedy: str = _RESTORE) -> dict[str, Any]:
@@ -228,9 +228,9 @@ def _parse_key(record: Mapping[str, Any], path: Path) -> bytes:
 
 
 def _read_pairs(text: str, path: Path) -> Iterator[Pair]:
-    for line, record in json_lines(text, path):
+    for line, record in parse_json_lines(text, path):
         try:
-            pair = Pair(record["block"], problem_of(record["a"]), problem_of(record["b"]))
+            pair = Pair(record["block"], parse_problem(record["a"]), parse_problem(record["b"]))
         except (KeyError, TypeError, ProblemError) as error:
             raise FormatError(f"this is not a pair of presentations: {error}", path, line) from None
         if not pair.a.id == pair.b.id == record.get("id") or not isinstance(pair.block, str):

@@ -15,7 +15,7 @@ from pathlib import Path
 from winosmith.errors import DataError, FormatError
 from winosmith.locks import try_lock
 from winosmith.outputs import write_error
-from winosmith.records import canonical, json_lines
+from winosmith.records import canonical, parse_json_lines
 
 LEDGER = "looks.jsonl"
 
@@ -82,7 +82,7 @@ def enter_look(
 def _read(text: str, path: Path) -> list[Look]:
     """Return the looks of a ledger; each release's looks are numbered from 1."""
     looks: list[Look] = []
-    for number, record in json_lines(text, path):
+    for number, record in parse_json_lines(text, path):
         try:
             look = Look(**{**record, "models": tuple(record["models"]),
                            "scores": tuple(record["scores"])})  # fmt: skip

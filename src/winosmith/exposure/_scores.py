@@ -27,7 +27,7 @@ from winosmith.exposure._presentations import Kind
 from winosmith.exposure._statistic import Floats
 from winosmith.outputs import atomic_write
 from winosmith.problem import Problem
-from winosmith.records import canonical, json_lines, read_text
+from winosmith.records import canonical, parse_json_lines, read_text
 
 LETTERS = string.ascii_uppercase
 
@@ -172,7 +172,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
             presentations, a score that is not finite, or an unknown or repeated id; or items are
             missing.
     """
-    lines = json_lines(read_text(path), path)
+    lines = parse_json_lines(read_text(path), path)
     model = _header(lines, path, release)
     by_id = {pair.a.id: pair for pair in pairs}
     found: dict[str, tuple[Score, Score]] = {}

@@ -16,7 +16,7 @@ from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import locate_letter
 from winosmith.formats._names import collect_names, is_answer_name, normalise
 from winosmith.problem import Extra, Problem
-from winosmith.text import edit_distance, normalize, visible
+from winosmith.text import edit_distance, normalize, remove_invisible
 
 KINDS = {
     "letter": "letters",
@@ -59,7 +59,7 @@ def interpret_answer(
     ({'text': 0, '1': 1}, {'text': 0, '1': 1})
     """
     count = len(options)
-    value = visible(value) if isinstance(value, str) else value
+    value = remove_invisible(value) if isinstance(value, str) else value
     said = " ".join(str(value).split())
     plain = said if said.isascii() else normalize(said, "NFKC")  # ③
     whole = None if isinstance(value, bool) else re.fullmatch(r"(-?\d{1,4})(?:\.0*)?", plain)
@@ -136,7 +136,7 @@ def match_option(text: str, options: Sequence[str]) -> int | None:
     >>> match_option("A  cup", ["a cup", "a jug"]), match_option("Us", ["US", "us"])
     (0, None)
     """
-    shown = (one if one.isascii() else visible(normalize(one)) for one in (text, *options))
+    shown = (one if one.isascii() else remove_invisible(normalize(one)) for one in (text, *options))
     said, *tidied = (" ".join(one.split()) for one in shown)
     if tidied.count(said) == 1:
         return tidied.index(said)
@@ -273,10 +273,10 @@ def _normalise_label(label: str) -> str:
     ...  _normalise_label("5!"))
     ('yes', 'yes', '是', 'c++', '5!')
     """
-    folded = unicodedata.normalize("NFKC", visible(label)).casefold()
+    folded = unicodedata.normalize("NFKC", remove_invisible(label)).casefold()
     word = folded.strip(_AROUND)
     is_word = all(unicodedata.category(sign)[0] in "LMZ" for sign in word)
-    return word if word and is_word else visible(label).casefold()
+    return word if word and is_word else remove_invisible(label).casefold()
 
 
 _AROUND = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】《》।؟،؛"

@@ -31,7 +31,7 @@ from winosmith.formats._names import ANSWER, find_first
 from winosmith.formats._twins import would_be_paired
 from winosmith.outputs import guard_cell
 from winosmith.problem import EXTRA_KEY, MAX_OPTIONS, Problem, Scalar
-from winosmith.records import canonical, parse_json, problem_of, problem_record
+from winosmith.records import canonical, parse_json, parse_problem, problem_record
 
 _OPTIONS = [f"option{number}" for number in range(1, MAX_OPTIONS + 1)]
 _NEEDS = ("sentence", "option1", "option2")
@@ -86,7 +86,7 @@ def _parse_problem(cells: Row, position: int) -> Problem:
         path, cell = _FIELDS[name], cells[name]
         inside = record.setdefault(path[0], {}) if len(path) > 1 else record
         inside[path[-1]] = _parse_typed_cell(name, cell) if name in _TYPED else cell
-    return problem_of(record)
+    return parse_problem(record)
 
 
 _TYPED = {

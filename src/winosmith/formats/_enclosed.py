@@ -11,8 +11,8 @@ from winosmith.data import (
     Rows,
     are_records,
     array_records,
-    by_columns,
     column_records,
+    columns_to_rows,
     id_records,
     members,
 )
@@ -39,7 +39,7 @@ def iterate_readings(rows: Rows) -> Iterator[Reading]:
         yield Reading(rows)
         return
     values = rows.first
-    if columns := by_columns(values):
+    if columns := columns_to_rows(values):
         yield _read_columns(rows, columns)
     yield Reading(rows)
     for name, value in values.items():
@@ -117,7 +117,7 @@ def _find_question_columns(values: Record) -> list[Record] | None:
     ...                        "q2": {"question": "When?", "options": ["c", "d"]}}) is None
     True
     """
-    found = by_columns(values)
+    found = columns_to_rows(values)
     if not found or is_row(found[0]):
         return found
     columns = [*values.values()]

@@ -19,10 +19,10 @@ from winosmith.formats._twins import would_be_paired
 from winosmith.problem import BLANK, Claim, Origin, Problem
 from winosmith.records import (
     canonical,
-    claim_of,
     claim_record,
+    parse_claim,
     parse_json,
-    problem_of,
+    parse_problem,
     problem_record,
 )
 
@@ -55,7 +55,7 @@ def _read(rows: Rows) -> Iterator[Entry]:
 
 
 def _parse_item(record: Record, position: int) -> Item:
-    return claim_of(record) if "candidate" in record else problem_of(record)
+    return parse_claim(record) if "candidate" in record else parse_problem(record)
 
 
 def _parse_table_row(row: Record, position: int) -> Item:

@@ -37,7 +37,7 @@ from winosmith.formats._twins import (
 from winosmith.formats._winogrande import WINOGRANDE
 from winosmith.lineage import apply_edits, check_lineages, edit_script
 from winosmith.outputs import atomic_write
-from winosmith.parallel import without_collection
+from winosmith.parallel import pause_garbage_collection
 from winosmith.problem import BLANK, Claim, Problem
 from winosmith.records import claim_record, problem_record
 from winosmith.text import separate_blank, tokens
@@ -186,7 +186,7 @@ class Contents:
             warnings.warn(f"{self.path}: {note}", ReadingNote, stacklevel=4)
 
 
-@without_collection()
+@pause_garbage_collection()
 def scan(
     path: Readable,
     format_name: str | None = None,

@@ -84,7 +84,7 @@ def _write(items: Sequence[Item], file: IO[str]) -> None:
         if len(problem.options) != 2:
             why = f"the format has 2 options per problem, not {len(problem.options)}"
             raise _base.unwritable_error(problem, why)
-        if not problem.blank_is_plain:
+        if not problem.blank_is_unique:
             has_none = problem.blank is None
             why = (
                 "needs a blank in each text" if has_none else "can't mark the blank among other '_'"

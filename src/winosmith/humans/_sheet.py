@@ -182,7 +182,7 @@ def get_text(problem: Problem) -> str:
     >>> get_text(Problem("1", "The cup hit the jug and _  broke.", ("cup", "jug"), 0, pronoun="it"))
     'The cup hit the jug and it broke.'
     """
-    return " ".join(problem.put(problem.pronoun or BLANK).split())
+    return " ".join(problem.replace_blank(problem.pronoun or BLANK).split())
 
 
 _MOST_AFTER, _LEAST = 6, 3
@@ -205,7 +205,7 @@ def split_pieces(problem: Problem) -> Pieces:
     >>> split_pieces(problem)
     ('The cup hit the jug and ', 'it', ' broke.')
     """
-    text = " ".join(problem.put(BLANK).split())
+    text = " ".join(problem.replace_blank(BLANK).split())
     after = " ".join(f"{BLANK}{problem.after}".split())[1:]
     return text[: len(text) - len(after) - 1], problem.pronoun or BLANK, after
 

@@ -18,7 +18,7 @@ from winosmith import data
 from winosmith.errors import DataError, FormatError
 from winosmith.humans._answers import Noted, Sitting
 from winosmith.humans._tally import Level, make_histogram, make_levels_record
-from winosmith.options import Texts, declaration, from_table, table_of
+from winosmith.options import Texts, declaration, from_table, to_table
 from winosmith.results import Result, computed
 
 
@@ -150,7 +150,7 @@ def _name_words(remarks: Iterable[Remark], sittings: Sequence[Sitting]) -> tuple
 
 def make_subject_record(subject: Subject) -> dict[str, Any]:
     """Return the JSON record of a subject, for a line of subjects.jsonl."""
-    record = table_of(subject)
+    record = to_table(subject)
     return {"subject": record.pop("code"), **record}
 
 

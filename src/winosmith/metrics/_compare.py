@@ -35,7 +35,7 @@ from winosmith.report import (
     signature_of,
 )
 from winosmith.results import Result, computed, shown
-from winosmith.seen import inputs
+from winosmith.seen import solver_inputs
 
 Tested = TypeVar("Tested", "Pair", "VersusRoot")
 
@@ -473,8 +473,8 @@ def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
-    >>> from winosmith.testing import made_twins
-    >>> data = made_twins(10)
+    >>> from winosmith.testing import make_twins
+    >>> data = make_twins(10)
     >>> knew = grade(data, [Prediction(p.id, p.answer) for p in data])
     >>> found = forgetting(knew, grade(data, [Prediction(p.id, 0) for p in data]))
     >>> found.change, found.forgotten, found.learned, round(found.p_value, 3)
@@ -563,7 +563,7 @@ def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[Versu
     if not pairs:
         raise DataError("no perturbed problem has its root in the data set")
     sees, local = find_solver_input(graded)
-    seen = inputs(graded.dataset, sees or "pronoun", local)
+    seen = solver_inputs(graded.dataset, sees or "pronoun", local)
     same = {
         value: sum(seen[row] == seen[root] for row, root in rows) for value, rows in pairs.items()
     }
@@ -687,8 +687,8 @@ def detectable_differences(
     Returns:
         Each fraction with its least difference; see `detectable_difference`.
 
-    >>> from winosmith.testing import made_twins
-    >>> [round(least or 1, 3) for _, least in detectable_differences(made_twins(500))]
+    >>> from winosmith.testing import make_twins
+    >>> [round(least or 1, 3) for _, least in detectable_differences(make_twins(500))]
     [0.029, 0.04, 0.049, 0.064]
     """
     if not len(dataset):

@@ -18,13 +18,13 @@ from winosmith import formats
 from winosmith.answers import Answers, read as read_answers
 from winosmith.blocks import blocks
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, InputError, OtherDataError
+from winosmith.errors import DataError, InputError, OtherDataError, first_ids
 from winosmith.metrics._proportion import Proportion, proportion
-from winosmith.prediction import Prediction, align, first_ids
+from winosmith.prediction import Prediction, align
 from winosmith.problem import Origin, Problem, Scalar
 from winosmith.records import canonical
 from winosmith.results import HIDDEN, Result
-from winosmith.seen import Input, Sees, inputs
+from winosmith.seen import Input, Sees, solver_inputs
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -38,8 +38,8 @@ def clusters(dataset: Dataset) -> Labels:
     problems, copies of one sentence. Answers to its problems depend on each other, so they are
     never counted as independent.
 
-    >>> from winosmith.testing import made_twins
-    >>> clusters(made_twins(2, singles=1)).tolist()
+    >>> from winosmith.testing import make_twins
+    >>> clusters(make_twins(2, singles=1)).tolist()
     [0, 0, 1, 1, 2]
     """
     labels = np.zeros(len(dataset), dtype=np.int64)
@@ -161,8 +161,8 @@ def grade(
         DataError: An answer is withheld; a problem has no prediction, or two; a prediction has no
             problem (with their number and the first three ids) or does not fit its options.
 
-    >>> from winosmith.testing import made_twins
-    >>> data = made_twins(2)
+    >>> from winosmith.testing import make_twins
+    >>> data = make_twins(2)
     >>> grade(data, [Prediction(problem.id, 0) for problem in data]).credit.tolist()
     [0.0, 1.0, 1.0, 0.0]
     """
@@ -309,13 +309,13 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
     """
     sees, local = find_solver_input(graded)
     for one, other, shared, size in _find_overlaps(
-        inputs(graded.dataset, "pronoun", local), column
+        solver_inputs(graded.dataset, "pronoun", local), column
     ):
         if shared == size:
             return Comparability(_explain_refusal(field, (one, other), size, _COPIES))
     if sees == "pronoun":
         return Comparability()
-    blank = inputs(graded.dataset, "blank", local)
+    blank = solver_inputs(graded.dataset, "blank", local)
     notes: list[str] = []
     for one, other, shared, size in _find_overlaps(blank, column):
         if shared < MENTIONED * size:

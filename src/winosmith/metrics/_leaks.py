@@ -20,7 +20,7 @@ from winosmith.blocks import blocks, comparable_text, find_lookalikes
 from winosmith.dataset import Dataset
 from winosmith.metrics._graded import clusters, iterate_columns
 from winosmith.problem import Problem, Scalar
-from winosmith.published import Contents, traces
+from winosmith.published import Digests, item_digests
 from winosmith.report import format_value, percent
 from winosmith.results import HIDDEN, Result, computed
 
@@ -431,7 +431,7 @@ it contains a copy)']
 
 
 def overlap(
-    test: Dataset, training: Dataset | None = None, *, public: Collection[Contents] = ()
+    test: Dataset, training: Dataset | None = None, *, public: Collection[Digests] = ()
 ) -> Overlap:
     """Return which test problems a solver may have seen in training.
 
@@ -457,8 +457,8 @@ def overlap(
         training: The data on which it was trained; None if not available.
         public: The contents of public sets on which it was trained.
 
-    >>> from winosmith.testing import made_twins
-    >>> data = made_twins(4)
+    >>> from winosmith.testing import make_twins
+    >>> data = make_twins(4)
     >>> overlap(data[:4], data[4:]).withheld, overlap(data[:5], data[5:]).reasons
     (False, {'a problem of the training set looks like it': 1})
     """
@@ -504,16 +504,16 @@ def _find_same_families(test: Dataset, training: Dataset) -> Iterator[tuple[int,
                 yield row, "the training set contains part of its family"
 
 
-def _find_in_public_set(test: Dataset, held: Contents) -> Iterator[tuple[int, str]]:
+def _find_in_public_set(test: Dataset, held: Digests) -> Iterator[tuple[int, str]]:
     for row, problem in enumerate(test):
-        whole, sides = traces(problem)
+        whole, sides = item_digests(problem)
         if not whole.isdisjoint(held.whole):
             yield row, f"{held.name} contains its sentence"
         elif not sides.isdisjoint(held.sides):
             yield row, f"a problem of {held.name} looks like it"
 
 
-def _find_public_families(test: Dataset, held: Contents) -> Iterator[tuple[int, str]]:
+def _find_public_families(test: Dataset, held: Digests) -> Iterator[tuple[int, str]]:
     sources = {p.id: p.origin.source if p.origin else None for p in test}
     for root, rows in test.families.items():
         if root not in sources:

@@ -150,8 +150,8 @@ def score(
     Raises:
         DataError: A field is unknown or has too many values.
 
-    >>> from winosmith.testing import made_twins
-    >>> data = made_twins(20)
+    >>> from winosmith.testing import make_twins
+    >>> data = make_twins(20)
     >>> found = score([{"id": problem.id, "choice": "A"} for problem in data], data)
     >>> found.accuracy.value, found.twins.value, found.p_value
     (0.5, 0.0, 1.0)
@@ -188,8 +188,8 @@ def possible_accuracy(graded: Graded) -> tuple[float, float] | None:
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
-    >>> from winosmith.testing import made_twins
-    >>> data = made_twins(1)
+    >>> from winosmith.testing import make_twins
+    >>> data = make_twins(1)
     >>> possible_accuracy(grade(data, [Prediction(p.id, p.answer) for p in data], missing=2))
     (0.5, 1.0)
     """
@@ -325,8 +325,8 @@ def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
-    >>> from winosmith.testing import made_twins
-    >>> data = made_twins(0, singles=5)
+    >>> from winosmith.testing import make_twins
+    >>> data = make_twins(0, singles=5)
     >>> guessing_p_value(grade(data, [Prediction(p.id, p.answer) for p in data]))  # 1/2 to the 5th
     0.03125
     """

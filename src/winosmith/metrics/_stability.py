@@ -93,11 +93,11 @@ def stability(
         MissingExtraError: lifelines is not installed (the extra `stability`).
 
     >>> from winosmith import Dataset, Prediction, Problem
-    >>> from winosmith.lineage import perturbed
+    >>> from winosmith.lineage import make_child
     >>> from winosmith.metrics import grade
     >>> root = Problem("r", "The cup hit the vase and the _ broke.", ("cup", "vase"), 1)
-    >>> one = perturbed(root, "The mug hit the vase and the _ broke.", ("mug", "vase"), 1, source="x")
-    >>> two = perturbed(one, "The mug hit the vase but the _ held.", ("mug", "vase"), 0, source="x")
+    >>> one = make_child(root, "The mug hit the vase and the _ broke.", ("mug", "vase"), 1, source="x")
+    >>> two = make_child(one, "The mug hit the vase but the _ held.", ("mug", "vase"), 0, source="x")
     >>> data = Dataset([root, one, two])
     >>> found = stability(grade(data, [Prediction(problem.id, 1) for problem in data]))
     >>> found.depth, found.mean.value, found.mean.null.coin, found.survival.share

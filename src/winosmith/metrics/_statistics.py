@@ -312,8 +312,8 @@ class LineageStatistics(Result):
 def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
     """Count the families of a data set and compare their depths, or return None without any.
 
-    >>> from winosmith.testing import made_families
-    >>> found = lineage_statistics(made_families([1, 4], [2]))
+    >>> from winosmith.testing import make_families
+    >>> found = lineage_statistics(make_families([1, 4], [2]))
     >>> found.families, found.perturbed, found.depths["edit"].greatest, found.example
     (2, 3, 4, None)
     """
@@ -495,8 +495,8 @@ class TokenCounts(NamedTuple):
 def find_table5_row(name: str | None, problems: int) -> Table5 | None:
     """Return the row of a set, or None if the table has none.
 
-    `name` is from `winosmith.published.set_of`; `problems` may be the number of claims or
-    comparisons.
+    `name` is from `winosmith.published.recognise_dataset`; `problems` may be the number of claims
+    or comparisons.
     """
     rows = ROWS.get(name or "", ())
     whole = (row for row in rows if row.published_files.problems == problems)
@@ -508,7 +508,7 @@ def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
 
     Text without spaces between words (`winosmith.text.writing`) is omitted and counted.
     """
-    name = published.set_of(dataset)
+    name = published.recognise_dataset(dataset)
     comparisons = sum(len(problem.options) - 1 for problem in dataset)
     known = [p for p in dataset if text.kind_of_script(p.sentence) != "unspaced"]
     read = [_get_texts(problem, name) for problem in known]
@@ -525,7 +525,7 @@ def count_claim_tokens(claims: Sequence[Claim]) -> tuple[TokenCounts, Table5 | N
     known = [claim for claim in claims if text.kind_of_script(claim.sentence) != "unspaced"]
     read = [((claim.sentence,), (claim.sentence,)) for claim in known]
     found = _count(read, [1] * len(read), len(claims) - len(known), len(claims))
-    return found, find_table5_row(published.set_of(texts), len(claims))
+    return found, find_table5_row(published.recognise_dataset(texts), len(claims))
 
 
 _Texts = tuple[tuple[str, ...], tuple[str, ...]]
@@ -538,7 +538,7 @@ def _get_texts(problem: Problem, name: str | None) -> _Texts:
         return (filled if problem.answer is None else (filled[problem.answer],)), filled
     shown = problem.sentence
     if name == "Winogender" and problem.pronoun:
-        shown = problem.put(problem.pronoun)
+        shown = problem.replace_blank(problem.pronoun)
     return (shown,), (shown,)
 
 

@@ -161,7 +161,7 @@ def train_grid(
     done: list[TrainingRun] = []
     for number, chosen in enumerate(runs, start=1):
         name = f"{RUNS}/{chosen.name}.json"
-        if not folder.finished(name):
+        if not folder.is_finished(name):
             found = tuned(out=folder.path / RUNS / chosen.name, settings=chosen)
             write_epochs(folder, name, found.epochs)
         epochs = read_epochs((folder.path / name).read_text("utf-8"))
@@ -171,7 +171,7 @@ def train_grid(
             on_run(number, len(runs), done[-1])
     best = max(done, key=lambda run: run.dev_accuracy)
     kept = folder.path / RUNS / best.settings.name
-    if TABLE not in folder.files or not all(map(folder.finished, folder.files)):
+    if TABLE not in folder.files or not all(map(folder.is_finished, folder.files)):
         tuned(out=kept, settings=best.settings)  # is there already, unless something was lost
         _finish(folder, kept / MODEL, done)
     shutil.rmtree(kept, ignore_errors=True)

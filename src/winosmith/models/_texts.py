@@ -21,7 +21,7 @@ from winosmith.errors import DataError
 from winosmith.prediction import TIE
 from winosmith.problem import BLANK, Claim, Problem
 from winosmith.records import canonical, claim_record
-from winosmith.seen import Sees, check_pronouns, local_only, with_pronoun
+from winosmith.seen import Sees, check_pronouns, cut_to_local, with_pronoun
 from winosmith.text import FUNCTION_WORDS
 
 SplitPoint = Literal["before_option", "after_option"]
@@ -73,7 +73,7 @@ def fill_option(
     ('The nurse said that *she* left.', 'the cook')
     """
     if local is not None:
-        problem = local_only(problem, local, whole=False)
+        problem = cut_to_local(problem, local, whole=False)
     if sees == "pronoun":
         return with_pronoun(problem, "*").strip(), problem.options[option].strip()
     before, options, after = split_sentence(problem)

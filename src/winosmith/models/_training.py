@@ -21,7 +21,7 @@ from winosmith.models._texts import Questions, SplitPoint, read_questions
 from winosmith.options import OrFalse, declaration
 from winosmith.outputs import OutputFolder, atomic_write
 from winosmith.problem import Claim
-from winosmith.published import read_contents, write_contents
+from winosmith.published import read_digests, write_digests
 from winosmith.records import parse_json
 from winosmith.report import percent
 from winosmith.seen import Sees
@@ -232,14 +232,14 @@ def train_multiple_choice(
         "model": _network.digest_weights(base),
     }
     folder = OutputFolder.open(out, recipe)
-    if RECORD in folder.files and all(map(folder.finished, folder.files)):
+    if RECORD in folder.files and all(map(folder.is_finished, folder.files)):
         epochs = read_epochs((folder.path / RECORD).read_text("utf-8"))
     else:
         run = Run(base, asked, measured, settings, device)
         epochs = tuple(_train_epochs(run, folder.path / STATE, on_step))
         run.network.load_state_dict(run.best)
         run.choice.save(folder.path / MODEL)
-        write_contents(folder.path / MODEL, train, *read_contents(base))
+        write_digests(folder.path / MODEL, train, *read_digests(base))
         for saved in sorted((folder.path / MODEL).iterdir()):
             folder.add(f"{MODEL}/{saved.name}")
         write_epochs(folder, RECORD, epochs, indent=2)

@@ -29,7 +29,7 @@ from winosmith.practice._artifacts import (
     read_frames,
 )
 from winosmith.problem import Origin, Problem
-from winosmith.records import parse_json, problem_of
+from winosmith.records import parse_json, parse_problem
 from winosmith.response import Response
 
 Rng = np.random.Generator
@@ -206,7 +206,7 @@ def read_handwritten() -> Dataset:
     (72, True)
     """
     lines = resources.files("winosmith.practice").joinpath("handwritten.jsonl").read_text("utf-8")
-    return Dataset((problem_of(parse_json(line)) for line in lines.splitlines()), "handwritten")
+    return Dataset((parse_problem(parse_json(line)) for line in lines.splitlines()), "handwritten")
 
 
 NOTICES = 0.75

@@ -74,7 +74,7 @@ def digest_ids(
     }
     name_of, twin_of = relatives.__getitem__, twins.__getitem__
     return {
-        part: Dataset((p.renamed(name_of, twin_of, ids) for p in dataset), dataset.name)
+        part: Dataset((p.with_new_ids(name_of, twin_of, ids) for p in dataset), dataset.name)
         for part, dataset in parts.items()
     }
 

@@ -17,12 +17,19 @@ from pydantic import Field
 
 from winosmith import audit, formats
 from winosmith._version import __version__
-from winosmith.blocks import HOLDERS, Former, Side, assign_sides, blocks, shuffled_blocks
+from winosmith.blocks import (
+    KEY_FIELDS,
+    OldProblem,
+    SplitName,
+    assign_splits,
+    blocks,
+    shuffled_blocks,
+)
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.exposure import LEVEL, detectable_shift, variants
 from winosmith.metrics import Copies, copies, detectable_differences
-from winosmith.options import declaration, table_of, text_matching
+from winosmith.options import declaration, text_matching, to_table
 from winosmith.problem import Lineage, Problem
 from winosmith.records import canonical
 from winosmith.release._about import About
@@ -51,7 +58,7 @@ PARTS: Mapping[str, str] = {
 
 _ALIASES = {"validation": DEV, "valid": DEV, "val": DEV}
 
-KINDS = ("twin", *HOLDERS)
+KINDS = ("twin", *KEY_FIELDS)
 """What two sides may be required not to share; "twin" means twins, families and near-duplicates."""
 
 
@@ -151,7 +158,7 @@ def find_straddles(
         if kind != "twin":
             rows: dict[str, list[int]] = {}
             for at, problem in enumerate(problems):
-                if (value := getattr(problem.origin, HOLDERS[kind], None)) is not None:
+                if (value := getattr(problem.origin, KEY_FIELDS[kind], None)) is not None:
                     rows.setdefault(value, []).append(at)
             groups = rows.values()
         for first, *rest in groups:
@@ -173,7 +180,7 @@ def numbered_blocks(problems: Iterable[Problem]) -> list[list[int]]:
 def _why(one: Problem, other: Problem, kind: str) -> str:
     """Return the reason why two problems belong together, which may be a third problem."""
     if kind != "twin":
-        return f"both are from the {kind} {getattr(one.origin, HOLDERS[kind])!r}"
+        return f"both are from the {kind} {getattr(one.origin, KEY_FIELDS[kind])!r}"
     if one.id == other.id:
         return "they have the same id"
     if one.twin_id is not None and one.twin_id == other.twin_id:
@@ -188,12 +195,12 @@ def _why(one: Problem, other: Problem, kind: str) -> str:
 def check_origins(dataset: Dataset, kinds: Iterable[str]) -> None:
     """Raise DataError if sides can't be split by a kind, since problems don't state it."""
     for kind in (kind for kind in kinds if kind != "twin"):
-        unknown = [p.id for p in dataset if getattr(p.origin, HOLDERS[kind], None) is None]
+        unknown = [p.id for p in dataset if getattr(p.origin, KEY_FIELDS[kind], None) is None]
         if unknown:
             raise DataError(
                 f"{len(unknown)} of {len(dataset)} problems have no {kind} ({unknown[0]!r}, …), "
                 f"so sides can't be split by it; omit `disjoint={kind!r}`, or give each problem "
-                f"its origin.{HOLDERS[kind]}"
+                f"its origin.{KEY_FIELDS[kind]}"
             )
 
 
@@ -204,11 +211,11 @@ def split(
     dev: float,
     test: float,
     seed: int,
-    former: Sequence[Former] = (),
+    former: Sequence[OldProblem] = (),
 ) -> dict[str, Dataset]:
     """Split a data set into train, dev and test that share nothing of these kinds.
 
-    Test is filled first, then dev, by the rules of `blocks.assign_sides`.
+    Test is filled first, then dev, by the rules of `blocks.assign_splits`.
 
     Args:
         dataset: not split yet.
@@ -221,17 +228,20 @@ def split(
     Raises:
         DataError: the groups are too large for the fractions.
     """
-    wanted: dict[Side, int] = {TEST: round(test * len(dataset)), DEV: round(dev * len(dataset))}
-    found = assign_sides(
+    wanted: dict[SplitName, int] = {
+        TEST: round(test * len(dataset)),
+        DEV: round(dev * len(dataset)),
+    }
+    found = assign_splits(
         dataset,
         shuffled_blocks(dataset, seed),
         wanted,
-        keys=[HOLDERS[kind] for kind in kinds if kind != "twin"],
+        keys=[KEY_FIELDS[kind] for kind in kinds if kind != "twin"],
         former=former,
     )
     rows: dict[str, list[int]] = {TRAIN: [], DEV: [], TEST: []}
     for group in found:
-        rows[group.side] += group.rows
+        rows[group.split] += group.rows
     for part, size in ((TEST, wanted[TEST]), (DEV, wanted[DEV]), (TRAIN, 1)):
         if size and not rows[part]:
             largest = max(len(group.rows) for group in found)
@@ -408,7 +418,7 @@ class Content:
     @cached_property
     def has_questions(self) -> bool:
         """Whether some problems aren't sentences with one `_` and at most five options."""
-        return any(not p.blank_is_plain or len(p.options) > 5 for p in self.problems)
+        return any(not p.blank_is_unique or len(p.options) > 5 for p in self.problems)
 
     @cached_property
     def columns(self) -> Mapping[str, tuple[str, str]]:
@@ -527,7 +537,7 @@ def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[
         **({"keyed": asdict(content.keyed)} if content.keyed else {}),
         "previous": dict(content.previous) if content.previous else None,
         "changes": {kind: len(found) for kind, found in content.changes.items()},
-        "about": table_of(content.about),
+        "about": to_table(content.about),
         "build": dict(content.build),
         "files": {path: dict(files[path]) for path in sorted(files)},
     }

@@ -168,7 +168,7 @@ def _row(problem: Problem) -> dict[str, Any]:
     row = {name.removeprefix("release."): extra.pop(name, None) for name in OWN_KEYS}
     if row["judged_by"] is not None:
         row["judged_by"] = str(row["judged_by"]).split(" ")
-    if not problem.blank_is_plain:
+    if not problem.blank_is_unique:
         extra["blank"] = problem.blank
     return {
         "id": problem.id,
@@ -378,7 +378,7 @@ def _note(canary: str) -> str:
 def _sample(problem: Problem, mark: Mapping[str, str]) -> dict[str, Any]:
     shown = problem.sentence
     if problem.blank is not None:
-        text = problem.sentence if problem.blank_is_plain else problem.put("[_]")
+        text = problem.sentence if problem.blank_is_unique else problem.replace_blank("[_]")
         shown = f"Which option fills the blank (_) in this sentence?\n\n{text}"
     return {
         "id": problem.id,

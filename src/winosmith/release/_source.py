@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from winosmith import formats, validate
-from winosmith.blocks import Former, Side
+from winosmith.blocks import OldProblem, SplitName
 from winosmith.data import is_address
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, RecipeError
@@ -23,7 +23,7 @@ from winosmith.humans import CANARY
 from winosmith.options import from_table
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.problem import Extra, Problem, Scalar
-from winosmith.records import canonical, dropped_problem, json_lines, parse_json
+from winosmith.records import canonical, parse_dropped, parse_json, parse_json_lines
 from winosmith.release import _content
 from winosmith.release._about import about_of
 from winosmith.release._interchange import JUDGED_BY, JUDGES, OWN_KEYS, PHASE, REMOVED_BY
@@ -83,7 +83,7 @@ def read_source(
     files = [path for path in sorted(folder.iterdir()) if _content.part_of_file(path.stem)]
     files = [path for path in files if path.suffix != ".lst"]
     build = BuildFiles(folder)
-    if build.there:
+    if build.exists:
         return _read_build(build, files)
     if not files:
         raise InputError(
@@ -136,7 +136,7 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
     }
     private = build.folder / PRIVATE
     dropped = list(build.dropped())
-    problems = map(dropped_problem, [*dropped, *build.withheld()])
+    problems = map(parse_dropped, [*dropped, *build.withheld()])
     return Source(
         _content.sort_parts(parts),
         {key: build.report[key] for key in _KEPT if build.report.get(key)},
@@ -322,7 +322,7 @@ def _read_problems(folder: Path, path: str) -> tuple[list[Problem] | None, list[
 
 def _read_tombstones(folder: Path) -> Iterator[_content.Tombstone | Fault]:
     try:
-        for line, record in json_lines(
+        for line, record in parse_json_lines(
             (folder / _content.TOMBSTONES).read_text("utf-8"), _content.TOMBSTONES
         ):
             try:
@@ -382,12 +382,12 @@ class Previous:
         return {source: one for one, source in self.source_ids.items()}
 
     @property
-    def former(self) -> tuple[Former, ...]:
+    def former(self) -> tuple[OldProblem, ...]:
         """The side of each problem, by the ids of its source; problems without a split train."""
-        sides: Mapping[str, Side] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
+        sides: Mapping[str, SplitName] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
         return tuple(
-            Former(
-                problem.renamed(lambda id_: self.source_ids.get(id_, id_), str),
+            OldProblem(
+                problem.with_new_ids(lambda id_: self.source_ids.get(id_, id_), str),
                 sides.get(_content.side_of(part), _content.TRAIN),
             )
             for part, dataset in self.content.parts.items()

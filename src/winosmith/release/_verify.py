@@ -24,7 +24,7 @@ from winosmith.metrics import Copies, leaks
 from winosmith.outputs import PRIVATE, sha256
 from winosmith.parallel import Step, no_progress
 from winosmith.problem import Problem
-from winosmith.records import dropped_problem, json_file
+from winosmith.records import parse_dropped, read_json_lines
 from winosmith.release import _content
 from winosmith.release._about import About, conflict
 from winosmith.release._changes import id_of
@@ -71,10 +71,10 @@ def read_secrets(folder: str | Path) -> Secrets:
     solved = formats.read(folder / "test.jsonl", as_written=True) if has_test else Dataset()
     try:
         path = folder / "withheld.jsonl"
-        records = list(json_file(path)) if path.is_file() else []
+        records = list(read_json_lines(path)) if path.is_file() else []
         secret = {*solved.ids, *(record["id"] for record in records)}
         withheld = [
-            dropped_problem(record)
+            parse_dropped(record)
             for record in records
             if record.get("copy_of", record["id"]) in secret  # a copy of dev reveals nothing more
         ]

@@ -75,10 +75,10 @@ def collect_answers(
     about = f"predictions/{rule.name}.json"
     if stored is not None:
         for name in (*sets, about):
-            if (stored / name).is_file() and not folder.finished(name):
+            if (stored / name).is_file() and not folder.is_finished(name):
                 with folder.write(name, "wb") as file:
                     file.write((stored / name).read_bytes())
-    if not all(folder.finished(name) for name in (*sets, about)):
+    if not all(folder.is_finished(name) for name in (*sets, about)):
         _ask(rule, folder, sets, about, train, where, on_progress)
     found = {
         name: tuple(answers.read_predictions(folder.path / name, dataset).predictions)

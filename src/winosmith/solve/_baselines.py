@@ -109,7 +109,7 @@ def cut_to_local_context(problems: Sequence[Problem], before: int = BEFORE) -> t
     'and the _ broke.'
     """
     seen.check_blanks(problems, "the local context")
-    return tuple(seen.local_only(problem, before, whole=False) for problem in problems)
+    return tuple(seen.cut_to_local(problem, before, whole=False) for problem in problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,10 @@ def _add_pronouns(problems: Sequence[Problem], sees: Sees) -> Sequence[Problem]:
     if sees == "blank":
         return problems
     check_pronouns(problems)
-    return [replace(p, sentence=p.put(f"{BLANK} {(p.pronoun or '').strip()} ")) for p in problems]
+    return [
+        replace(p, sentence=p.replace_blank(f"{BLANK} {(p.pronoun or '').strip()} "))
+        for p in problems
+    ]
 
 
 def _split_words(text: str) -> list[str]:

@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 from winosmith.chat import ChatError, ChatModel, Client, Message, Messages, Reply
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError
+from winosmith.errors import DataError, first_ids
 from winosmith.problem import BLANK, Problem
 from winosmith.records import canonical, problem_record
 from winosmith.seen import Sees, check_pronouns, check_sees, with_pronoun
 from winosmith.solve._solver import Scores, draw_solved
-from winosmith.text import first_three, normalize
+from winosmith.text import normalize
 
 _TOP_TOKENS = 20
 """The number of first tokens whose log-probabilities are requested, OpenAI's maximum."""
@@ -73,7 +73,7 @@ class ChatSolver:
             raise DataError("there are no draws of shots; for zero-shot use one empty draw: ((),)")
         unsolved = [shot.id for draw in self.shots for shot in draw if shot.answer is None]
         if unsolved:
-            raise DataError(f"{len(unsolved)} shots have no answer ({first_three(unsolved)})")
+            raise DataError(f"{len(unsolved)} shots have no answer ({first_ids(unsolved)})")
         if self.scoring == "logprobs" and not isinstance(self.model, Client):
             raise DataError("scoring='logprobs' needs a chat.Client; use scoring='reply'")
 
@@ -154,7 +154,7 @@ class ChatSolver:
         if known:
             raise DataError(
                 f"{len(known)} of the problems are among the shots, with their answers "
-                f"({first_three(known)}); draw shots from other problems"
+                f"({first_ids(known)}); draw shots from other problems"
             )
         if self.sees == "pronoun":
             check_pronouns(problems)
@@ -188,7 +188,7 @@ class ChatSolver:
         else:
             options = [problem.options[option] for option in order]
             place = parse_answer(
-                reply.text, options, problem.sentence if problem.blank_is_plain else ""
+                reply.text, options, problem.sentence if problem.blank_is_unique else ""
             )
             shown = [
                 1 / len(order) if place is None else float(n == place) for n in range(len(order))

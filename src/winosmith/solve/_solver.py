@@ -19,14 +19,13 @@ import numpy as np
 
 from winosmith import answers
 from winosmith.dataset import Dataset
-from winosmith.errors import DataError, OutputError
+from winosmith.errors import DataError, OutputError, first_ids
 from winosmith.locks import try_lock
 from winosmith.outputs import write_error
 from winosmith.parallel import ordered_map, workers_of
 from winosmith.prediction import Prediction, best_options
 from winosmith.problem import Problem
 from winosmith.records import parse_json
-from winosmith.text import first_three
 
 Scores = Sequence[tuple[float, ...]]
 """One tuple a problem, in their order: a finite score for each option, higher is better."""
@@ -90,7 +89,7 @@ def known_answers(train: Dataset) -> list[int]:
     if withheld:
         raise DataError(
             f"{len(withheld):,} of the {len(train):,} problems to learn from have no answer "
-            f"({first_three(withheld)})"
+            f"({first_ids(withheld)})"
         )
     return [answer for answer in train.answers if answer is not None]
 

@@ -23,7 +23,7 @@ from winosmith.metrics import Overlap
 from winosmith.models import FineTuned, Trained, TrainingRun, train_grid, train_multiple_choice
 from winosmith.outputs import atomic_write
 from winosmith.problem import Claim, Problem
-from winosmith.published import Contents
+from winosmith.published import Digests
 from winosmith.records import is_file
 from winosmith.solve import ChatSolver, Solver, WordAssociation
 from winosmith.solver_rule import SolverParts, SolverRule
@@ -199,7 +199,7 @@ class TrainedOn:
     """
 
     datasets: tuple[Dataset, ...] = ()
-    contents: tuple[Contents, ...] = ()
+    contents: tuple[Digests, ...] = ()
     unknown: tuple[str, ...] = ()
 
     @classmethod
@@ -207,7 +207,7 @@ class TrainedOn:
         """Return the data with the given names.
 
         Args:
-            names: paths of files; names of published sets (`published.known_contents`); or
+            names: paths of files; names of published sets (`published.known_digests`); or
                 "other:NAME".
             folder: base folder of relative paths.
 
@@ -215,7 +215,7 @@ class TrainedOn:
             InputError: a name is none of these, or a file can't be read.
         """
         datasets: list[Dataset] = []
-        contents: list[Contents] = []
+        contents: list[Digests] = []
         unknown: list[str] = []
         for name in names:
             if is_file(folder / name):
@@ -223,7 +223,7 @@ class TrainedOn:
             elif name.startswith(OTHER) and name != OTHER:
                 unknown.append(name.removeprefix(OTHER))
             elif re.fullmatch(r"[\w-]+", name):
-                contents.append(published.known_contents(name))
+                contents.append(published.known_digests(name))
             else:
                 raise InputError(
                     f"{name!r} is not a file; for a corpus without a file, write {OTHER}NAME"
@@ -258,9 +258,9 @@ def find_training_data(rule: SolverRule, folder: Path) -> TrainedOn:
         raise InputError(f"the solver {rule.name}: trained_on: {error}") from None
     ships = rule.solver == "association" or rule.options.get("shots")
     datasets = (practice.read_handwritten(),) if ships and not rule.learn else ()
-    left: tuple[Contents, ...] = ()
+    left: tuple[Digests, ...] = ()
     if "model" in rule.options and rule.solver != "chat":
-        left = published.read_contents(folder / str(rule.options["model"]))
+        left = published.read_digests(folder / str(rule.options["model"]))
     return TrainedOn((*datasets, *stated.datasets), (*left, *stated.contents), stated.unknown)
 
 
@@ -340,8 +340,8 @@ def draw_nested_parts(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
 
     Each part contains the previous one. Parts larger than 80 % of the data are omitted.
 
-    >>> from winosmith.testing import made_twins
-    >>> [len(part) for part in draw_nested_parts(made_twins(1000))]
+    >>> from winosmith.testing import make_twins
+    >>> [len(part) for part in draw_nested_parts(make_twins(1000))]
     [160, 640, 2000]
     """
     rows: list[int] = []
@@ -455,8 +455,8 @@ def split_as_in_paper(name: str, data: Trainable, seed: int = 0) -> tuple[Traina
     DPR: 1,200 and 122, in whole twins (the paper does not say how). COPA: 400 and 100, as in
     SuperGLUE. Otherwise a random tenth, in whole blocks, becomes dev.
 
-    >>> from winosmith.testing import made_twins
-    >>> [len(part) for part in split_as_in_paper("dpr", made_twins(661))]
+    >>> from winosmith.testing import make_twins
+    >>> [len(part) for part in split_as_in_paper("dpr", make_twins(661))]
     [1200, 122]
     """
     if name == "copa" and isinstance(data, Dataset) and len(data) == COPA_SIZE:

@@ -204,9 +204,9 @@ def _find_exempt(dataset: Dataset) -> dict[int, str]:
     for rows in dataset.families.values():
         if any(dataset[row].lineage for row in rows):
             exempt |= dict.fromkeys(rows, PERTURBED)
-    whole = published.set_of(dataset)
+    whole = published.recognise_dataset(dataset)
     for row, problem in enumerate(dataset):
-        name = published.name_of(problem.sentence) or whole
+        name = published.find_source_name(problem.sentence) or whole
         if name is not None and name not in MADE_FOR:
             exempt.setdefault(row, f"of {name}, published")
     for rows in dataset.groups:

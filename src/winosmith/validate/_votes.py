@@ -43,7 +43,7 @@ from winosmith.lineage import UNVALIDATED
 from winosmith.options import declaration
 from winosmith.outputs import atomic_write, guard_cell, unguard_cell
 from winosmith.problem import Extra, Problem
-from winosmith.records import json_lines, read_text
+from winosmith.records import parse_json_lines, read_text
 from winosmith.response import Response
 from winosmith.validate._structure import Examination, collect_outcomes
 
@@ -456,7 +456,7 @@ def _make_cells(response: Response) -> list[str]:
 
 
 def _read_json_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, record in json_lines(text, path):
+    for number, record in parse_json_lines(text, path):
         check_names(record, ("problem_id", "participant", "purpose"), path, number)
         for name, value in record.items():
             fits = type(value) in _MAY_BE[name]

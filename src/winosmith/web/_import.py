@@ -248,7 +248,7 @@ def _why_unfit(datum: Datum, as_: As) -> str | None:
     if contains_nul(datum):
         return NUL
     of = repr(datum.id)
-    if not datum.blank_is_plain or len(datum.options) > MOST_OPTIONS:
+    if not datum.blank_is_unique or len(datum.options) > MOST_OPTIONS:
         return _NO_SENTENCE % {"id": of, "most": MOST_OPTIONS}
     longest = max(map(len, (datum.sentence, *datum.options)))
     if longest > LONGEST_SENTENCE:

@@ -318,7 +318,7 @@ def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
         InputError: Another server has the folder; the message contains its process id.
     """
     until = time.monotonic() + patience
-    while (lock := FileLock.take(folder / LOCK)) is None:
+    while (lock := FileLock.acquire(folder / LOCK)) is None:
         holder = _server(folder).get("process")
         # The processes of a killed server end soon; a living server keeps the lock.
         if _lives(holder) or time.monotonic() > until:
@@ -327,13 +327,13 @@ def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
                 f"or stop it first{f' (kill {holder})' if holder else ''}"
             )
         time.sleep(0.1)
-    lock.write({"process": os.getpid()})
+    lock.write_note({"process": os.getpid()})
     return lock
 
 
 def tell_address(lock: FileLock, address: str) -> None:
     """Store the site's address in the lock of `claim`, for `address_known`."""
-    lock.write({"process": os.getpid(), "address": address})
+    lock.write_note({"process": os.getpid(), "address": address})
 
 
 def address_known(folder: Path) -> str | None:

@@ -505,7 +505,7 @@ def _locked(name: str, key: int, note: object = None) -> ExitStack | None:
         key: The key of the PostgreSQL advisory lock.
         note: The content of the file while it is locked.
     """
-    file = FileLock.take(settings.SITE.folder / name)
+    file = FileLock.acquire(settings.SITE.folder / name)
     if file is None:
         return None
     held = ExitStack()
@@ -518,7 +518,7 @@ def _locked(name: str, key: int, note: object = None) -> ExitStack | None:
                 return None
         held.callback(_unlock, key)
     if note is not None:
-        file.write(note)
+        file.write_note(note)
     return held
 
 

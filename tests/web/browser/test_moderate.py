@@ -186,14 +186,14 @@ def test_without_scripts_everything_works(moderated: Any, open_page: Callable[..
 
 FAMILY = """
 from winosmith import Dataset, Problem
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.web._import import import_problems
 from winosmith.web._lock import writing
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Twin
 root = Problem("root1", "The cup hit the _ and broke.", ("vase", "tray"), 0)
-mug = perturbed(root, "The mug hit the _ and broke.", root.options, 0, source="person")
-jug = perturbed(mug, "The jug hit the _ and broke.", root.options, 1, source="person")
+mug = make_child(root, "The mug hit the _ and broke.", root.options, 0, source="person")
+jug = make_child(mug, "The jug hit the _ and broke.", root.options, 1, source="person")
 import_problems(Dataset([root]), "valid")
 import_problems(Dataset([mug, jug]), "judging")
 with writing():

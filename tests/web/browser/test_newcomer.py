@@ -12,7 +12,7 @@ from tests.web.looks import press
 from tests.web.serving import BUILT_IN, PASSWORD
 from winosmith import Dataset
 from winosmith.lineage import depths
-from winosmith.records import problem_of
+from winosmith.records import parse_problem
 
 pytestmark = pytest.mark.browser
 
@@ -119,5 +119,5 @@ def test_from_a_sentence_to_a_download_with_lineage(
     parents = [problems[record["lineage"]["parent"]]["sentence"] for record in versions]
     assert parents == [ROOT, STEPS[0][0], STEPS[1][0]]
     assert {record["lineage"]["root"] for record in versions} == {"root"}
-    data = Dataset(map(problem_of, problems.values()))
+    data = Dataset(map(parse_problem, problems.values()))
     assert [of.edit for of in depths(data)] == [0, 1, 2, 4]

@@ -10,7 +10,7 @@ import pytest
 from tests.web.judge.making import give
 from tests.web.lineaged import child, root
 from winosmith import Dataset, Problem
-from winosmith.lineage import UNVALIDATED, perturbed
+from winosmith.lineage import UNVALIDATED, make_child
 from winosmith.web._import import import_problems
 from winosmith.web.judge.models import note_seen
 from winosmith.web.judge.turns import answer_local, next_problem
@@ -85,7 +85,7 @@ def test_judges_take_the_mark_off_a_generated_problem(
     """An imported child is marked until k judges find it valid; then its data have no mark."""
     top = Problem("r", "Sue beat Sally because _ ran well.", ("Sue", "Sally"), 0)
     text = "Sue beat Sally because _ sprinted well."
-    made = perturbed(top, text, top.options, 0, source="chat")
+    made = make_child(top, text, top.options, 0, source="chat")
     import_problems(Dataset([top]), "valid")
     found = import_problems(Dataset([made]), "judging")
     assert (found.versions, found.apart) == (1, 0)

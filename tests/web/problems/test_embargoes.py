@@ -9,7 +9,7 @@ import pytest
 from tests.web.lineaged import child, root
 from winosmith import Dataset
 from winosmith.errors import InputError
-from winosmith.lineage import perturbed
+from winosmith.lineage import make_child
 from winosmith.web import hosting
 from winosmith.web._lock import writing
 from winosmith.web.moderate.decisions import ACTIONS, decide, newest_events, undo
@@ -92,7 +92,7 @@ def test_imported_versions_come_under_the_embargo_of_the_site(db: Any) -> None:
     with writing():
         set_embargo(top)
     sentence = top.sentence.replace("big", "large")
-    made = perturbed(as_problem(top), sentence, tuple(top.options), 0, source="wordnet")
+    made = make_child(as_problem(top), sentence, tuple(top.options), 0, source="wordnet")
     hosting.import_problems(Dataset([made]), "valid")
     assert Problem.objects.get(ref=made.id).embargo
     assert not public_problems().exists()

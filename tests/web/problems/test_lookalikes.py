@@ -15,7 +15,7 @@ from hypothesis import given, strategies as st
 from tests.web.conftest import BOTH
 from winosmith import Dataset, Problem, formats
 from winosmith.errors import InputError
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.web.problems.lookalikes import (
     LEAST,
     STORED,
@@ -96,7 +96,7 @@ def test_what_is_found_is_the_same_on_both_databases(database: Any, problem: Any
 
 def test_a_frame_that_thousands_share_hides_no_copy(db: Any) -> None:
     """Among 800 sentences of one frame, more than are looked at for one number, a copy is found."""
-    made = made_twins(400)
+    made = make_twins(400)
     remember_published(made, "made")
     for twin in made[600:620]:
         near = _near(twin.sentence, twin.options, most=20)
@@ -206,7 +206,7 @@ def test_what_is_forgotten_is_not_found(db: Any, problem: Any) -> None:
 
 def test_a_publication_is_added_once_and_goes_on_where_it_stopped(db: Any) -> None:
     """What is there already is not added again; progress is told to the end."""
-    made, told = made_twins(300), []
+    made, told = make_twins(300), []
     assert remember_published(made[:250], "made") == 250
     assert remember_published(made, "made", on_progress=told.append) == 350
     assert remember_published(made, "made") == 0

@@ -120,7 +120,7 @@ def test_the_same_file_comes_in_once(
         ("", "empty"),
         ("one,two\n1,2\n", "cups.csv:1: no known format fits its content<"),
         ("PAR1\nand the rest", "Only the command can read Parquet"),
-        ("BZh91AY&SY", "it is packed; unpack it first"),
+        ("BZh91AY&SY", "the file is compressed; unpack it first"),
         (
             "a,b\n“c”,d\n".encode("cp1252"),
             "(cp1252), which reads &#x27;“c”,d&#x27; here; save it as CSV UTF-8<",

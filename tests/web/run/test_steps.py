@@ -12,7 +12,7 @@ from django.conf import settings
 from django.test import override_settings
 
 from tests.web.run.visits import choices
-from winosmith.testing import made_twins
+from winosmith.testing import make_twins
 from winosmith.web._import import import_problems
 from winosmith.web.hosting import first_admin_path
 from winosmith.web.jobs import Job, note
@@ -44,7 +44,7 @@ def test_each_step_is_done_by_what_it_asks_for(
         assert _standing()["Name and contact"]
         change_settings(adam, {})
         assert _standing()["Rules"]
-        import_problems(made_twins(1), "judging")
+        import_problems(make_twins(1), "judging")
         assert _standing()["Import problems"]
         twin = Twin.objects.create(ref="g")
         half = Problem.objects.create(ref="g-a", twin=twin, sentence="The _ fell.",

@@ -135,7 +135,7 @@ class Judged:
         )
 
     @property
-    def because(self) -> str:
+    def with_reason(self) -> str:
         """Return why their votes wait, with the numbers; "" if they don't."""
         if self.held is None:
             return ""

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith import Dataset, Problem as Datum
-from winosmith.lineage import depths, edit_script, perturbed
+from winosmith.lineage import depths, edit_script, make_child
 from winosmith.problem import BLANK
 from winosmith.text import changes, tokens
 from winosmith.web.pages import whole_percent
@@ -140,7 +140,7 @@ def _example_family() -> Dataset:
     (first, answer), *rest = EXAMPLE_SENTENCES
     grown = [Datum("example", first, NAMES, answer)]
     for sentence, right in rest:
-        grown.append(perturbed(grown[-1], sentence, NAMES, right, source="person"))
+        grown.append(make_child(grown[-1], sentence, NAMES, right, source="person"))
     return Dataset(grown)
 
 

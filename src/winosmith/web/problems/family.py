@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from winosmith import Dataset, Lineage, Problem as Datum
 from winosmith.lineage import Depths, depths
-from winosmith.records import problem_of
+from winosmith.records import parse_problem
 from winosmith.text import Change, changes
 from winosmith.web._lock import chunked
 from winosmith.web.people.models import Person
@@ -159,7 +159,7 @@ def _path_data(path: Sequence[Problem]) -> Iterator[Datum]:
             record = {**record, "root": root, "parent": str(path[at - 1].pk)}
         elif at:
             record = {"root": root, "parent": str(path[at - 1].pk)}
-        yield problem_of(
+        yield parse_problem(
             {"id": str(row.pk), "sentence": row.sentence, "options": list(_ANY), "lineage": record}
         )
 

@@ -17,7 +17,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from winosmith import Extra, Origin, Problem as Datum
 from winosmith.lineage import MEASURED, UNVALIDATED
-from winosmith.records import problem_of, problem_record
+from winosmith.records import parse_problem, problem_record
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.models import Problem, State, Version
 
@@ -39,7 +39,7 @@ def as_problem(row: Problem) -> Datum:
     data that leave the site.
     """
     record = row.record
-    return problem_of(
+    return parse_problem(
         {
             "id": row.ref,
             "sentence": row.sentence,

@@ -437,7 +437,7 @@ def write_pool(round_: Round) -> Path:
     """
     folder = round_.folder / "pool"
     output = OutputFolder.open(folder, {"command": "round of a site", "round": round_.name})
-    if output.finished(PROBLEMS) and output.finished(VOTES):
+    if output.is_finished(PROBLEMS) and output.is_finished(VOTES):
         return folder
     votes = []
     with one_moment(), output.write(PROBLEMS) as file:
