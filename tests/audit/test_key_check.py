@@ -202,7 +202,11 @@ def test_undecided_keys_widen_the_interval() -> None:
         hypergeometric_limits(400, 40, 2, 0.025)[0],
         hypergeometric_limits(400, 40, 5, 0.025)[1],
     )
-    assert (len(found.of("wrong")), len(found.of("undecided")), found.people) == (2, 3, 3)
+    assert (
+        len(found.with_verdict("wrong")),
+        len(found.with_verdict("undecided")),
+        found.people,
+    ) == (2, 3, 3)
     assert [one.new for one in found.errata if one.old != one.new] == [
         (one.key + 1) % 3 for one in check.items[:2]
     ]

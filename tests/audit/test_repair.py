@@ -85,8 +85,8 @@ def test_a_planted_cue_is_at_chance_on_blocks_that_the_repair_did_not_see(
 def test_no_unit_is_cut(planted: Dataset, mended: audit.Repair) -> None:
     """Of the items whose key the cue picks some stay, and of the others some go."""
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
-    items = audit.Items.of(planted)
-    picked = items.picked([longest])[items.keyed(items.unit_key), 0] > 0
+    items = audit.Items.from_dataset(planted)
+    picked = items.count_ties([longest])[items.correct_options(items.unit_key), 0] > 0
     stayed = np.array([problem.id in mended.dataset for problem in items.problems])
     assert stayed[picked].any()
     assert not stayed[~picked].all()
@@ -95,10 +95,10 @@ def test_no_unit_is_cut(planted: Dataset, mended: audit.Repair) -> None:
 @pytest.mark.parametrize("kept", [0.0, 1.0])
 def test_a_cut_and_no_repair_are_found_out(planted: Dataset, kept: float) -> None:
     """Leaving out all items whose longest option is right, or none, has a bound beyond guessing."""
-    items = audit.Items.of(planted)
+    items = audit.Items.from_dataset(planted)
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
-    picked = items.picked([longest])[items.keyed(items.unit_key), 0] > 0
-    stays = np.where(picked[items.leads], kept, 1.0)
+    picked = items.count_ties([longest])[items.correct_options(items.unit_key), 0] > 0
+    stays = np.where(picked[items.unit_firsts], kept, 1.0)
     proof = audit.prove(items, lambda _: stays, LENGTHS)
     assert not proof.shown
     bound = _bound(proof)
@@ -110,7 +110,7 @@ def test_enough_items_in_which_nothing_tells_are_shown() -> None:
     found = _repaired(_planted(1500, 0.0, options=12, seed=3), LENGTHS[2:4])
     assert (found.cues, found.words, found.filtered.dropped) == ((), False, ())
     assert found.proof.shown
-    assert not found.proof.wide
+    assert not found.proof.not_shown
     assert "Shown: " in audit.repair_verdict(found)
     assert "Nothing to thin" in audit.repair_page(found)
 
@@ -126,7 +126,7 @@ def test_few_items_are_not_shown_and_never_clean() -> None:
         "the last",
     }
     assert audit.repair_page(found).count("shuffled</td>") == 2
-    assert found.proof.needed is None or found.proof.needed > 120
+    assert found.proof.items_needed is None or found.proof.items_needed > 120
 
 
 def test_twins_in_which_nothing_can_tell_are_shown() -> None:
@@ -137,8 +137,8 @@ def test_twins_in_which_nothing_can_tell_are_shown() -> None:
         for at in range(300)
         for half, word in enumerate(["big", "small"])
     )  # fmt: skip
-    items = audit.Items.of(data)
-    assert audit.prove(items, lambda _: np.ones(len(items.leads))).shown
+    items = audit.Items.from_dataset(data)
+    assert audit.prove(items, lambda _: np.ones(len(items.unit_firsts))).shown
 
 
 @given(st.integers(1, 12), st.integers(1, 40), st.integers(0, 99))
@@ -156,9 +156,9 @@ def test_a_bound_holds_what_was_seen(size: int, heard: int, seed: int) -> None:
 
 def _bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
     """Return the bound that 400 items give a thinning, and what it leaves of 1,000 others."""
-    items = audit.Items.of(_planted(1400, 0.2, seed=seed))
+    items = audit.Items.from_dataset(_planted(1400, 0.2, seed=seed))
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
-    right = SHARES[items.picked([longest])[items.keyed(items.unit_key), 0]]
+    right = SHARES[items.count_ties([longest])[items.correct_options(items.unit_key), 0]]
     new = items.rows >= 400
     left = []
 
@@ -168,7 +168,7 @@ def _bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
         left.append(stays[new] @ (right[new] - 0.25) / stays[new].sum())
         return np.asarray(stays[~new])
 
-    proof = audit.prove(items.part(~new), thin, LENGTHS, seed=seed)
+    proof = audit.prove(items.subset(~new), thin, LENGTHS, seed=seed)
     return _bound(proof), float(np.mean(left))
 
 

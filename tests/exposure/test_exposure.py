@@ -14,7 +14,13 @@ from tests.cli.conftest import Cli
 from tests.exposure.test_coins import pairs_of, write_release
 from winosmith import exposure as exposures, practice
 from winosmith.errors import DataError, FormatError
-from winosmith.exposure import Keyed, level_of_look, read_keyed, read_scores, write_presentations
+from winosmith.exposure import (
+    KeyedRelease,
+    level_of_look,
+    read_keyed,
+    read_scores,
+    write_presentations,
+)
 from winosmith.locks import try_lock
 from winosmith.testing import tiny_language_model
 
@@ -30,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def keyed(folder: Path) -> Keyed:
+def keyed(folder: Path) -> KeyedRelease:
     """Return its presentations and coins."""
     return read_keyed(folder)
 
@@ -42,7 +48,7 @@ def private(folder: Path) -> Path:
 
 
 @pytest.fixture
-def write(tmp_path: Path, keyed: Keyed) -> Write:
+def write(tmp_path: Path, keyed: KeyedRelease) -> Write:
     """Return a function that writes the scores of a model with a shift to published texts."""
 
     def made(name: str, shift: float = 0.0, seed: int = 0, **header: Any) -> Path:
@@ -84,7 +90,9 @@ def test_a_model_that_prefers_published_texts_is_found(
     assert found["blocks"] == told["blocks"] == len({pair.block for pair in PAIRS})
 
 
-def test_further_looks_have_smaller_levels(keyed: Keyed, private: Path, write: Write) -> None:
+def test_further_looks_have_smaller_levels(
+    keyed: KeyedRelease, private: Path, write: Write
+) -> None:
     """Other scores are a new look; the same ones, by any name and order, are the same look."""
     one, two, again = (
         read_scores(write(name, seed=seed), keyed.pairs, keyed.digest)
@@ -100,7 +108,9 @@ def test_further_looks_have_smaller_levels(keyed: Keyed, private: Path, write: W
     assert [line["models"] for line in lines] == [["one", "two"], ["one"], ["two"], ["one"]]
 
 
-def test_a_damaged_or_used_ledger_is_refused(keyed: Keyed, private: Path, write: Write) -> None:
+def test_a_damaged_or_used_ledger_is_refused(
+    keyed: KeyedRelease, private: Path, write: Write
+) -> None:
     """Levels depend on all looks, so a look that is cut, missing or not ours stops the test."""
     scores = [read_scores(write("one"), keyed.pairs, keyed.digest)]
     exposures.exposure(keyed, scores, private=private)
@@ -121,7 +131,7 @@ def test_a_damaged_or_used_ledger_is_refused(keyed: Keyed, private: Path, write:
             exposures.exposure(keyed, scores, private=private)
 
 
-def test_letters_are_graded_in_each_presentation(keyed: Keyed, tmp_path: Path) -> None:
+def test_letters_are_graded_in_each_presentation(keyed: KeyedRelease, tmp_path: Path) -> None:
     """A letter counts as correct by its own presentation's key; null is not correct."""
 
     def letter(answer: int | None) -> str:
@@ -170,7 +180,9 @@ BAD: dict[str, tuple[Callable[[list[Any]], object], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_scores_that_are_not_of_one_run_are_refused(name: str, keyed: Keyed, write: Write) -> None:
+def test_scores_that_are_not_of_one_run_are_refused(
+    name: str, keyed: KeyedRelease, write: Write
+) -> None:
     """The message has the line and the remedy."""
     change, message = BAD[name]
     path = write("m")
@@ -181,7 +193,7 @@ def test_scores_that_are_not_of_one_run_are_refused(name: str, keyed: Keyed, wri
 
 
 def test_scores_that_can_show_nothing_are_refused(
-    keyed: Keyed, private: Path, write: Write
+    keyed: KeyedRelease, private: Path, write: Write
 ) -> None:
     """Equal presentations, equal differences, two models of one name, and no model."""
     one = read_scores(write("one"), keyed.pairs, keyed.digest)
@@ -204,7 +216,7 @@ def test_scores_that_can_show_nothing_are_refused(
 
 
 def test_presentations_are_exported_with_their_texts(
-    folder: Path, keyed: Keyed, tmp_path: Path, cli: Cli
+    folder: Path, keyed: KeyedRelease, tmp_path: Path, cli: Cli
 ) -> None:
     """The file has a header to copy, and the texts with their answers, in canonical order."""
     aside = cli.aside("exposure", folder, "--export", tmp_path / "both.jsonl")
@@ -226,7 +238,7 @@ def test_presentations_are_exported_with_their_texts(
 
 @pytest.mark.models
 def test_a_language_model_scores_both_presentations(
-    folder: Path, private: Path, keyed: Keyed, tmp_path: Path, cli: Cli
+    folder: Path, private: Path, keyed: KeyedRelease, tmp_path: Path, cli: Cli
 ) -> None:
     """The file of scores has the log-probability of each text, and the model's snapshot."""
     from winosmith.models import load_causal_model

@@ -17,7 +17,7 @@ from winosmith import Dataset, Extra, Problem, formats, practice
 from winosmith.build import build, recipe_of
 from winosmith.cli import main
 from winosmith.errors import DataError, InputError, OutputError
-from winosmith.exposure import COINS, PRESENTATIONS, Keyed, read_keyed
+from winosmith.exposure import COINS, PRESENTATIONS, KeyedRelease, read_keyed
 from winosmith.release import Content, Released, release
 from winosmith.release._keyed import keep_key, pending_path
 
@@ -49,7 +49,7 @@ def _private(folder: Path) -> Path:
     return folder.parent / "private" / folder.name
 
 
-def _check_published(content: Content, found: Keyed) -> None:
+def _check_published(content: Content, found: KeyedRelease) -> None:
     shown = {problem.id: problem for problem in content.problems}
     for pair in found.pairs:
         form = found.published(pair)

@@ -18,19 +18,19 @@ from winosmith import formats
 from winosmith._version import __version__
 from winosmith.answers import Answers
 from winosmith.audit._battery import (
-    LEAST_DRAWS,
+    MIN_DRAWS,
     Battery,
-    Found,
-    battery,
-    in_percent,
+    CueScore,
+    format_percent,
     p_in_words,
+    score_cues,
 )
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items, Step, report_progress
 from winosmith.audit._overlap import Overlap
-from winosmith.audit._probes import ASKED, SEEN, Probe, probes
-from winosmith.audit._review import Declared, Review, find_shared, review
+from winosmith.audit._probes import ASKED, SEEN, Probe, fit_probes
+from winosmith.audit._review import Declarations, Review, find_shared, review
 from winosmith.audit._triage import Triage, triage
 from winosmith.blocks import comparable_text
 from winosmith.data import Place
@@ -50,7 +50,7 @@ from winosmith.text import pieces
 class AuditSettings:
     """How cues and models are compared with chance."""
 
-    draws: Annotated[int, Field(ge=LEAST_DRAWS, le=1_000_000)] = 1000
+    draws: Annotated[int, Field(ge=MIN_DRAWS, le=1_000_000)] = 1000
     """Initial number of random draws for the p-values of cues; p is at least 1 / (1 + draws). Draws
     are added, up to 20,000, until it is clear whether p is below 0.05."""
     probe_draws: Annotated[int, Field(ge=0)] = 200
@@ -67,7 +67,7 @@ class Part(Result):
         name: name of the split.
         dataset: its items.
         items: its items with a key, as cues and probes see them.
-        battery: the scores of the cues; see `Found`.
+        battery: the scores of the cues; see `CueScore`.
         probes: probes of words that see the options, the question, and both, and then of vectors;
             empty if there are too few items.
         review: the other findings.
@@ -90,14 +90,14 @@ class Part(Result):
     )
     triage: Triage | None = field(default=None, metadata={"key": "answers"})
     overlap: Overlap | None = field(default=None, metadata={"key": "texts"})
-    declared: Declared | None = None
+    declared: Declarations | None = None
     places: Mapping[str, Place] = field(default_factory=dict, metadata=HIDDEN)
     sampled: int = field(default=0, metadata=IF_ANY)
 
     @property
-    def learnable(self) -> bool:
+    def has_enough_blocks(self) -> bool:
         """Whether there are enough blocks for a probe to learn from."""
-        return learnable(self.items)
+        return has_enough_blocks(self.items)
 
     @property
     @computed()
@@ -123,7 +123,7 @@ class Part(Result):
         return {problem.id: problem for problem in self.dataset}
 
     @property
-    def best(self) -> Found | None:
+    def best(self) -> CueScore | None:
         """The flagged cue that scores most above chance; None if no cue is flagged."""
         return self.battery.flagged[0] if self.battery.flagged else None
 
@@ -146,8 +146,8 @@ class Part(Result):
         if best is not None:
             yield (
                 f"{self.name} gives answers away: choosing “{best.cue}” is correct for "
-                f"{in_percent(best.right)} of {items} (expected by chance: "
-                f"{in_percent(best.expected)}; {p_in_words(best.p, scores.draws)}, "
+                f"{format_percent(best.right)} of {items} (expected by chance: "
+                f"{format_percent(best.expected)}; {p_in_words(best.p, scores.draws)}, "
                 f"corrected for {tried} cues)."
             )
             return
@@ -155,14 +155,14 @@ class Part(Result):
             blind = max(self.significant, key=lambda probe: probe.right)
             yield (
                 f"No cue of {self.name} is flagged, but a {blind.model} is correct for "
-                f"{in_percent(blind.right)} of {items} (expected by chance: "
-                f"{in_percent(blind.expected)}; {p_in_words(blind.p, blind.draws)})."
+                f"{format_percent(blind.right)} of {items} (expected by chance: "
+                f"{format_percent(blind.expected)}; {p_in_words(blind.p, blind.draws)})."
             )
             return
         first = scores.found[0]
         figures = (
-            f"correct for {in_percent(first.right)} of {items} (chance limit: "
-            f"{in_percent(first.high)}; {p_in_words(first.p, scores.draws)})."
+            f"correct for {format_percent(first.right)} of {items} (chance limit: "
+            f"{format_percent(first.high)}; {p_in_words(first.p, scores.draws)})."
         )
         if scores.borderline:
             yield (
@@ -206,7 +206,7 @@ class Check:
         return "; ".join([*map(join_names, found[:most]), *more])
 
 
-def _each(name: str) -> Callable[[Part], Sequence[Sequence[str]]]:
+def _review_ids(name: str) -> Callable[[Part], Sequence[Sequence[str]]]:
     return lambda part: [(one,) for one in getattr(part.review, name)]
 
 
@@ -237,14 +237,14 @@ CHECKS = (
     ),
     Check(
         "items with equal options (except case or a final mark)",
-        _each("equal"),
+        _review_ids("equal"),
         "options",
         "{0} has equal options (except case or a final mark)",
     ),
-    Check("items with another number of options than most", _each("uneven")),
+    Check("items with another number of options than most", _review_ids("uneven")),
     Check(
         "items with an unfilled field of a template",
-        _each("unfilled"),
+        _review_ids("unfilled"),
         "unfilled",
         "{0} has an unfilled field of a template",
     ),
@@ -349,7 +349,7 @@ class Audit(Result):
     @computed()
     def line(self) -> str:
         """One line for a README: the accuracy without reading, in each split."""
-        return f"Audited by winosmith {__version__}: " + "; ".join(map(_summary, self.parts))
+        return f"Audited by winosmith {__version__}: " + "; ".join(map(_summary_line, self.parts))
 
     @property
     def signature(self) -> str:
@@ -377,17 +377,17 @@ class Audit(Result):
     @computed()
     def findings(self) -> tuple[Finding, ...]:
         """The findings, in the order of `RULES`; none of them is an error yet."""
-        return self._findings
+        return self._numbered_findings
 
     @cached_property
-    def _findings(self) -> tuple[Finding, ...]:
-        found = [one for part in self.parts for one in _findings(part)]
+    def _numbered_findings(self) -> tuple[Finding, ...]:
+        found = [one for part in self.parts for one in _findings_in_split(part)]
         parts = {part.name: part for part in self.parts}
         for (one, other), pairs in self.shared.items():
             firsts = {ours: theirs for theirs, ours in reversed(pairs)}
             for ours, theirs in firsts.items():
                 text = f"{ours} is identical to {theirs} of {one}, or nearly so"
-                found.append(_finding(parts[other], "shared", text, ours))
+                found.append(_make_finding(parts[other], "shared", text, ours))
         order, seen = [*RULES], Counter[str]()
         numbered = []
         for finding in sorted(found, key=lambda one: order.index(one.rule)):
@@ -453,40 +453,42 @@ class Audit(Result):
         ]
 
 
-def _findings(part: Part) -> Iterator[Finding]:
+def _findings_in_split(part: Part) -> Iterator[Finding]:
     """Yield the findings in a split."""
     for cue in part.battery.found:
         text = f"“{cue.cue}” is correct for {percent(cue.right)} of the items"
         shows = part.items.first_solved(cue.cue)
         if cue.rank is not None:
             text = f"{text} (expected: {percent(cue.expected)})"
-            yield _finding(part, "cue", text, shows, cue.cue, cue.right - cue.expected)
+            yield _make_finding(part, "cue", text, shows, cue.cue, cue.right - cue.expected)
         elif cue.borderline:
             text = (
                 f"{text} (chance limit: {percent(cue.high)}); {part.battery.draws:,} draws can't "
                 "decide whether it is flagged"
             )
-            yield _finding(part, "borderline", text, shows, cue.cue)
+            yield _make_finding(part, "borderline", text, shows, cue.cue)
     for probe in part.significant:
         text = (
             f"a {probe.model} is correct for {percent(probe.right)} of the items (expected: "
             f"{percent(probe.expected)})"
         )
-        yield _finding(part, "probe", text, "", probe.model, probe.right - probe.expected)
+        yield _make_finding(part, "probe", text, "", probe.model, probe.right - probe.expected)
     for leak in part.review.leaks or ():
-        yield _finding(part, "leak", str(leak), "", f"{leak.field}, {leak.tell}")
+        yield _make_finding(part, "leak", str(leak), "", f"{leak.field}, {leak.tell}")
     for check in CHECKS:
         for ids in (check.find(part) or ()) if check.one else ():
             for item in ids[1:] or ids:
-                yield _finding(part, check.rule, check.one.format(item, ids[0]), item)
+                yield _make_finding(part, check.rule, check.one.format(item, ids[0]), item)
     for item, text in (part.overlap.asked if part.overlap else {}).items():
-        yield _finding(part, "texts", f"the question of {item} is in the texts: “{text}”", item)
+        yield _make_finding(
+            part, "texts", f"the question of {item} is in the texts: “{text}”", item
+        )
     for what in _DECLARED:
         if not getattr(part.declared, what, None):
-            yield _finding(part, what, f"no {what} is declared", "", "")
+            yield _make_finding(part, what, f"no {what} is declared", "", "")
 
 
-def _finding(
+def _make_finding(
     part: Part, rule: str, text: str, item: str, what: str | None = None, points: float = 0.0
 ) -> Finding:
     """Return a finding about an item, or about `what` in the split.
@@ -532,7 +534,7 @@ def audit(
     refused: Mapping[str, Sequence[str]] | None = None,
     answers: Mapping[str, Answers] | None = None,
     texts: Mapping[str, Overlap] | None = None,
-    declared: Mapping[str, Declared] | None = None,
+    declared: Mapping[str, Declarations] | None = None,
     places: Mapping[str, Mapping[str, Place]] | None = None,
     sample: int = 0,
     step: Step = lambda _: None,
@@ -550,7 +552,7 @@ def audit(
         refused: by split, the records of its file that are not items.
         answers: answers of models; ids are unique across the splits.
         texts: by split, its parts that occur in a collection of texts; see `overlap`. It adds cues.
-        declared: by split, its licence and its canary; see `find_declared`.
+        declared: by split, its licence and its canary; see `find_declarations`.
         places: by split, the place of each item by its id, and of each of `refused`.
         sample: number of items of each split that the probes see, drawn at random in whole blocks;
             0 for all. Cues always see all items.
@@ -582,22 +584,24 @@ def audit(
         )
         step(f"{name}: cues{memory}")
         try:
-            items = Items.of(dataset)
+            items = Items.from_dataset(dataset)
         except DataError as error:
             raise DataError(f"{name}: {error}") from None
         overlap = texts.get(name) if texts else None
         tried = [*cues, *class_cues(dataset), *(overlap.cues if overlap else ())]
-        readable = items.readable(tried)
-        items.picked(readable, report_progress(step, f"{name}: cues", len(items), "items"))
-        scores = battery(items, tried, draws=how.draws, seed=how.seed)
+        readable = items.readable_cues(tried)
+        items.count_ties(readable, report_progress(step, f"{name}: cues", len(items), "items"))
+        scores = score_cues(items, tried, draws=how.draws, seed=how.seed)
         probed: tuple[Probe, ...] = ()
         of_vectors = f"{name}: vectors of questions and options"
         kinds = [(None, f"{name}: probes"), *([(embedder, of_vectors)] if embedder else [])]
         seen = items.sample(sample, how.seed)
-        for kind, what in kinds if how.probe_draws and learnable(seen) else ():
+        for kind, what in kinds if how.probe_draws and has_enough_blocks(seen) else ():
             step(what)
-            tell = report_progress(step, what, len(SEEN) * how.probe_draws, "draws")
-            probed += probes(seen, kind, draws=how.probe_draws, seed=how.seed, tell=tell)
+            report_done = report_progress(step, what, len(SEEN) * how.probe_draws, "draws")
+            probed += fit_probes(
+                seen, kind, draws=how.probe_draws, seed=how.seed, report_done=report_done
+            )
         step(f"{name}: copies, fields, splits")
         found = review(dataset, how.seed, lambda what, name=name: step(f"{name}: {what}"))  # type: ignore[misc]
         models = triage(items, answers, seed=how.seed) if answers is not None else None
@@ -660,16 +664,16 @@ def _memory_note(dataset: Dataset, *, probes: bool, vectors: bool = False, sampl
     return f" (this needs about {needed:.0f} GiB of memory{less})"
 
 
-LEAST = 50
+MIN_BLOCKS = 50
 """The least number of blocks that a probe can learn from."""
 
 
-def learnable(items: Items) -> bool:
+def has_enough_blocks(items: Items) -> bool:
     """Return whether items are in enough blocks for a probe to learn from."""
-    return items.blocks >= LEAST
+    return items.blocks >= MIN_BLOCKS
 
 
-def _summary(part: Part) -> str:
+def _summary_line(part: Part) -> str:
     found = [f"{leak.field} reveals the key" for leak in part.review.leaks or ()]
     if part.best:
         found.append(f"“{part.best.cue}” is correct for {percent(part.best.right)}")

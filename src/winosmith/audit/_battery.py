@@ -21,7 +21,7 @@ import numpy as np
 
 from winosmith.audit._cues import CUES, POSITIONS, Cue, Ties
 from winosmith.audit._items import Bools, Floats, Ints, Items
-from winosmith.audit._null import DealtKeys, UniformKeys, observed_scores, possible_positions
+from winosmith.audit._null import PermutedKeys, UniformKeys, observed_scores, possible_positions
 from winosmith.errors import InputError
 from winosmith.metrics import find_nth_greatest
 from winosmith.report import (
@@ -40,7 +40,7 @@ LEVEL = 0.05
 MAX_FLAGGED = 8
 """Number of cues that are flagged at most; probes measure what remains."""
 
-LEAST_DRAWS, MAX_DRAWS = 19, 20_000
+MIN_DRAWS, MAX_DRAWS = 19, 20_000
 """The fewest draws with which p can be 0.05, and the number after which none are added."""
 
 DRAWN = 14
@@ -54,7 +54,7 @@ _DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Result):
+class CueScore(Result):
     """The score of a cue.
 
     Attributes:
@@ -95,7 +95,7 @@ class Found(Result):
     @property
     def varies(self) -> bool:
         """Whether chance gives the cue different scores, as a page prints them."""
-        return in_percent(self.expected) != in_percent(self.high)
+        return format_percent(self.expected) != format_percent(self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Battery(Result):
         draws: number of draws for all p-values except `p_given`.
     """
 
-    found: tuple[Found, ...] = field(metadata={"key": "cues", "rows": True})
+    found: tuple[CueScore, ...] = field(metadata={"key": "cues", "rows": True})
     unchecked: tuple[str, ...] = field(metadata={"key": "not_checked"})
     positions: tuple[int, ...]
     positions_p: float
@@ -119,18 +119,18 @@ class Battery(Result):
 
     @property
     @computed(key="named", json=lambda found: [one.cue for one in found])
-    def flagged(self) -> tuple[Found, ...]:
+    def flagged(self) -> tuple[CueScore, ...]:
         """The flagged cues, in order."""
         return tuple(one for one in self.found if one.rank is not None)
 
     @property
     @computed(json=lambda found: [one.cue for one in found])
-    def borderline(self) -> tuple[Found, ...]:
+    def borderline(self) -> tuple[CueScore, ...]:
         """The cues that the draws can't decide about."""
         return tuple(one for one in self.found if one.borderline)
 
     @property
-    def listed(self) -> list[Found]:
+    def listed(self) -> list[CueScore]:
         """The cues that are flagged, and those whose score chance changes."""
         return [found for found in self.found if found.rank is not None or found.varies]
 
@@ -150,7 +150,7 @@ class Battery(Result):
         return [dots_over_chance(drawn, title=title)]
 
 
-def in_percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """Return a fraction in percent, with one decimal."""
     return as_shown(share, ".1%")
 
@@ -171,7 +171,7 @@ def p_in_words(p: float, draws: int) -> str:
     return f"p ≤ {upper:.{digits}f}".rstrip("0")
 
 
-def battery(
+def score_cues(
     items: Items,
     cues: Sequence[Cue] = CUES,
     *,
@@ -196,14 +196,14 @@ def battery(
         DataError: a cue's scores don't fit the options.
         InputError: there are too few draws.
     """
-    if draws < LEAST_DRAWS:
-        raise InputError(f"{draws} draws can't give a p of {LEVEL}; use {LEAST_DRAWS} or more")
+    if draws < MIN_DRAWS:
+        raise InputError(f"{draws} draws can't give a p of {LEVEL}; use {MIN_DRAWS} or more")
     most = int(items.counts.max())
     # If all items have the same number of options, the last position is already a cue.
     further = POSITIONS[: max(0, most - 4 - bool((items.counts == most).all()))]
-    read = items.readable([*cues, *further])
+    read = items.readable_cues([*cues, *further])
     unchecked = tuple(cue.name for cue in cues if cue not in read)
-    ties = items.picked(read)
+    ties = items.count_ties(read)
     about = np.array([cue.about == "position" for cue in read], bool)
     spoken = (np.minimum.reduceat(ties, items.starts, axis=0) == 0).mean(axis=0)
     first = this = _Round(items, ties, about, [], seed)
@@ -212,14 +212,14 @@ def battery(
     # other keys than the rest, each part is uneven though all together are even.
     among = (first.z > 0) & (first.flagged | ~about)
     rounds: dict[int, _Round] = {}
-    while len(rounds) < MAX_FLAGGED and (cue := this.choice(among)) is not None:
+    while len(rounds) < MAX_FLAGGED and (cue := this.next_flagged(among)) is not None:
         rounds[cue] = this
         this = _Round(items, ties, about, list(rounds), seed)
         this.draw(draws, max_draws, among)
     borderline = (among & this.undecided) | (about & (first.z > 0) & first.undecided)
     high = first.high
     found = [
-        Found(
+        CueScore(
             cue=cue.name,
             about=cue.about,
             right=float(first.right[at]),
@@ -250,12 +250,12 @@ def battery(
         tuple(order),
         unchecked,
         tuple(counts.tolist()),
-        _positions_p(items, first.draws, seed),
+        _positions_p_value(items, first.draws, seed),
         first.draws,
     )
 
 
-def _positions_p(items: Items, draws: int, seed: int) -> float:
+def _positions_p_value(items: Items, draws: int, seed: int) -> float:
     """Return the p-value of the numbers of keys at all positions together, by chi-square."""
     most = int(items.counts.max())
     at = np.arange(int(items.counts.sum())) - np.repeat(items.starts, items.counts)
@@ -263,15 +263,15 @@ def _positions_p(items: Items, draws: int, seed: int) -> float:
     possible = possible_positions(items, columns[:, :0])
     null = UniformKeys(items, columns, possible, [seed, MAX_FLAGGED + 1])
 
-    def uneven(keys: Floats) -> Floats:
+    def chi_square(keys: Floats) -> Floats:
         found: Floats = ((keys - null.mean) ** 2 / null.mean).sum(axis=-1).round(_DIGITS)
         return found
 
-    drawn = uneven(null.scores(draws))
-    return float((1 + (drawn >= uneven(observed_scores(items, columns))).sum()) / (1 + draws))
+    drawn = chi_square(null.scores(draws))
+    return float((1 + (drawn >= chi_square(observed_scores(items, columns))).sum()) / (1 + draws))
 
 
-def _standardised(scores: Floats, mean: Floats, spread: Floats) -> Floats:
+def _standardise(scores: Floats, mean: Floats, spread: Floats) -> Floats:
     """Return the z of the columns that vary, (…, columns)."""
     varies = spread > 0
     z: Floats = ((scores[..., varies] - mean[varies]) / spread[varies]).round(_DIGITS)
@@ -291,8 +291,8 @@ class _Round:
     def __init__(self, items: Items, ties: Ties, about: Bools, held: list[int], seed: int):
         self._items = len(items)
         self.mean, self.spread = np.zeros(len(about)), np.zeros(len(about))
-        self._nulls: list[DealtKeys | UniformKeys] = []
-        for of_positions, null_of in ((False, DealtKeys), (True, UniformKeys)):
+        self._nulls: list[PermutedKeys | UniformKeys] = []
+        for of_positions, null_of in ((False, PermutedKeys), (True, UniformKeys)):
             left = (about == of_positions) & ~np.isin(np.arange(len(about)), held)
             columns = np.flatnonzero(left)
             # Dealing keys again keeps the number at each position, whichever of them are held.
@@ -307,7 +307,7 @@ class _Round:
         self.varies = self.spread > 0
         self.z = np.full(len(about), -np.inf)
         self._gain: Floats = (scores - self.mean).round(_DIGITS)
-        self.z[self.varies] = _standardised(scores, self.mean, self.spread)
+        self.z[self.varies] = _standardise(scores, self.mean, self.spread)
         self._greatest = np.empty(0)
 
     def draw(self, draws: int, most: int, among: Bools, also: Bools | None = None) -> None:
@@ -319,15 +319,15 @@ class _Round:
             among: (cues,) which can be flagged.
             also: (cues,) which must be decided, too.
         """
-        self._add(draws)
+        self._add_draws(draws)
         while self.draws < most and not self._is_settled(among, also):
-            self._add(min(self.draws, most - self.draws))
+            self._add_draws(min(self.draws, most - self.draws))
 
-    def _add(self, draws: int) -> None:
+    def _add_draws(self, draws: int) -> None:
         greatest = np.full(draws, -np.inf)
         for null in self._nulls:
             if null.spread.any():
-                z = _standardised(null.scores(draws), null.mean, null.spread)
+                z = _standardise(null.scores(draws), null.mean, null.spread)
                 greatest = np.maximum(greatest, z.max(axis=1))
         self._greatest = np.concatenate([self._greatest, greatest])
 
@@ -337,7 +337,7 @@ class _Round:
         return len(self._greatest)
 
     @property
-    def _exceeding(self) -> Ints:
+    def _exceedances(self) -> Ints:
         """In how many draws any cue has as great a z as each, (cues,)."""
         found: Ints = self.draws - np.searchsorted(np.sort(self._greatest), self.z)
         return found
@@ -345,7 +345,7 @@ class _Round:
     @property
     def p(self) -> Floats:
         """The p-value of each cue, (cues,): 1 for those that don't vary."""
-        p: Floats = (1 + self._exceeding) / (1 + self.draws)
+        p: Floats = (1 + self._exceedances) / (1 + self.draws)
         return p
 
     @property
@@ -353,7 +353,7 @@ class _Round:
         """For which cues a 99 % interval of p contains `LEVEL` (Clopper and Pearson 1934)."""
         from scipy.special import bdtr, bdtrc
 
-        times = self._exceeding
+        times = self._exceedances
         below = bdtr(times, self.draws, LEVEL) < _UNCERTAIN
         above = (times > 0) & (bdtrc(np.maximum(times - 1, 0), self.draws, LEVEL) < _UNCERTAIN)
         return np.asarray(self.varies & ~below & ~above)
@@ -363,14 +363,14 @@ class _Round:
         """Which cues stand out, decidedly, (cues,)."""
         return np.asarray(self.varies & (self.p <= LEVEL) & ~self.undecided)
 
-    def choice(self, among: Bools) -> int | None:
+    def next_flagged(self, among: Bools) -> int | None:
         """Return the cue that scores most above its mean, of those that stand out."""
         flagged = among & self.flagged
         return int(np.where(flagged, self._gain, -np.inf).argmax()) if flagged.any() else None
 
     def _is_settled(self, among: Bools, also: Bools | None) -> bool:
         """Return whether no undecided cue could change which one is flagged next."""
-        undecided, best = self.undecided, self.choice(among)
+        undecided, best = self.undecided, self.next_flagged(among)
         matters = among if best is None else among & (self._gain > self._gain[best])
         return not (undecided & (matters if also is None else matters | also)).any()
 

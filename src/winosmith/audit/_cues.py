@@ -41,7 +41,7 @@ HEDGES = frozenset(
 )
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _split_words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.lower()))
 
 
@@ -60,13 +60,15 @@ class Corpus:
     items: int
 
     @classmethod
-    def of(cls, options: Iterable[Sequence[str]]) -> Corpus:
+    def from_options(cls, options: Iterable[Sequence[str]]) -> Corpus:
         """Count over the options of each item."""
         words: Counter[str] = Counter()
         wholes: Counter[tuple[str, ...]] = Counter()
         count = 0
         for item in options:
-            cut = [tuple(map(intern, _words(option))) for option in item]  # each word held once
+            cut = [
+                tuple(map(intern, _split_words(option))) for option in item
+            ]  # each word held once
             words.update({word for option in cut for word in option})
             wholes.update(set(cut))
             count += 1
@@ -86,9 +88,9 @@ class View:
         self.question, self.options, self.corpus = question, tuple(options), corpus
 
     @staticmethod
-    def cut(text: str) -> tuple[str, ...]:
+    def split_words(text: str) -> tuple[str, ...]:
         """Return a text's words, in lower case."""
-        return _words(text)
+        return _split_words(text)
 
     @cached_property
     def script(self) -> Writing:
@@ -99,7 +101,7 @@ class View:
     @cached_property
     def asked(self) -> tuple[str, ...]:
         """The question's words, in lower case."""
-        return _words(self.question)
+        return _split_words(self.question)
 
     @cached_property
     def asked_content(self) -> frozenset[str]:
@@ -109,7 +111,7 @@ class View:
     @cached_property
     def words(self) -> tuple[tuple[str, ...], ...]:
         """Each option's words, in lower case."""
-        return tuple(_words(option) for option in self.options)
+        return tuple(_split_words(option) for option in self.options)
 
     @cached_property
     def sets(self) -> tuple[frozenset[str], ...]:
@@ -193,7 +195,7 @@ def _trigrams(text: str) -> set[str]:
     return {text[at : at + 3] for at in range(len(text) - 2)}
 
 
-def _negative(values: Iterable[float]) -> list[float]:
+def _negate(values: Iterable[float]) -> list[float]:
     return [-value for value in values]
 
 
@@ -202,7 +204,7 @@ def _distance_from_mean(values: Sequence[float]) -> list[float]:
     return [round(abs(value - mean), 9) for value in values]
 
 
-def _holds(listed: frozenset[str]) -> Callable[[View], list[float]]:
+def _has_any_word(listed: frozenset[str]) -> Callable[[View], list[float]]:
     return lambda view: [float(bool(words & listed)) for words in view.sets]
 
 
@@ -211,7 +213,7 @@ def is_negation(word: str) -> bool:
     return word in NEGATIONS or word.endswith(("n't", "n’t"))
 
 
-def _matches(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
+def _matches_pattern(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
     return lambda view: [float(bool(pattern.search(option))) for option in view.options]
 
 
@@ -239,7 +241,7 @@ def _middle_number(view: View) -> list[float]:
     return [-abs(rank - max(ranks) / 2) for rank in ranks]
 
 
-def _article(view: View) -> list[float]:
+def _fits_article(view: View) -> list[float]:
     """Return whether each option fits "a" or "an" at the end of the question."""
     last = view.asked[-1] if view.asked else ""
     if last not in ("a", "an"):
@@ -248,12 +250,12 @@ def _article(view: View) -> list[float]:
     return [float((first in "aeiou") == (last == "an")) for first in firsts]
 
 
-def _first_word_shared(view: View) -> list[float]:
+def _count_first_word(view: View) -> list[float]:
     firsts = Counter(words[0] for words in view.words if words)
     return [float(firsts[words[0]]) if words else 0.0 for words in view.words]
 
 
-def _alphabet(sign: float) -> Callable[[View], list[float]]:
+def _alphabetical_rank(sign: float) -> Callable[[View], list[float]]:
     def score(view: View) -> list[float]:
         texts = [" ".join(words) for words in view.words]
         ranks = {text: rank for rank, text in enumerate(sorted(set(texts)))}
@@ -262,7 +264,7 @@ def _alphabet(sign: float) -> Callable[[View], list[float]]:
     return score
 
 
-def _at(position: int) -> Callable[[View], list[float]]:
+def _is_at(position: int) -> Callable[[View], list[float]]:
     return lambda view: [
         float(at == position if position >= 0 else at == len(view.options) - 1)
         for at in range(len(view.options))
@@ -290,35 +292,35 @@ class Cue:
 
 
 CUES: tuple[Cue, ...] = (
-    Cue("the first", _at(0), "position", needs="any"),
-    Cue("the second", _at(1), "position", needs="any"),
-    Cue("the third", _at(2), "position", needs="any"),
-    Cue("the fourth", _at(3), "position", needs="any"),
-    Cue("the last", _at(-1), "position", needs="any"),
+    Cue("the first", _is_at(0), "position", needs="any"),
+    Cue("the second", _is_at(1), "position", needs="any"),
+    Cue("the third", _is_at(2), "position", needs="any"),
+    Cue("the fourth", _is_at(3), "position", needs="any"),
+    Cue("the last", _is_at(-1), "position", needs="any"),
     Cue("the longest, in characters", lambda v: v.characters, needs="any"),
-    Cue("the shortest, in characters", lambda v: _negative(v.characters), needs="any"),
+    Cue("the shortest, in characters", lambda v: _negate(v.characters), needs="any"),
     Cue("the longest, in words", lambda v: v.counts),
-    Cue("the shortest, in words", lambda v: _negative(v.counts)),
+    Cue("the shortest, in words", lambda v: _negate(v.counts)),
     Cue(
         "nearest the mean length",
-        lambda v: _negative(_distance_from_mean(v.characters)),
+        lambda v: _negate(_distance_from_mean(v.characters)),
         needs="any",
     ),
     Cue("farthest from the mean length", lambda v: _distance_from_mean(v.characters), needs="any"),
     Cue("the longest words", lambda v: v.word_lengths),
-    Cue("the shortest words", lambda v: _negative(v.word_lengths)),
+    Cue("the shortest words", lambda v: _negate(v.word_lengths)),
     Cue("most content words of the question", lambda v: v.shared),
-    Cue("fewest content words of the question", lambda v: _negative(v.shared)),
+    Cue("fewest content words of the question", lambda v: _negate(v.shared)),
     Cue("the largest share of its words in the question", lambda v: v.overlap),
-    Cue("the smallest share of its words in the question", lambda v: _negative(v.overlap)),
+    Cue("the smallest share of its words in the question", lambda v: _negate(v.overlap)),
     Cue("the most letters in common with the question", lambda v: v.trigrams),
-    Cue("the fewest letters in common with the question", lambda v: _negative(v.trigrams)),
+    Cue("the fewest letters in common with the question", lambda v: _negate(v.trigrams)),
     Cue("the most like the other options", lambda v: v.common),
-    Cue("the least like the other options", lambda v: _negative(v.common)),
-    Cue("a first word that others share", _first_word_shared),
+    Cue("the least like the other options", lambda v: _negate(v.common)),
+    Cue("a first word that others share", _count_first_word),
     Cue("the rarest word", lambda v: [max(rare, default=0.0) for rare in v.rarity]),
     Cue("the rarest words, on average", lambda v: [_mean(rare) for rare in v.rarity]),
-    Cue("the commonest words, on average", lambda v: _negative(_mean(rare) for rare in v.rarity)),
+    Cue("the commonest words, on average", lambda v: _negate(_mean(rare) for rare in v.rarity)),
     Cue(
         "an option that the set has often",
         lambda v: [float(v.corpus.wholes[words]) for words in v.words],
@@ -332,20 +334,24 @@ CUES: tuple[Cue, ...] = (
     Cue("the smallest number", _extreme_number(-1.0), needs="any"),
     Cue("a number in the middle", _middle_number, needs="any"),
     Cue("a negation", lambda v: v.negations, needs="latin"),
-    Cue("no negation", lambda v: _negative(v.negations), needs="latin"),
-    Cue("an absolute (always, never, all, only …)", _holds(ABSOLUTES), needs="latin"),
-    Cue("no absolute", lambda v: _negative(_holds(ABSOLUTES)(v)), needs="latin"),
-    Cue("a hedge (may, usually, some …)", _holds(HEDGES), needs="latin"),
-    Cue("all of the above", _matches(ALL), needs="latin"),
-    Cue("none of the above", _matches(NONE), needs="latin"),
-    Cue("several of the others (both A and B)", _matches(SEVERAL), needs="latin"),
+    Cue("no negation", lambda v: _negate(v.negations), needs="latin"),
+    Cue("an absolute (always, never, all, only …)", _has_any_word(ABSOLUTES), needs="latin"),
+    Cue("no absolute", lambda v: _negate(_has_any_word(ABSOLUTES)(v)), needs="latin"),
+    Cue("a hedge (may, usually, some …)", _has_any_word(HEDGES), needs="latin"),
+    Cue("all of the above", _matches_pattern(ALL), needs="latin"),
+    Cue("none of the above", _matches_pattern(NONE), needs="latin"),
+    Cue("several of the others (both A and B)", _matches_pattern(SEVERAL), needs="latin"),
     Cue(
         "a full stop at its end",
         lambda v: [float(o.rstrip().endswith(".")) for o in v.options],
         needs="any",
     ),
     Cue("a comma", lambda v: [float("," in o) for o in v.options], needs="any"),
-    Cue("brackets or quotation marks", _matches(re.compile(r"[()\[\]{}\"“”«»]")), needs="any"),
+    Cue(
+        "brackets or quotation marks",
+        _matches_pattern(re.compile(r"[()\[\]{}\"“”«»]")),
+        needs="any",
+    ),
     Cue(
         "a capital at its beginning",
         lambda v: [float(o.lstrip()[:1].isupper()) for o in v.options],
@@ -356,9 +362,9 @@ CUES: tuple[Cue, ...] = (
         lambda v: [float(sum(map(str.isupper, o))) for o in v.options],
         needs="any",
     ),
-    Cue("fits a or an at the question's end", _article, needs="latin"),
-    Cue("the first by the alphabet", _alphabet(-1.0)),
-    Cue("the last by the alphabet", _alphabet(1.0)),
+    Cue("fits a or an at the question's end", _fits_article, needs="latin"),
+    Cue("the first by the alphabet", _alphabetical_rank(-1.0)),
+    Cue("the last by the alphabet", _alphabetical_rank(1.0)),
 )
 """The battery: the faults that test-wise people use (Millman, Bishop and
 Ebel 1965; Haladyna, Downing and Rodriguez 2002) and those found in published sets since."""
@@ -371,13 +377,13 @@ _ORDINALS = (
 )  # fmt: skip
 
 POSITIONS: tuple[Cue, ...] = tuple(
-    Cue(f"the {ordinal}", _at(place), "position", needs="any")
+    Cue(f"the {ordinal}", _is_at(place), "position", needs="any")
     for place, ordinal in enumerate(_ORDINALS, 4)
 )
 """The positions after the fourth, up to the last that an item can have."""
 
 
-def picks(cue: Cue, views: Sequence[View]) -> Ties:
+def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
     """Return the number of options that share each one's pick, the options of all items in a row.
 
     0 for options that are not selected. Differences below 1e-9 are ignored: sums in another
@@ -407,7 +413,7 @@ def picks(cue: Cue, views: Sequence[View]) -> Ties:
     return ties
 
 
-def unread(cue: Cue, scripts: Collection[Writing]) -> bool:
-    """Return whether a cue can read none of the items in these scripts."""
+def can_read(cue: Cue, scripts: Collection[Writing]) -> bool:
+    """Return whether a cue can read any item in these scripts."""
     readable = {"latin"} if cue.needs == "latin" else {"latin", "spaced"}
-    return cue.needs != "any" and readable.isdisjoint(scripts)
+    return cue.needs == "any" or not readable.isdisjoint(scripts)

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from winosmith import data, formats
-from winosmith.audit._items import in_classes
-from winosmith.audit._repair import order_of
+from winosmith.audit._items import are_classes
+from winosmith.audit._repair import draw_order
 from winosmith.data import Place, Value
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, ProblemError
@@ -86,7 +86,7 @@ class Edit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Unchanged(Result):
+class UnchangedItem(Result):
     """An item that was left as it is, and why."""
 
     place: Place = field(metadata={"json": str})
@@ -107,7 +107,7 @@ class DroppedCopy(Result):
 
 
 @dataclass(frozen=True)
-class FixedFile(Result):
+class ShuffledFile(Result):
     """What became of a file.
 
     Attributes:
@@ -132,7 +132,7 @@ class FixedFile(Result):
 
 
 @dataclass(frozen=True)
-class Fixed(Result):
+class ShuffledFiles(Result):
     """The new texts of some files.
 
     Attributes:
@@ -141,8 +141,8 @@ class Fixed(Result):
         dropped: the copies that were removed.
     """
 
-    files: tuple[FixedFile, ...]
-    unchanged: tuple[Unchanged, ...]
+    files: tuple[ShuffledFile, ...]
+    unchanged: tuple[UnchangedItem, ...]
     dropped: tuple[DroppedCopy, ...]
 
     def write(self) -> list[str]:
@@ -176,7 +176,7 @@ def fix(
     format_name: str | None = None,
     columns: formats.Columns | None = None,
     encoding: str | None = None,
-) -> Fixed:
+) -> ShuffledFiles:
     """Return files whose items have their options in random orders.
 
     All files are one data set. The new texts are read again: an item that would be read with other
@@ -196,33 +196,35 @@ def fix(
         DataError: a file is not a text that can be written back as it is, or two records overlap.
     """
     sources = [data.Source(path, encoding=encoding) for path in paths]
-    originals = {str(one.path): (one.text, _codec(one, encoding)) for one in sources}
+    originals = {str(one.path): (one.text, _detect_encoding(one, encoding)) for one in sources}
     how: dict[str, Any] = {"columns": columns, "pair_by": "", "ids_are_places": True}
-    before = formats.scan(_rows(sources), format_name, **how)
+    before = formats.scan(_read_rows(sources), format_name, **how)
     dropped: list[DroppedCopy] = []
-    if drop_copies and (dropped := _copies(before, sources)):
+    if drop_copies and (dropped := _find_copies(before, sources)):
         gone = {one.place for one in dropped}
-        sources = _without(sources, gone)
+        sources = _remove_records(sources, gone)
         stay = [
             item for at, item in zip(before.places, before.items, strict=True) if at not in gone
         ]
-        before = formats.scan(_rows(sources), format_name, **how)
-        if [*map(_content, before.items)] != [*map(_content, stay)]:
+        before = formats.scan(_read_rows(sources), format_name, **how)
+        if [*map(_item_content, before.items)] != [*map(_item_content, stay)]:
             raise DataError("the files would be read as other items without their copies")
     left = {one.place: str(one.reason) for one in before.bad}
     while True:
-        edits, kinds = _edits(before, {str(one.path): one for one in sources}, columns, seed, left)
-        texts = [_edited(one.text, edits[str(one.path)]) for one in sources]
-        again = [*map(_with_text, sources, texts)]
+        edits, kinds = _plan_edits(
+            before, {str(one.path): one for one in sources}, columns, seed, left
+        )
+        texts = [_apply_edits(one.text, edits[str(one.path)]) for one in sources]
+        again = [*map(_replace_text, sources, texts)]
         try:
-            after = formats.scan(_rows(again), format_name, **how)
+            after = formats.scan(_read_rows(again), format_name, **how)
         except FormatError as error:
-            left |= _left_for(error, before, left, kinds)
+            left |= _items_to_leave(error, before, left, kinds)
             continue
         differ = [
             place
             for place, old, new in zip(before.places, before.items, after.items, strict=False)
-            if place not in left and _content(old) != _content(new)
+            if place not in left and _item_content(old) != _item_content(new)
         ]
         if len(before.items) != len(after.items):
             raise DataError("the files would be read as other items if their options moved")
@@ -233,14 +235,14 @@ def fix(
     for place, old, new in zip(before.places, before.items, after.items, strict=True):
         own[place.path].append((old, new))
     files = [
-        _file(path, text, originals[path], own[path])
+        _shuffled_file(path, text, originals[path], own[path])
         for path, text in zip((str(one.path) for one in sources), texts, strict=True)
     ]
-    unchanged = tuple(Unchanged(place, why) for place, why in left.items())
-    return Fixed(tuple(files), unchanged, tuple(dropped))
+    unchanged = tuple(UnchangedItem(place, why) for place, why in left.items())
+    return ShuffledFiles(tuple(files), unchanged, tuple(dropped))
 
 
-def _copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedCopy]:
+def _find_copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedCopy]:
     """Return the items that are the same as an earlier one, except those of records with several.
 
     A file keeps its first item if all of them are copies.
@@ -249,7 +251,7 @@ def _copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedC
     times, kept = Counter(contents.places), {str(one.path): 0 for one in sources}
     found = []
     for place, item in zip(contents.places, contents.items, strict=True):
-        same = first.setdefault(_content(item), place)
+        same = first.setdefault(_item_content(item), place)
         if same == place or times[place] > 1 or place.start is None:
             kept[place.path] += 1
         else:
@@ -259,20 +261,20 @@ def _copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedC
     return found
 
 
-def _without(sources: Sequence[data.Source], gone: Iterable[Place]) -> list[data.Source]:
+def _remove_records(sources: Sequence[data.Source], gone: Iterable[Place]) -> list[data.Source]:
     """Return files without some of their records."""
     left = []
     for source in sources:
         text, kind = source.text, "yaml" if data.is_yaml(source) else data.read(source).kind
         own = [place for place in gone if place.path == str(source.path)]
         for place in sorted(own, key=lambda one: one.start or 0, reverse=True):
-            start, end = _extent(text, place, kind)
+            start, end = _record_span(text, place, kind)
             text = text[:start] + text[end:]
-        left.append(_with_text(source, text))
+        left.append(_replace_text(source, text))
     return left
 
 
-def _extent(text: str, place: Place, kind: str) -> Span:
+def _record_span(text: str, place: Place, kind: str) -> Span:
     """Return where a record with its separator is in a text.
 
     Raises:
@@ -294,11 +296,11 @@ def _extent(text: str, place: Place, kind: str) -> Span:
     raise DataError(f"{place}: this copy can't be removed here; remove it by hand")
 
 
-def _with_text(source: data.Source, text: str) -> data.Source:
+def _replace_text(source: data.Source, text: str) -> data.Source:
     return data.Source(source.path, text.encode("utf-8", "surrogatepass"))
 
 
-def _left_for(
+def _items_to_leave(
     error: FormatError, before: Contents, left: Mapping[Place, str], kinds: Mapping[str, str]
 ) -> dict[Place, str]:
     """Return the items that stay, so that the new texts can be read.
@@ -324,7 +326,7 @@ def _left_for(
     raise error
 
 
-def _codec(source: data.Source, encoding: str | None) -> str:
+def _detect_encoding(source: data.Source, encoding: str | None) -> str:
     """Return the encoding by which a file's text becomes its bytes again.
 
     Raises:
@@ -339,11 +341,11 @@ def _codec(source: data.Source, encoding: str | None) -> str:
     )
 
 
-def _rows(sources: Sequence[data.Source]) -> data.Rows:
+def _read_rows(sources: Sequence[data.Source]) -> data.Rows:
     return data.join_rows([data.read(source) for source in sources], str(sources[0].path))
 
 
-def _content(item: formats.Item) -> object:
+def _item_content(item: formats.Item) -> object:
     """Return what must not change: the texts, and which is correct."""
     if not isinstance(item, Problem):
         return item
@@ -351,15 +353,15 @@ def _content(item: formats.Item) -> object:
     return item.sentence, tuple(sorted(item.options)), key
 
 
-def _file(
+def _shuffled_file(
     path: str,
     text: str,
     original: tuple[str, str],
     own: Sequence[tuple[formats.Item, formats.Item]],
-) -> FixedFile:
+) -> ShuffledFile:
     problems = [new for _, new in own if isinstance(new, Problem)]
     keys = [one.answer for one in problems if one.answer is not None]
-    return FixedFile(
+    return ShuffledFile(
         path,
         len(own),
         sum(old != new for old, new in own),
@@ -382,7 +384,7 @@ def _most_by_chance(counts: tuple[int, ...], draws: int = 2000) -> int:
     return int(np.quantile(most, 0.95, method="inverted_cdf"))
 
 
-def _edited(text: str, edits: Iterable[Edit]) -> str:
+def _apply_edits(text: str, edits: Iterable[Edit]) -> str:
     parts, at = [], 0
     for start, end, new in sorted(edits):
         if start < at:
@@ -392,7 +394,7 @@ def _edited(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[at:]])
 
 
-class _Found(NamedTuple):
+class _LocatedOptions(NamedTuple):
     """The options of an item in its record.
 
     Attributes:
@@ -410,16 +412,16 @@ class _Found(NamedTuple):
     whole: Span | None = None
 
 
-class _Item(NamedTuple):
+class _LocatedItem(NamedTuple):
     """An item, the values of its record, its options there, and the text of its file."""
 
     problem: Problem
     record: Value
-    own: _Found
+    own: _LocatedOptions
     text: str
 
 
-def _edits(
+def _plan_edits(
     contents: Contents,
     sources: Mapping[str, data.Source],
     columns: formats.Columns | None,
@@ -429,9 +431,9 @@ def _edits(
     """Return the edits of each file and the kinds of keys; add items to leave to `left`."""
     readers: dict[str, Callable[[Place], Value]] = {}
     problems = Dataset(contents.problems)
-    classes = in_classes(problems)
+    classes = are_classes(problems)
     times = Counter(contents.places)
-    found: dict[Place, _Item] = {}
+    found: dict[Place, _LocatedItem] = {}
     for place, problem, is_class in zip(contents.places, problems, classes, strict=True):
         if place in left:
             continue
@@ -444,29 +446,29 @@ def _edits(
             if place.start is None:
                 raise ProblemError("it has no text of its own in the file")
             if place.path not in readers:
-                readers[place.path] = _reader(sources[place.path])
+                readers[place.path] = _record_reader(sources[place.path])
             record, text = readers[place.path](place), sources[place.path].text
-            found[place] = _Item(problem, record, _options(record, problem, text), text)
+            found[place] = _LocatedItem(problem, record, _find_options(record, problem, text), text)
         except InputError as error:
             left[place] = str(error)
-    kinds = _key_kinds(found.values(), columns)
+    kinds = _find_keys(found.values(), columns)
     edits: defaultdict[str, list[Edit]] = defaultdict(list)
     for place, item in found.items():
         try:
             if item.problem.answer is not None and not kinds and not item.own.flagged:
                 raise ProblemError("the column of its answer is not found")
-            order = order_of(item.problem, seed)
+            order = draw_order(item.problem, seed)
             edits[place.path] += [
-                *_moved(item.own, order, item.text),
-                *_rekeyed(item, order, kinds),
-                *_relettered(item, order, kinds),
+                *_move_options(item.own, order, item.text),
+                *_edit_keys(item, order, kinds),
+                *_edit_letters(item, order, kinds),
             ]
         except InputError as error:
             left[place] = str(error)
     return edits, kinds
 
 
-def _reader(source: data.Source) -> Callable[[Place], Value]:
+def _record_reader(source: data.Source) -> Callable[[Place], Value]:
     """Return a function from the place of a record in a file to its values with their places."""
     if data.is_yaml(source):
         records = {one.start: one for one in data.yaml_records(source)}
@@ -477,26 +479,26 @@ def _reader(source: data.Source) -> Callable[[Place], Value]:
     return lambda place: data.json_value(source.text, source.text.index("{", place.start))
 
 
-def _options(record: Value, problem: Problem, text: str) -> _Found:
+def _find_options(record: Value, problem: Problem, text: str) -> _LocatedOptions:
     """Find the options of an item in its record.
 
     Raises:
         ProblemError: they are nowhere, or in two places.
     """
-    found = [one for value in record.within() for one in _as_options(value, problem, text)]
+    found = [one for value in record.within() for one in _match_value(value, problem, text)]
     if len(found) != 1:
         where = "in two places" if found else "not found as a list or as columns"
         raise ProblemError(f"its options are {where}")
     return found[0]
 
 
-def _as_options(value: Value, problem: Problem, text: str) -> Iterator[_Found]:
+def _match_value(value: Value, problem: Problem, text: str) -> Iterator[_LocatedOptions]:
     """Yield how a list or object holds the options, if it does."""
     options = problem.options
     if isinstance(value.value, list):
         elements = [*value.inside.values()]
         if len(elements) == len(options):
-            yield from _in_list(elements, options, text, (value.start, value.end))
+            yield from _match_list(elements, options, text, (value.start, value.end))
     elif isinstance(value.value, dict):
         texts = {*map(formats.tidy, options)}
         held = {
@@ -504,25 +506,25 @@ def _as_options(value: Value, problem: Problem, text: str) -> Iterator[_Found]:
             for name, one in value.inside.items()
             if not formats.is_answer_name(str(name)) and formats.tidy(str(one.value)) in texts
         }
-        if spans := _spans([*held.values()], options, text):
+        if spans := _option_spans([*held.values()], options, text):
             whole = (value.start, value.end) if len(held) == len(value.inside) else None
-            yield _Found([[span] for span in spans[0]], spans[1], tuple(held), whole=whole)
+            yield _LocatedOptions([[span] for span in spans[0]], spans[1], tuple(held), whole=whole)
 
 
-def _in_list(
+def _match_list(
     elements: Sequence[Value], options: Sequence[str], text: str, whole: Span
-) -> Iterator[_Found]:
-    if spans := _spans(elements, options, text):
-        yield _Found([[span] for span in spans[0]], spans[1], whole=whole)
+) -> Iterator[_LocatedOptions]:
+    if spans := _option_spans(elements, options, text):
+        yield _LocatedOptions([[span] for span in spans[0]], spans[1], whole=whole)
     if not elements[0].inside or any([*one.inside] != [*elements[0].inside] for one in elements):
         return
     columns = {name: [one.inside[name] for one in elements] for name in elements[0].inside}
-    if not any(_spans(values, options, text) for values in columns.values()):
+    if not any(_option_spans(values, options, text) for values in columns.values()):
         return
     labels = next((each for each in columns.values() if _is_series(each)), [])
     moving = [each for each in columns.values() if not _is_series(each)]
     flags = ([one.value for one in each] for each in moving)
-    yield _Found(
+    yield _LocatedOptions(
         [[(one.start, one.end) for one in own] for own in zip(*moving, strict=True)],
         [""] * len(options),
         tuple(str(one.value) for one in labels),
@@ -531,7 +533,7 @@ def _in_list(
     )
 
 
-def _spans(
+def _option_spans(
     values: Sequence[Value], options: Sequence[str], text: str
 ) -> tuple[list[Span], list[str]] | None:
     """Return where the texts of options are, and the sign before each ("A. "), if they are here."""
@@ -564,7 +566,7 @@ def _is_series(values: Sequence[Value]) -> bool:
     return [str(one.value) for one in values] in ([*map(str, count)], [str(n + 1) for n in count])
 
 
-def _moved(own: _Found, order: Sequence[int], text: str) -> Iterator[Edit]:
+def _move_options(own: _LocatedOptions, order: Sequence[int], text: str) -> Iterator[Edit]:
     """Yield the edits that put each option at its new place.
 
     Raises:
@@ -578,14 +580,14 @@ def _moved(own: _Found, order: Sequence[int], text: str) -> Iterator[Edit]:
                 yield Edit(start, end, text[first:last])
 
 
-def _key_kinds(found: Iterable[_Item], columns: formats.Columns | None) -> dict[str, str]:
+def _find_keys(found: Iterable[_LocatedItem], columns: formats.Columns | None) -> dict[str, str]:
     """Return the names of the values that say which option is correct in all items, and how."""
     fits: dict[str, set[str]] = {}
     for problem, record, own, _ in found:
-        for name, value in _others(record, own):
+        for name, value in _other_values(record, own):
             if problem.answer is None or not _may_be_key(name, columns):
                 continue
-            read = _readings(value, problem, own)
+            read = _key_readings(value, problem, own)
             if read or value.value not in (None, ""):
                 kinds = {kind for kind, at in read.items() if at == problem.answer}
                 fits[name] = fits.get(name, kinds) & kinds
@@ -600,7 +602,7 @@ def _may_be_key(name: str, columns: formats.Columns | None) -> bool:
     return formats.is_answer_name(name) or (columns is not None and name == columns.answer)
 
 
-def _others(record: Value, own: _Found) -> Iterator[tuple[str, Value]]:
+def _other_values(record: Value, own: _LocatedOptions) -> Iterator[tuple[str, Value]]:
     """Yield the names and values of a record that are not its options."""
     taken = [own.whole] if own.whole else [span for slot in own.slots for span in slot]
     for name, value in record.leaves():
@@ -608,12 +610,14 @@ def _others(record: Value, own: _Found) -> Iterator[tuple[str, Value]]:
             yield str(name), value
 
 
-def _readings(value: Value, problem: Problem, own: _Found) -> dict[str, int]:
+def _key_readings(value: Value, problem: Problem, own: _LocatedOptions) -> dict[str, int]:
     signed = [s + option for s, option in zip(own.signs, problem.options, strict=True) if s]
     return formats.readings(value.value, problem.options, own.labels, signed)
 
 
-def _rekeyed(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> Iterator[Edit]:
+def _edit_keys(
+    item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
+) -> Iterator[Edit]:
     """Yield the edits that let the keys name the places where the correct option is now.
 
     Raises:
@@ -623,12 +627,12 @@ def _rekeyed(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> Ite
     if problem.answer is None:
         return
     old, new = problem.answer, order.index(problem.answer)
-    for name, value in _others(record, own):
+    for name, value in _other_values(record, own):
         kind = kinds.get(name)
         if value.value in (None, ""):
             continue
         if kind is None:
-            if [*order] != [*range(len(order))] and _names_option(name, value, problem, own):
+            if [*order] != [*range(len(order))] and _may_name_option(name, value, problem, own):
                 raise ProblemError(f"its {name!r} may say which option is correct")
             continue
         raw = text[value.start : value.end]
@@ -641,7 +645,7 @@ def _rekeyed(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> Ite
                 at = value.start + text.startswith(('"', "'"), value.start)
                 if not text.startswith(sign[0], at):
                     raise ProblemError(f"its {name!r} can't be changed")
-                yield Edit(at, at + len(sign[0]), _next_letter(sign[0], old, new))
+                yield Edit(at, at + len(sign[0]), _replace_letter(sign[0], old, new))
         elif kind == "label":
             if raw.count(own.labels[old]) != 1:
                 raise ProblemError(f"its {name!r} can't be changed")
@@ -649,16 +653,16 @@ def _rekeyed(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> Ite
         elif kind in ("0", "1"):
             yield Edit(value.start, value.end, re.sub(r"\d+", str(new + int(kind)), raw, count=1))
         elif kind == "letter":
-            yield Edit(value.start, value.end, _next_letter(raw, old, new))
+            yield Edit(value.start, value.end, _replace_letter(raw, old, new))
 
 
-def _names_option(name: str, value: Value, problem: Problem, own: _Found) -> bool:
+def _may_name_option(name: str, value: Value, problem: Problem, own: _LocatedOptions) -> bool:
     """Return whether a value that is no known key may say by a sign which option is correct."""
-    by_sign = {*_readings(value, problem, own)} - {"text"}
+    by_sign = {*_key_readings(value, problem, own)} - {"text"}
     return bool(by_sign) and not isinstance(value.value, bool) and formats.is_answer_name(name)
 
 
-def _next_letter(raw: str, old: int, new: int) -> str:
+def _replace_letter(raw: str, old: int, new: int) -> str:
     """Return a key with the letter of another option."""
     for series in formats.SERIES:
         if len(series) > max(old, new) and raw.count(series[old]) == 1:
@@ -666,7 +670,7 @@ def _next_letter(raw: str, old: int, new: int) -> str:
     raise ProblemError(f"its key {raw} has no letter that can be changed")
 
 
-def _is_parallel(value: Value, problem: Problem, own: _Found) -> bool:
+def _has_value_per_option(value: Value, problem: Problem, own: _LocatedOptions) -> bool:
     """Return whether a list or object other than the options has a value for each of them."""
     spans = [span for slot in own.slots for span in slot]
     if any(value.start <= start and end <= value.end for start, end in spans):
@@ -683,7 +687,9 @@ def _is_parallel(value: Value, problem: Problem, own: _Found) -> bool:
     return isinstance(value.value, list) and len(names) in (count, count - 1) and len(names) > 1
 
 
-def _relettered(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> Iterator[Edit]:
+def _edit_letters(
+    item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
+) -> Iterator[Edit]:
     """Yield the edits of letters that name options in further texts, such as explanations.
 
     Raises:
@@ -692,7 +698,7 @@ def _relettered(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> 
     problem, record, own, text = item
     if [*order] == [*range(len(order))]:
         return
-    if any(_is_parallel(value, problem, own) for value in record.within()):
+    if any(_has_value_per_option(value, problem, own) for value in record.within()):
         raise ProblemError("another list has a value for each option")
     for value in record.within():
         names = [str(name) for name in value.inside if str(name) not in own.labels]
@@ -707,7 +713,7 @@ def _relettered(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> 
         named = _REFERENCE.search(value.value) or _BY_PLACE.search(value.value)
         if named and formats.tidy(value.value) not in options:
             raise ProblemError(f"{name!r} of an option may name another option")
-    for name, value in _others(record, own):
+    for name, value in _other_values(record, own):
         is_question = isinstance(value.value, str) and (
             len(value.value.split()) > 1 and value.value.strip() in problem.sentence
         )

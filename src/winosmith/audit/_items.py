@@ -13,7 +13,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.audit._cues import Corpus, Cue, Ties, View, picks, unread
+from winosmith.audit._cues import Corpus, Cue, Ties, View, can_read, count_ties
 from winosmith.blocks import blocks, comparable_text
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
@@ -26,7 +26,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-Tell = Callable[[int], None]
+ReportDone = Callable[[int], None]
 """A function that is called with the amount of finished work."""
 
 Step = Callable[[str], None]
@@ -36,7 +36,7 @@ _EVERY = 60
 """Seconds between two reports of a step's progress."""
 
 SHARES: Floats = np.concatenate([[0.0], 1 / np.arange(1, MAX_OPTIONS + 1)])
-"""The score of an option by the number of options that share the pick (`Items.picked`)."""
+"""The score of an option by the number of options that share the pick (`Items.count_ties`)."""
 
 _AT_ONCE = 1000
 """Number of items whose views are in memory at once."""
@@ -56,7 +56,7 @@ class Items(Result):
         problems: in this order.
         rows: (n,) where each is in the data set.
         keys: (n,) the answers.
-        texts: each item's options, as they are compared.
+        texts: each item's options, as they are comparable_options.
         block: (n,) the number of each item's block.
         unit: (n,) the number of each item's unit, ascending.
     """
@@ -70,7 +70,7 @@ class Items(Result):
 
     @classmethod
     @without_collection()
-    def of(cls, dataset: Dataset) -> Items:
+    def from_dataset(cls, dataset: Dataset) -> Items:
         """Take the items with a key.
 
         Raises:
@@ -81,12 +81,12 @@ class Items(Result):
             raise DataError(
                 "no item has a key, so nothing can give it away; name the answers' column"
             )
-        texts = {row: compared(dataset[row]) for row in answered}
+        texts = {row: comparable_options(dataset[row]) for row in answered}
         block_of = {row: at for at, rows in enumerate(_blocks(dataset)) for row in rows}
 
         def place(row: int) -> tuple[object, ...]:
             problem = dataset[row]
-            key = texts[row][_key(problem)]
+            key = texts[row][_key_or_none(problem)]
             return (
                 tuple(sorted(texts[row])),
                 comparable_text(problem.sentence),
@@ -106,7 +106,7 @@ class Items(Result):
         return cls(
             tuple(dataset[row] for row in order),
             np.array(order),
-            np.array([_key(dataset[row]) for row in order]),
+            np.array([_key_or_none(dataset[row]) for row in order]),
             tuple(texts[row] for row in order),
             np.array([first[block_of[row]] for row in order]),
             np.array(units)[along],
@@ -115,7 +115,7 @@ class Items(Result):
     def __len__(self) -> int:
         return len(self.problems)
 
-    def part(self, chosen: Bools) -> Items:
+    def subset(self, chosen: Bools) -> Items:
         """Return some of the items, in whole units; cues see them as in the whole set."""
         found = Items(
             tuple(p for p, is_in in zip(self.problems, chosen, strict=True) if is_in),
@@ -128,8 +128,8 @@ class Items(Result):
         of_chosen = np.repeat(chosen, self.counts)
         # computed before
         vars(found)["corpus"] = self.corpus
-        vars(found)["_seen"] = {
-            at: (cue, ties[of_chosen]) for at, (cue, ties) in self._seen.items()
+        vars(found)["_cached_ties"] = {
+            at: (cue, ties[of_chosen]) for at, (cue, ties) in self._cached_ties.items()
         }
         return found
 
@@ -145,16 +145,24 @@ class Items(Result):
         sizes = np.bincount(self.block)
         order = np.random.default_rng([seed, len(sizes)]).permutation(len(sizes))
         taken = order[: int(np.searchsorted(sizes[order].cumsum(), least)) + 1]
-        return self.part(np.isin(self.block, taken))
+        return self.subset(np.isin(self.block, taken))
 
-    def keyed_anew(self, unit_key: Ints) -> Items:
+    def with_keys(self, unit_key: Ints) -> Items:
         """Return the same items with the units' keys at other places; cues see no difference.
 
         Args:
             unit_key: (units,) the place in a unit's first item.
         """
-        found = replace(self, keys=self.keyed(unit_key) - self.starts)
-        for known in ("corpus", "scripts", "_seen", "counts", "starts", "leads", "weights"):
+        found = replace(self, keys=self.correct_options(unit_key) - self.starts)
+        for known in (
+            "corpus",
+            "scripts",
+            "_cached_ties",
+            "counts",
+            "starts",
+            "unit_firsts",
+            "weights",
+        ):
             vars(found)[known] = getattr(self, known)
         return found
 
@@ -169,12 +177,12 @@ class Items(Result):
         return np.concatenate([[0], np.cumsum(self.counts)[:-1]])
 
     @cached_property
-    def leads(self) -> Ints:
+    def unit_firsts(self) -> Ints:
         """The first item of each unit, (units,)."""
         return np.flatnonzero(np.diff(self.unit, prepend=-1))
 
     @cached_property
-    def firsts(self) -> Ints:
+    def originals(self) -> Ints:
         """The first item of which each is a copy, (n,); itself if it is not a copy."""
         seen: dict[tuple[int, str], int] = {}
         named = zip(self.unit.tolist(), self.problems, strict=True)
@@ -189,7 +197,7 @@ class Items(Result):
     @cached_property
     def weights(self) -> Floats:
         """The weight of each item in training, (n,): copies together count once."""
-        weights: Floats = 1 / np.bincount(self.firsts)[self.firsts]
+        weights: Floats = 1 / np.bincount(self.originals)[self.originals]
         return weights
 
     @cached_property
@@ -198,7 +206,7 @@ class Items(Result):
         return float((1 / self.counts).mean())
 
     @cached_property
-    def turned(self) -> Ints:
+    def key_options(self) -> Ints:
         """The option that is each item's key if its unit's key is at a place.
 
         (n, most options); beyond an item's options it is the number of all options.
@@ -206,7 +214,7 @@ class Items(Result):
         places = np.arange(int(self.counts.max()))
         there = places < self.counts[:, None]
         table = np.where(there, self.starts[:, None] + places, int(self.counts.sum()))
-        ends = np.append(self.leads, len(self))
+        ends = np.append(self.unit_firsts, len(self))
         for unit in np.flatnonzero(np.diff(ends) > 1).tolist():
             first, end = int(ends[unit]), int(ends[unit + 1])
             lead, key = self.texts[first], int(self.keys[first])
@@ -223,83 +231,85 @@ class Items(Result):
     @cached_property
     def unit_key(self) -> Ints:
         """The place of each unit's key, (units,): that of its first item."""
-        return self.keys[self.leads]
+        return self.keys[self.unit_firsts]
 
     @cached_property
     def unit_counts(self) -> Ints:
         """The number of options of each unit, (units,)."""
-        return self.counts[self.leads]
+        return self.counts[self.unit_firsts]
 
-    def keyed(self, unit_key: Ints) -> Ints:
+    def correct_options(self, unit_key: Ints) -> Ints:
         """Return the number of each item's correct option for these keys of the units, (n,)."""
-        return self.turned[np.arange(len(self)), unit_key[self.unit]]
+        return self.key_options[np.arange(len(self)), unit_key[self.unit]]
 
-    def gathered(self, shares: Floats | Ties, units: slice = slice(None)) -> Floats:
+    def unit_scores(self, shares: Floats | Ties, units: slice = slice(None)) -> Floats:
         """Return the score of each column on units, for a key at each place.
 
         Args:
             shares: (options, columns) the score if that option is the key; or the result of
-                `picked`.
+                `count_ties`.
             units: the units; by default all.
 
         Returns:
             (units, most options, columns); 0 beyond a unit's options.
         """
-        _, end, _ = units.indices(len(self.leads))
-        leads = self.leads[units]
-        turned = self.turned[leads[0] : self.leads[end] if end < len(self.leads) else None]
-        found = shares[np.minimum(turned, len(shares) - 1)]
-        found[turned == len(shares)] = 0
+        _, end, _ = units.indices(len(self.unit_firsts))
+        leads = self.unit_firsts[units]
+        key_options = self.key_options[
+            leads[0] : self.unit_firsts[end] if end < len(self.unit_firsts) else None
+        ]
+        found = shares[np.minimum(key_options, len(shares) - 1)]
+        found[key_options == len(shares)] = 0
         own: Floats = SHARES[found] if found.dtype == np.uint8 else found.astype(float, copy=False)
         return np.add.reduceat(own, leads - leads[0], axis=0) if len(own) > len(leads) else own
 
-    def readable(self, cues: Sequence[Cue]) -> list[Cue]:
+    def readable_cues(self, cues: Sequence[Cue]) -> list[Cue]:
         """Return the cues that can read any of the items."""
-        return [cue for cue in cues if not unread(cue, self.scripts)]
+        return [cue for cue in cues if can_read(cue, self.scripts)]
 
     @without_collection()
-    def picked(self, cues: Sequence[Cue], tell: Tell = lambda _: None) -> Ties:
+    def count_ties(self, cues: Sequence[Cue], report_done: ReportDone = lambda _: None) -> Ties:
         """Return the number of options that share each cue's pick, (options, cues); 0: no pick.
 
         Items are processed in parts, so that the views of a million items are not in memory.
 
         Args:
             cues: the cues.
-            tell: called now and then with the number of processed items.
+            report_done: called now and then with the number of processed items.
 
         Raises:
-            DataError: see `picks`.
+            DataError: see `count_ties`.
         """
         options = int(self.counts.sum())
         missing = {id(cue): (cue, np.empty(options, np.uint8)) for cue in cues}
-        missing = {at: one for at, one in missing.items() if at not in self._seen}
+        missing = {at: one for at, one in missing.items() if at not in self._cached_ties}
         for first in range(0, len(self) if missing else 0, _AT_ONCE):
             views, start = [*self.views(first, first + _AT_ONCE)], int(self.starts[first])
             for cue, ties in missing.values():
-                found = picks(cue, views)
+                found = count_ties(cue, views)
                 ties[start : start + len(found)] = found
-            tell(first + len(views))
-        self._seen.update(missing)
+            report_done(first + len(views))
+        self._cached_ties.update(missing)
         columns = np.empty((options, len(cues)), np.uint8)
         for at, cue in enumerate(cues):
-            columns[:, at] = self._seen[id(cue)][1]
+            columns[:, at] = self._cached_ties[id(cue)][1]
         return columns
 
     def first_solved(self, cue: str) -> str:
         """Return the id of the first item of the set whose key a cue selects; "" if none."""
-        ties = next((ties for known, ties in self._seen.values() if known.name == cue), None)
+        ties = next((ties for known, ties in self._cached_ties.values() if known.name == cue), None)
         hit = np.flatnonzero(ties[self.starts + self.keys]) if ties is not None else self.keys[:0]
         return self.problems[hit[self.rows[hit].argmin()]].id if len(hit) else ""
 
     @cached_property
-    def _seen(self) -> dict[int, tuple[Cue, Ties]]:
+    def _cached_ties(self) -> dict[int, tuple[Cue, Ties]]:
         """The picks so far, by the identity of the cue, since its rule may not be hashable."""
         return {}
 
     @cached_property
     def corpus(self) -> Corpus:
         """The frequencies in the options; words are counted only in each unit's first item."""
-        return Corpus.of([self.problems[lead].options for lead in self.leads])
+        return Corpus.from_options([self.problems[lead].options for lead in self.unit_firsts])
 
     @cached_property
     def scripts(self) -> frozenset[Writing]:
@@ -316,12 +326,12 @@ _CLASSES, _SHARE = 20, 0.05
 Copies count once."""
 
 
-def in_classes(dataset: Dataset) -> list[bool]:
+def are_classes(dataset: Dataset) -> list[bool]:
     """Return whether each item's options are classes."""
-    often = Counter(hash(_lowered(problem)) for problem in dataset)
+    often = Counter(hash(_lowercase_options(problem)) for problem in dataset)
     if max(often.values(), default=0) <= _CLASSES:  # copies, too
         return [False] * len(dataset)
-    sets = [*map(_lowered, dataset)]
+    sets = [*map(_lowercase_options, dataset)]
     different = {
         (options, comparable_text(p.sentence)) for options, p in zip(sets, dataset, strict=True)
     }
@@ -330,7 +340,7 @@ def in_classes(dataset: Dataset) -> list[bool]:
     return [counts[options] > many for options in sets]
 
 
-def _lowered(problem: Problem) -> frozenset[str]:
+def _lowercase_options(problem: Problem) -> frozenset[str]:
     return frozenset(map(str.lower, problem.options))
 
 
@@ -341,7 +351,7 @@ def _blocks(dataset: Dataset) -> list[list[int]]:
     With classes, they come from a template, and a thousand of them would be one draw.
     """
     together = blocks(dataset)
-    classes = in_classes(dataset)
+    classes = are_classes(dataset)
     if not any(classes):
         return together
     apart = {row: at for at, rows in enumerate(blocks(dataset, lookalikes=False)) for row in rows}
@@ -357,11 +367,11 @@ def _blocks(dataset: Dataset) -> list[list[int]]:
     return found
 
 
-def uneven(dataset: Dataset) -> tuple[str, ...]:
+def find_uneven(dataset: Dataset) -> tuple[str, ...]:
     """Return the ids of the items with another number of options than most items have.
 
     >>> made = [Problem(str(n), "Why?", tuple("abcd")[: 3 + (n > 0)], blank=None) for n in range(9)]
-    >>> uneven(Dataset(made))
+    >>> find_uneven(Dataset(made))
     ('0',)
     """
     counts = Counter(len(problem.options) for problem in dataset)
@@ -394,7 +404,7 @@ def has_unfilled_field(problem: Problem) -> bool:
     )
 
 
-def _key(problem: Problem) -> int:
+def _key_or_none(problem: Problem) -> int:
     return -1 if problem.answer is None else problem.answer
 
 
@@ -403,7 +413,7 @@ def key_text(problem: Problem) -> str:
     return "" if problem.answer is None else problem.options[problem.answer]
 
 
-def compared(problem: Problem) -> tuple[str, ...]:
+def comparable_options(problem: Problem) -> tuple[str, ...]:
     """Return the options as units compare them: in any case, unless only their case differs."""
     for alike in (comparable_text, str.strip):
         texts = tuple(map(alike, problem.options))
@@ -412,7 +422,7 @@ def compared(problem: Problem) -> tuple[str, ...]:
     return tuple(f"{at} {text}" for at, text in enumerate(problem.options))
 
 
-def report_progress(step: Step, what: str, total: int, of: str) -> Tell:
+def report_progress(step: Step, what: str, total: int, of: str) -> ReportDone:
     """Return a function that reports, once a minute, the progress of a step and the time left.
 
     Args:
@@ -423,7 +433,7 @@ def report_progress(step: Step, what: str, total: int, of: str) -> Tell:
     """
     began = last = monotonic()
 
-    def tell(done: int) -> None:
+    def report_done(done: int) -> None:
         nonlocal last
         now = monotonic()
         if 0 < done < total and now - last >= _EVERY:
@@ -433,4 +443,4 @@ def report_progress(step: Step, what: str, total: int, of: str) -> Tell:
                 f"{what}: {done:,} of {total:,} {of}, about {left:,} minute{'s' * (left > 1)} left"
             )
 
-    return tell
+    return report_done

@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from winosmith.audit._triage import Suspect, for_people
+from winosmith.audit._triage import Suspect, problems_for_people
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, FormatError
 from winosmith.formats import Erratum
@@ -48,7 +48,7 @@ from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 SUSPECTS_IN = 4
 """One check in this many is of a suspect."""
 
-FEWEST_CHECKS = 10
+MIN_CHECKS = 10
 """With fewer checks, the upper limit is more than a third of all keys."""
 
 _ERROR = 0.025
@@ -124,7 +124,7 @@ class KeyCheck:
     @property
     def most_if_none(self) -> int:
         """The upper limit of the number of wrong keys if people find none."""
-        return sum(high for _, high in _limits(self.strata, [(0, 0)] * len(self.strata)))
+        return sum(high for _, high in _stratum_limits(self.strata, [(0, 0)] * len(self.strata)))
 
 
 def draw_check(
@@ -159,9 +159,9 @@ def draw_check(
     """
     rows = {problem.id: row for row, problem in enumerate(data) if problem.answer is not None}
     n = min(n, len(rows))
-    if n < FEWEST_CHECKS:
+    if n < MIN_CHECKS:
         raise DataError(
-            f"{n} items with a key can't be a sample: at least {FEWEST_CHECKS} must be checked"
+            f"{n} items with a key can't be a sample: at least {MIN_CHECKS} must be checked"
         )
     first = [one.id for one in suspects if one.id in rows][: n // SUSPECTS_IN]
     rest = sorted(rows.keys() - {*first})
@@ -200,7 +200,7 @@ def check_problems(check: KeyCheck, data: Dataset, *, site: bool = False) -> Fil
     Args:
         check: the drawn items.
         data: the data that they were drawn from.
-        site: whether the problems are for a site; see `for_people`.
+        site: whether the problems are for a site; see `problems_for_people`.
 
     Raises:
         DataError: the data has no item of such an id.
@@ -209,7 +209,7 @@ def check_problems(check: KeyCheck, data: Dataset, *, site: bool = False) -> Fil
     for item in check.items:
         first.setdefault(item.asked, item.id)
     asked = {name: number for number, name in first.items()}
-    passed = for_people(data, [*asked], plain=site)
+    passed = problems_for_people(data, [*asked], plain=site)
     twins: dict[str, str] = {}
     for problem in passed.kept:
         if problem.twin_id is not None:
@@ -335,10 +335,10 @@ def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKe
         raise DataError(
             "none of the answers is to an item of this check; are they of another check?"
         )
-    return tuple(_verdict(item, [*said[item.asked].values()]) for item in check.items)
+    return tuple(_judge_item(item, [*said[item.asked].values()]) for item in check.items)
 
 
-def _verdict(item: DrawnItem, answers: Sequence[int | None]) -> JudgedKey:
+def _judge_item(item: DrawnItem, answers: Sequence[int | None]) -> JudgedKey:
     # Options with one text are one option.
     same = [item.options.index(text) for text in item.options]
     votes = Counter(same[choice] for choice in answers if choice is not None)
@@ -350,7 +350,7 @@ def _verdict(item: DrawnItem, answers: Sequence[int | None]) -> JudgedKey:
 
 
 @dataclass(frozen=True, slots=True)
-class StratumKeys(Result):
+class StratumResult(Result):
     """The wrong keys of a stratum.
 
     Attributes:
@@ -398,7 +398,7 @@ class WrongKeys(Result):
     items: int
     people: int
     limits: tuple[int, int]
-    strata: tuple[StratumKeys, ...]
+    strata: tuple[StratumResult, ...]
     keys: tuple[JudgedKey, ...] = field(metadata={"rows": True})
     seen: tuple[float, float] | None = field(metadata=IF_ANY)
     visibility: tuple[float, float] | None = field(metadata=IF_ANY)
@@ -413,9 +413,9 @@ class WrongKeys(Result):
     @computed()
     def as_proposed(self) -> int:
         """The number of wrong keys for which judges chose the option that models propose."""
-        return sum(one.chosen == one.item.other for one in self.of("wrong"))
+        return sum(one.chosen == one.item.other for one in self.with_verdict("wrong"))
 
-    def of(self, verdict: Verdict) -> list[JudgedKey]:
+    def with_verdict(self, verdict: Verdict) -> list[JudgedKey]:
         """Return the keys with a verdict, in the order in which they were asked."""
         return [one for one in self.keys if one.verdict == verdict]
 
@@ -426,8 +426,8 @@ class WrongKeys(Result):
         count = f"{low:,} to {high:,}" if low < high else f"{low:,}"
         return (
             f"Of {self.items:,} keys, {count} are wrong ({span(self.rate)} %; 95 % interval): "
-            f"people found {len(self.of('wrong')):,} wrong keys among {len(self.keys):,} and "
-            f"agreed on no option in {len(self.of('undecided')):,}."
+            f"people found {len(self.with_verdict('wrong')):,} wrong keys among {len(self.keys):,} "
+            f"and agreed on no option in {len(self.with_verdict('undecided')):,}."
         )
 
     @property
@@ -440,7 +440,7 @@ class WrongKeys(Result):
             Erratum(
                 one.id, one.item.key, one.chosen, f"{one.votes} judges, who did not see the key"
             )
-            for one in (*self.of("wrong"), *self.of("sound"))
+            for one in (*self.with_verdict("wrong"), *self.with_verdict("sound"))
             if one.chosen is not None and one.item.options.count(one.item.options[one.chosen]) == 1
         ]
 
@@ -469,9 +469,9 @@ def count_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> WrongKey
                 f"unknown: on none of {stratum.drawn} items do two judges agree"
             )
         counts.append((own["wrong"], own["undecided"]))
-    limits = _limits(check.strata, counts)
+    limits = _stratum_limits(check.strata, counts)
     strata = tuple(
-        StratumKeys(stratum.name, stratum.items, stratum.drawn, *count, both)
+        StratumResult(stratum.name, stratum.items, stratum.drawn, *count, both)
         for stratum, count, both in zip(check.strata, counts, limits, strict=True)
     )
     (low, high), rest = limits[0], limits[1:]
@@ -495,7 +495,9 @@ def count_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> WrongKey
     )
 
 
-def _limits(strata: Sequence[Stratum], counts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+def _stratum_limits(
+    strata: Sequence[Stratum], counts: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
     """Return the limits of the number of wrong keys of each stratum.
 
     Args:

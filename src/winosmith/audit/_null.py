@@ -4,7 +4,7 @@ A set without artifacts is a set whose keys were assigned at random, to a unit's
 (`Items`). There are two such nulls:
 
 - for the content of options, the keys' positions are permuted among units with as many options
-  (`DealtKeys`), so the number of keys at each position stays the same. If options are sorted by
+  (`PermutedKeys`), so the number of keys at each position stays the same. If options are sorted by
   length and many keys are first, that is a matter of position, not of length;
 - for positions, each unit's key is drawn uniformly from its options (`UniformKeys`).
 
@@ -41,14 +41,14 @@ def possible_positions(items: Items, kept: Ties) -> Bools:
 
     Args:
         items: items of one split.
-        kept: (options, cues) the picks of the cues whose scores stay (`Items.picked`).
+        kept: (options, cues) the picks of the cues whose scores stay (`Items.count_ties`).
 
     Returns:
         (units, most options).
     """
     possible: Bools = np.arange(int(items.counts.max())) < items.unit_counts[:, None]
     if kept.shape[1]:
-        scores = items.gathered(kept)
+        scores = items.unit_scores(kept)
         own = scores[np.arange(len(scores)), items.unit_key][:, None]
         possible &= (abs(scores - own) <= _SAME).all(axis=2)
     return possible
@@ -56,12 +56,12 @@ def possible_positions(items: Items, kept: Ties) -> Bools:
 
 def observed_scores(items: Items, ties: Ties) -> Floats:
     """Return the score of each column on the set as it is, (columns,), in items."""
-    parts = _parts(items)
-    scores = np.rint(SHARES[ties[items.keyed(items.unit_key)]] * parts).sum(axis=0)
+    parts = _common_denominator(items)
+    scores = np.rint(SHARES[ties[items.correct_options(items.unit_key)]] * parts).sum(axis=0)
     return np.asarray(scores / parts)
 
 
-def permuted(items: Items, draws: int, rng: np.random.Generator) -> Iterator[Ints]:
+def permute_keys(items: Items, draws: int, rng: np.random.Generator) -> Iterator[Ints]:
     """Yield units' keys with positions permuted among units with as many options."""
     counts = items.unit_counts
     groups = [np.flatnonzero(counts == count) for count in np.unique(counts)]
@@ -72,7 +72,7 @@ def permuted(items: Items, draws: int, rng: np.random.Generator) -> Iterator[Int
         yield key
 
 
-class DealtKeys:
+class PermutedKeys:
     """Scores of cues if the keys' positions are permuted among the units of a stratum.
 
     A stratum has the units of as many options whose keys may be at the same positions. The score
@@ -92,11 +92,11 @@ class DealtKeys:
 
         Args:
             items: items of one split.
-            ties: (options, columns) the picks (`Items.picked`).
+            ties: (options, columns) the picks (`Items.count_ties`).
             possible: (units, most options) where keys may be (`possible_positions`).
             seed: random seed of the draws.
         """
-        self._items, self._ties, self._parts = items, ties, _parts(items)
+        self._items, self._ties, self._parts = items, ties, _common_denominator(items)
         codes = possible @ (1 << np.arange(possible.shape[1], dtype=np.int64))
         kinds = np.column_stack([items.unit_counts, codes])
         self._stratum = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1)
@@ -108,9 +108,9 @@ class DealtKeys:
             for at, units in enumerate(self._strata)
             if len(np.unique(self._key[units])) > 1
         ]
-        self.mean, self.spread = self._moments()
+        self.mean, self.spread = self._compute_moments()
 
-    def _moments(self) -> tuple[Floats, Floats]:
+    def _compute_moments(self) -> tuple[Floats, Floats]:
         sizes = np.array([len(units) for units in self._strata])
         most = int(self._items.counts.max())
         weight = np.zeros((len(sizes), most))
@@ -120,7 +120,7 @@ class DealtKeys:
         columns = self._ties.shape[1]
         mean, square = np.zeros(columns), np.zeros(columns)
         at_position = np.zeros((len(sizes), most, columns))
-        for here, table in self._tables():
+        for here, table in self._score_tables():
             stratum = self._stratum[here]
             of_key = weight[stratum][:, :, None]
             own = (of_key * table).sum(axis=1)
@@ -132,9 +132,9 @@ class DealtKeys:
         at_position /= sizes[:, None, None]
         off = at_position - (weight[:, :, None] * at_position).sum(axis=1, keepdims=True)
         of_positions = (sizes * factor) @ (weight[:, :, None] * off**2).sum(axis=1)
-        return mean / self._parts, _spread(square - of_positions, square, self._parts)
+        return mean / self._parts, _standard_deviation(square - of_positions, square, self._parts)
 
-    def _tables(self) -> Iterator[tuple[slice, Floats]]:
+    def _score_tables(self) -> Iterator[tuple[slice, Floats]]:
         """Yield some units, and the score of each column there if the key is at each position.
 
         Scores are counted in parts of which each is a whole number, so that their sums are exact
@@ -142,7 +142,7 @@ class DealtKeys:
         """
         for first in range(0, len(self._key), _UNITS):
             here = slice(first, first + _UNITS)
-            yield here, np.rint(self._items.gathered(self._ties, here) * self._parts)
+            yield here, np.rint(self._items.unit_scores(self._ties, here) * self._parts)
 
     def scores(self, draws: int) -> Floats:
         """Return the scores in the next draws, (draws, columns), in items."""
@@ -158,7 +158,7 @@ class DealtKeys:
                     keys = dealt
                 else:
                     keys[:, units] = dealt
-            for here, table in self._tables():
+            for here, table in self._score_tables():
                 own += table[:, 0].sum(axis=0)
                 for position in range(1, table.shape[1]):
                     more = table[:, position] - table[:, 0]
@@ -180,12 +180,12 @@ class UniformKeys:
     """
 
     def __init__(self, items: Items, ties: Ties, possible: Bools, seed: list[int]):
-        """Compute mean and spread; see `DealtKeys`."""
-        self._parts = _parts(items)
+        """Compute mean and spread; see `PermutedKeys`."""
+        self._parts = _common_denominator(items)
         found: list[Ints] = []
         for first in range(0, len(possible), _TABLE):
             here = slice(first, first + _TABLE)
-            table = np.rint(items.gathered(ties, here) * self._parts).astype(np.int64)
+            table = np.rint(items.unit_scores(ties, here) * self._parts).astype(np.int64)
             rows = np.column_stack([possible[here], table.reshape(len(table), -1)])
             found.append(np.column_stack(np.unique(rows, axis=0, return_counts=True)[::-1]))
         together = np.concatenate(found)
@@ -198,7 +198,7 @@ class UniformKeys:
         own = (self._chances[:, :, None] * self._scores).sum(axis=1)
         off = (self._chances[:, :, None] * (self._scores - own[:, None]) ** 2).sum(axis=1)
         self.mean: Floats = self._times @ own / self._parts
-        self.spread = _spread(self._times @ off, np.zeros(off.shape[1]), self._parts)
+        self.spread = _standard_deviation(self._times @ off, np.zeros(off.shape[1]), self._parts)
 
     def scores(self, draws: int) -> Floats:
         """Return the scores in the next draws, (draws, columns), in items."""
@@ -210,12 +210,12 @@ class UniformKeys:
         return np.asarray(scores / self._parts)
 
 
-def _parts(items: Items) -> int:
+def _common_denominator(items: Items) -> int:
     """Return the number of parts of a score of 1 with which all shares are whole numbers."""
     return math.lcm(*range(1, int(items.counts.max()) + 1))
 
 
-def _spread(variance: Floats, subtracted: Floats, parts: int) -> Floats:
+def _standard_deviation(variance: Floats, subtracted: Floats, parts: int) -> Floats:
     """Return standard deviations in items, of variances in squared parts; 0 for rounding errors."""
     least = _CANCELLED * subtracted + _ROUNDED * float(parts) ** 2
     return np.asarray(np.sqrt(np.where(variance > least, variance, 0.0)) / parts)

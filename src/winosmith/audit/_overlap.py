@@ -70,11 +70,15 @@ class Overlap(Result):
     def cues(self) -> tuple[Cue, ...]:
         """The rules that select the option that occurs there most often."""
         return (
-            Cue("the most often in the texts", self._of(self.options), needs="any"),
-            Cue("the most often in a text with its question", self._of(self.together), needs="any"),
+            Cue("the most often in the texts", self._count_score(self.options), needs="any"),
+            Cue(
+                "the most often in a text with its question",
+                self._count_score(self.together),
+                needs="any",
+            ),
         )
 
-    def _of(self, counts: Mapping[str, tuple[int, ...]]) -> Any:
+    def _count_score(self, counts: Mapping[str, tuple[int, ...]]) -> Any:
         def score(view: View) -> Sequence[float]:
             name = self.items.get((view.question, view.options))
             return [0.0] * len(view.options) if name is None else [*map(float, counts[name])]
@@ -94,12 +98,12 @@ class Overlap(Result):
         for problem in dataset:
             counts = () if problem.id in self.unread else self.options.get(problem.id, ())
             for at, count in enumerate(counts):
-                if View.cut(problem.options[at]):
+                if View.split_words(problem.options[at]):
                     (keys if at == problem.answer else others).append(count > 0)
         return (sum(keys), len(keys)), (sum(others), len(others))
 
 
-def overlap(
+def find_overlap(
     splits: Mapping[str, Dataset], texts: str | Path | Iterable[str | Path]
 ) -> dict[str, Overlap]:
     """Search for questions and options in a collection of texts, read piece by piece.
@@ -118,14 +122,14 @@ def overlap(
     Raises:
         FormatError: a file can't be read, with the line.
     """
-    sought = _Sought()
+    sought = _Search()
     for name, dataset in splits.items():
         for problem in dataset:
             sought.add(name, problem)
     sought.prepare()
     given = [texts] if isinstance(texts, str | Path) else texts
     for piece in (piece for path in given for piece in _pieces(Path(path))):
-        sought.look(piece)
+        sought.read_piece(piece)
     return {name: sought.result(name, dataset) for name, dataset in splits.items()}
 
 
@@ -133,7 +137,7 @@ _Key = tuple[str, str]
 """A split and an id."""
 
 
-class _Sought:
+class _Search:
     """Runs of words to search for, and the places where they were found."""
 
     def __init__(self) -> None:
@@ -153,14 +157,14 @@ class _Sought:
             self.unread.add(key)
             return
         for part in (problem.before, problem.after):
-            words = View.cut(part)
+            words = View.split_words(part)
             span = min(SPAN, len(words))
             if span >= LEAST:
-                self.checked[key] = " ".join(View.cut(problem.sentence))
+                self.checked[key] = " ".join(View.split_words(problem.sentence))
                 for at in range(len(words) - span + 1):
                     self.asked[" ".join(words[at : at + span])].add(key)
         for at, option in enumerate(problem.options):
-            if words := View.cut(option)[:SPAN]:
+            if words := View.split_words(option)[:SPAN]:
                 self.options[" ".join(words)].append((key, at))
 
     def prepare(self) -> None:
@@ -178,7 +182,7 @@ class _Sought:
             lengths[" ".join(words[:2])].add(len(words))
         self.lengths = {start: tuple(sorted(found)) for start, found in lengths.items()}
 
-    def look(self, words: Sequence[str]) -> None:
+    def read_piece(self, words: Sequence[str]) -> None:
         self.pieces += 1
         self.words += len(words)
         asked: set[_Key] = set()
@@ -196,7 +200,7 @@ class _Sought:
         self.together.update(one for one in options if one[0] in asked)
 
     def result(self, name: str, dataset: Dataset) -> Overlap:
-        def of(counts: Counter[tuple[_Key, int]]) -> dict[str, tuple[int, ...]]:
+        def counts_by_id(counts: Counter[tuple[_Key, int]]) -> dict[str, tuple[int, ...]]:
             return {
                 p.id: tuple(counts[(name, p.id), at] for at in range(len(p.options)))
                 for p in dataset
@@ -208,8 +212,8 @@ class _Sought:
             sum((name, problem.id) in self.checked for problem in dataset),
             frozenset(problem.id for problem in dataset if (name, problem.id) in self.unread),
             {p.id: self.found[name, p.id] for p in dataset if (name, p.id) in self.found},
-            of(self.counts),
-            of(self.together),
+            counts_by_id(self.counts),
+            counts_by_id(self.together),
             {(problem.sentence, problem.options): problem.id for problem in dataset},
         )
 
@@ -217,7 +221,7 @@ class _Sought:
 def _pieces(path: Path) -> Iterator[Sequence[str]]:
     """Yield the words of each text of a file, long ones in pieces that overlap by a run."""
     for text in _texts(path):
-        words = View.cut(text)
+        words = View.split_words(text)
         for start in range(0, len(words), _PIECE):
             yield words[max(0, start - SPAN) : start + _PIECE]
 
@@ -249,17 +253,17 @@ def _text_of(line: str, path: Path, number: int) -> str:
     except ValueError as error:
         raise FormatError(f"the line is not JSON ({error})", path, number) from None
     text = record.get("text") if isinstance(record, dict) else None
-    return text if isinstance(text, str) else "\n".join(_strings(record))
+    return text if isinstance(text, str) else "\n".join(_iterate_strings(record))
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _iterate_strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for inside in value.values():
-            yield from _strings(inside)
+            yield from _iterate_strings(inside)
     elif isinstance(value, list):
         for inside in value:
-            yield from _strings(inside)
+            yield from _iterate_strings(inside)
     elif value is not None and not isinstance(value, bool):
         yield json.dumps(value)

@@ -19,10 +19,10 @@ import numpy as np
 from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.results import HIDDEN, Result, computed, shown
 
-LEAST_BLOCKS = 50
+MIN_BLOCKS = 50
 """The least number of blocks to learn from."""
 
-LEAST_MODELS = 4
+MIN_MODELS = 4
 """The least number of models with different answers: fewer have no best and worst quarter."""
 
 VISIBILITIES = (1.0, 0.75, 0.5)
@@ -147,7 +147,7 @@ class Choices:
     copy_of: Ints
 
     @classmethod
-    def of(cls, items: Items, chosen: Ints, asked: Bools) -> Choices:
+    def from_items(cls, items: Items, chosen: Ints, asked: Bools) -> Choices:
         """Take choices, with options in the order of their texts, and models in that of choices.
 
         Args:
@@ -170,7 +170,7 @@ class Choices:
             places[rows, items.keys],
             items.counts,
             items.block,
-            np.unique(items.firsts, return_inverse=True)[1],
+            np.unique(items.originals, return_inverse=True)[1],
         )
 
     @cached_property
@@ -185,7 +185,7 @@ class Choices:
         return float(np.average(1 / self.counts, weights=self.weights))
 
     @cached_property
-    def at(self) -> Ints:
+    def vote_positions(self) -> Ints:
         """The index of each choice in an array (n, most options), flat; of votes only."""
         flat = np.arange(len(self.keys)) * int(self.counts.max()) + self.chosen
         return flat[self.chosen >= 0]
@@ -209,44 +209,44 @@ class Choices:
         ability: Floats = (of_others(right) + 1) / (of_others(asked) + 2)
         return ability
 
-    def totals(self, values: Floats) -> Floats:
+    def sum_by_option(self, values: Floats) -> Floats:
         """Return the sum of models' values on each option, (n, most options)."""
         shape = len(self.keys), int(self.counts.max())
         sums: Floats = np.zeros(shape[0] * shape[1])
-        sums += np.bincount(self.at, values[self.chosen >= 0], len(sums))
+        sums += np.bincount(self.vote_positions, values[self.chosen >= 0], len(sums))
         return sums.reshape(shape)
 
 
-def refusal(choices: Choices) -> str:
+def reason_against(choices: Choices) -> str:
     """Return why wrong keys can't be learnt; "" if they can."""
     blocks = int(choices.block.max()) + 1
-    if blocks < LEAST_BLOCKS:
+    if blocks < MIN_BLOCKS:
         return (
             f"there {'is 1 block' if blocks == 1 else f'are {blocks} blocks'} (items that are not "
-            f"copies, twins or look-alikes), and {LEAST_BLOCKS} are needed"
+            f"copies, twins or look-alikes), and {MIN_BLOCKS} are needed"
         )
     different = len(np.unique(choices.chosen, axis=0))
     if different == 1 < len(choices.chosen):
         return "all models give the same answers"
-    if different < LEAST_MODELS:
+    if different < MIN_MODELS:
         return (
             f"there {'is 1 model' if different == 1 else f'are {different} models'} with different "
-            f"answers, and {LEAST_MODELS} are needed"
+            f"answers, and {MIN_MODELS} are needed"
         )
     if (choices.ability(choices.keys) <= choices.chance).all():
         return "no model is better than chance"
     return ""
 
 
-def learn(choices: Choices, seed: int) -> PlantedKeys:
+def rank_items(choices: Choices, seed: int) -> PlantedKeys:
     """Rank items by how suspect their keys are, and bound the number of wrong keys.
 
     Each block has a wrong key in one of 33 draws: one of its items, drawn at random, and its copies
     get another option as the key. A ridge logistic regression separates these from untouched items,
-    by `features`. An item is only scored by classifiers that were not fitted on its block, and only
-    compared with the untouched items of the same draw that this classifier was not fitted on
-    either. In sets of more than 20,000 blocks, only as many draws are made as plant 20,000 keys,
-    and only these blocks are fitted.
+    by `compute_features`. An item is scored only by classifiers that were not fitted on its block,
+    and compared only with the untouched items of the same draw on which this classifier was not
+    fitted either. In sets of more than 20,000 blocks, draws stop after 20,000 planted keys, and
+    only these blocks are fitted.
 
     Items are ranked by the geometric mean of two ranks: by the classifiers, and by agreement on the
     most attractive other option. Planted keys are unknown to all models, and classifiers learn to
@@ -265,16 +265,16 @@ def learn(choices: Choices, seed: int) -> PlantedKeys:
         for visibility in VISIBILITIES
     )
     seen, beyond, agreed = found["random"]
-    agreement = features(choices, choices.keys).values[:, 1]
+    agreement = compute_features(choices, choices.keys).values[:, 1]
     weights = choices.weights
-    scores = (seen - np.log(_at_least(agreement, weights, agreement))) / 2
-    planted = -np.log(beyond.mean(axis=1) * _at_least(agreement, weights, agreed)) / 2
-    ranks = _at_least(scores, weights, planted)
+    scores = (seen - np.log(_fraction_at_least(agreement, weights, agreement))) / 2
+    planted = -np.log(beyond.mean(axis=1) * _fraction_at_least(agreement, weights, agreed)) / 2
+    ranks = _fraction_at_least(scores, weights, planted)
     every = {kind: own for kind, (_, own, _) in found.items()}
     return PlantedKeys(blocks, len(beyond), bounds, scores, seen, every, ranks)
 
 
-def _at_least(values: Floats, weights: Floats, limits: Floats) -> Floats:
+def _fraction_at_least(values: Floats, weights: Floats, limits: Floats) -> Floats:
     """Return the fraction of values, by weight, that are at least each limit.
 
     A limit above all values has the fraction of one value of the least weight.
@@ -319,7 +319,9 @@ def most_wrong(beyond: Floats, blocks: int, visibility: float) -> int | None:
     return floor(most + 1e-9) if most < blocks else None
 
 
-def _plant(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[Bools, Ints, Ints]:
+def _choose_plants(
+    choices: Choices, kind: Kind, rng: np.random.Generator
+) -> tuple[Bools, Ints, Ints]:
     """Choose the items that get a wrong key, the draw that changes their block, and the keys.
 
     Returns:
@@ -337,7 +339,7 @@ def _plant(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[Bool
     np.maximum.at(highest, block, priority)
     other = (keys + 1 + (shift * (choices.counts - 1)).astype(int)) % choices.counts
     if kind == "attractive":
-        other = features(choices, keys).other
+        other = compute_features(choices, keys).other
     return (priority == highest[block]) & (draw_of >= 0), draw_of, other
 
 
@@ -350,10 +352,10 @@ def _cross_fit(
     """
     block, weights, keys = choices.block, choices.weights, choices.keys
     n, blocks = len(block), int(block.max()) + 1
-    planted, draw_of, other = _plant(choices, kind, rng)
+    planted, draw_of, other = _choose_plants(choices, kind, rng)
     draws = int(draw_of.max()) + 1
     seen = np.stack([
-        features(choices, np.where(planted & (draw_of == draw), other, keys)).values
+        compute_features(choices, np.where(planted & (draw_of == draw), other, keys)).values
         for draw in range(draws)
     ])  # fmt: skip
     item = np.flatnonzero(planted)
@@ -379,13 +381,15 @@ def _cross_fit(
             line = fit_ridge(known[fit], is_planted[fit], weights[source[fit]], line)
             held = by_block[fold[block[by_block]] == one]
             suspicion = np.round((seen @ line[:-1])[:, held], 9)
-            own, of_planted = _compare(suspicion, block[held], planted[held], draw_of[held])
+            own, of_planted = _compare_within_draws(
+                suspicion, block[held], planted[held], draw_of[held]
+            )
             scores[held] += own
             np.fmin.at(beyond, (block[held[planted[held]]], time), of_planted)
     return scores / _TIMES, beyond[~np.isnan(beyond[:, 0])], agreed
 
 
-def _compare(
+def _compare_within_draws(
     suspicion: Floats, block: Ints, planted: Bools, draw_of: Ints
 ) -> tuple[Floats, Floats]:
     """Compare scores of one classifier within each draw.
@@ -428,7 +432,7 @@ class Features:
     other: Ints
 
 
-def features(choices: Choices, keys: Ints) -> Features:
+def compute_features(choices: Choices, keys: Ints) -> Features:
     """Return the features of items with these keys.
 
     A model's weight is its accuracy on the items of other blocks, above chance. The features are:
@@ -445,27 +449,27 @@ def features(choices: Choices, keys: Ints) -> Features:
     rows, counts, voted = np.arange(len(keys)), choices.counts, choices.chosen >= 0
     ability = choices.ability(keys)
     weight = np.clip((ability - choices.chance) / (1 - choices.chance), 0, None)
-    votes = choices.totals(voted.astype(float))
+    votes = choices.sum_by_option(voted.astype(float))
     number = votes.sum(axis=1)
     some = np.maximum(number, 1)
     mean = np.where(voted, ability, 0).sum(axis=0) / some
     deviation = np.where(voted, ability - mean, 0)
     spread = np.sqrt((deviation**2).sum(axis=0) / some)
     ratio = np.clip(ability, 1 - _SURE, _SURE)
-    odds = choices.totals(np.clip(np.log(ratio * (counts - 1) / (1 - ratio)), 0, None))
-    shares = _fractions(choices.totals(weight))
+    odds = choices.sum_by_option(np.clip(np.log(ratio * (counts - 1) / (1 - ratio)), 0, None))
+    shares = _normalise(choices.sum_by_option(weight))
     agree = votes / some[:, None]
     width = spread[:, None] * np.sqrt(agree * (1 - agree))
     level = np.divide(
-        choices.totals(deviation) / some[:, None],
+        choices.sum_by_option(deviation) / some[:, None],
         width,
         out=np.zeros_like(width),
         where=width > 1e-9,
     )
     quarter = max(1, len(ability) // 4)
     order = np.sort(ability, axis=0)
-    best = _fractions(choices.totals((ability >= order[-quarter]).astype(float)))
-    worst = _fractions(choices.totals((ability <= order[quarter - 1]).astype(float)))
+    best = _normalise(choices.sum_by_option((ability >= order[-quarter]).astype(float)))
+    worst = _normalise(choices.sum_by_option((ability <= order[quarter - 1]).astype(float)))
     there = np.arange(shares.shape[1]) < counts[:, None]
     others = np.where(there, shares, -1.0)
     others[rows, keys] = -1.0
@@ -494,7 +498,7 @@ def features(choices: Choices, keys: Ints) -> Features:
     return Features(np.column_stack(values), other)
 
 
-def _fractions(totals: Floats) -> Floats:
+def _normalise(totals: Floats) -> Floats:
     fractions: Floats = totals / np.maximum(totals.sum(axis=1, keepdims=True), 1e-12)
     return fractions
 

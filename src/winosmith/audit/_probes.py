@@ -2,7 +2,7 @@
 
 A probe is fitted on four fifths of the blocks and predicts the last fifth, so it never sees an item
 that it predicts. It is compared with the same model of permuted positions of the keys
-(`_null.permuted`). There are two kinds:
+(`_null.permute_keys`). There are two kinds:
 
 - of *words*, a naive Bayes model over words and pairs of neighbouring words. On the shared sets it
   is as accurate as a logistic regression over the same features, in a tenth of the time;
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.audit._cues import View
-from winosmith.audit._items import Floats, Ints, Items, Tell
-from winosmith.audit._null import permuted
+from winosmith.audit._items import Floats, Ints, Items, ReportDone
+from winosmith.audit._null import permute_keys
 from winosmith.debias import CrossLogit
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError
@@ -72,7 +72,7 @@ positions."""
 _SCORES = 40_000_000
 """Options times draws that are scored at once: 320 MB for each of three arrays."""
 
-_TOLD, _EXAMPLES = 12, 8
+_MOST_WORDS, _EXAMPLES = 12, 8
 """Numbers of words and of items in the report."""
 
 
@@ -150,9 +150,9 @@ class Probe(Result):
         return null_interval_label(self.draws)
 
 
-def probes(
+def fit_probes(
     items: Items, embedder: TextEmbedder | None = None, *, draws: int = DRAWS, seed: int = 0,
-    tell: Tell = lambda _: None,
+    report_done: ReportDone = lambda _: None,
 ) -> tuple[Probe, ...]:  # fmt: skip
     """Probe only the options, only the question (which can predict the position), and both.
 
@@ -161,46 +161,53 @@ def probes(
         embedder: embedder of texts; its vectors are probed instead of words.
         draws: draws of the null.
         seed: random seed of folds and draws.
-        tell: called now and then with the number of finished draws of all three.
+        report_done: called now and then with the number of finished draws of all three.
     """
 
-    def telling(at: int) -> Tell:
-        return lambda done: tell(at * draws + done)
+    def report_from(at: int) -> ReportDone:
+        return lambda done: report_done(at * draws + done)
 
     if embedder is None:
         return tuple(
-            probe(items, sees, draws=draws, seed=seed, tell=telling(at))
+            fit_probe(items, sees, draws=draws, seed=seed, report_done=report_from(at))
             for at, sees in enumerate(SEEN)
         )
-    options = _embedded(embedder, [text for p in items.problems for text in p.options])
-    questions = _embedded(embedder, [problem.sentence for problem in items.problems])
+    options = _embed(embedder, [text for p in items.problems for text in p.options])
+    questions = _embed(embedder, [problem.sentence for problem in items.problems])
     return tuple(
-        _vector_probe(items, sees, _rows(items, sees, options, questions), draws, seed, telling(at))
+        _vector_probe(
+            items, sees, _logit_rows(items, sees, options, questions), draws, seed, report_from(at)
+        )
         for at, sees in enumerate(SEEN)
     )
 
 
-def probe(
-    items: Items, sees: str, *, draws: int = DRAWS, seed: int = 0, tell: Tell = lambda _: None
+def fit_probe(
+    items: Items,
+    sees: str,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    report_done: ReportDone = lambda _: None,
 ) -> Probe:
     """Probe the words of a part of the items: "options", "question" or "both"."""
-    names, matrix = features(items, sees)
-    folds = _folds(items, seed)
+    names, matrix = extract_features(items, sees)
+    folds = _assign_folds(items, seed)
 
-    def scored(keys: Ints) -> Floats:
-        return _cross_fitted(items, matrix, folds, keys)
+    def fit_scores(keys: Ints) -> Floats:
+        return _cross_fit(items, matrix, folds, keys)
 
     at_once = _CELLS // max(matrix.shape)
-    found = _probed(items, "words", sees, scored, at_once, draws, seed, tell)
-    own = items.keyed(items.unit_key)
-    tables = _tables(items, matrix, own)
-    examples = _examples(items, names, matrix, tables[3], own, found.solved)
-    return replace(found, words=_words(names, *tables), examples=examples)
+    found = _measure(items, "words", sees, fit_scores, at_once, draws, seed, report_done)
+    own = items.correct_options(items.unit_key)
+    tables = _feature_statistics(items, matrix, own)
+    examples = _solved_examples(items, names, matrix, tables[3], own, found.solved)
+    return replace(found, words=_predictive_words(names, *tables), examples=examples)
 
 
-def _probed(
-    items: Items, by: str, sees: str, scored: Callable[[Ints], Floats], at_once: int, draws: int,
-    seed: int, tell: Tell,
+def _measure(
+    items: Items, by: str, sees: str, fit_scores: Callable[[Ints], Floats], at_once: int,
+    draws: int, seed: int, report_done: ReportDone,
 ) -> Probe:  # fmt: skip
     """Return the accuracy on the keys, and on keys with permuted positions.
 
@@ -208,24 +215,24 @@ def _probed(
         items: items of one split.
         by: see `Probe`.
         sees: see `Probe`.
-        scored: (n, columns) numbers of correct options → (options, columns) scores by models that
-            learnt from these, except for the block that they predict.
-        at_once: number of columns.
+        fit_scores: returns the scores, (options, columns), of models fitted to the given numbers of
+            correct options, (n, columns), except for the block that they predict.
+        at_once: number of columns in one call.
         draws: draws of the null.
         seed: random seed of the draws.
-        tell: called with the number of finished draws.
+        report_done: called with the number of finished draws.
     """
-    own = items.keyed(items.unit_key)
-    scores = scored(own[:, None])
-    right = float(_right(items, scores, own[:, None])[0])
-    deal = permuted(items, draws, np.random.default_rng([seed, 1]))
+    own = items.correct_options(items.unit_key)
+    scores = fit_scores(own[:, None])
+    right = float(_accuracy(items, scores, own[:, None])[0])
+    deal = permute_keys(items, draws, np.random.default_rng([seed, 1]))
     null: list[float] = []
     places = range(max(1, min(draws, at_once)))
-    while keys := [items.keyed(key) for _, key in zip(places, deal, strict=False)]:
+    while keys := [items.correct_options(key) for _, key in zip(places, deal, strict=False)]:
         drawn = np.column_stack(keys)
-        null += _right(items, scored(drawn), drawn).tolist()
-        tell(len(null))
-    solved = _solved(items, scores[:, 0], own)
+        null += _accuracy(items, fit_scores(drawn), drawn).tolist()
+        report_done(len(null))
+    solved = _solved_rows(items, scores[:, 0], own)
     low, high = null_interval(null)
     return Probe(
         by=by,
@@ -243,7 +250,7 @@ def _probed(
     )
 
 
-def _embedded(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
+def _embed(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
     """Return the vector of each text, of length 1; equal texts are embedded once."""
     different, at = np.unique([text.strip() for text in texts], return_inverse=True)
     made: Singles = np.array(embedder.embed_texts(different.tolist()), np.float32)
@@ -257,7 +264,7 @@ def _embedded(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
     return made[at]
 
 
-def _rows(items: Items, sees: str, options: Singles, questions: Singles) -> Singles:
+def _logit_rows(items: Items, sees: str, options: Singles, questions: Singles) -> Singles:
     """Return the rows of a conditional logit, (options, columns).
 
     For question and option, these are the option's vector and the cosine of both; for the question,
@@ -280,17 +287,17 @@ def _rows(items: Items, sees: str, options: Singles, questions: Singles) -> Sing
 
 
 def _vector_probe(
-    items: Items, sees: str, rows: Singles, draws: int, seed: int, tell: Tell
+    items: Items, sees: str, rows: Singles, draws: int, seed: int, report_done: ReportDone
 ) -> Probe:
     """Probe vectors by conditional logits with shared weights; copies count once in training."""
-    firsts = items.firsts
+    firsts = items.originals
     first = np.unique(firsts)
     learnt = np.flatnonzero(np.repeat(firsts == np.arange(len(items)), items.counts))
     starts = np.searchsorted(learnt, items.starts[first])
-    model = CrossLogit(rows[learnt], _folds(items, seed)[first], C=_C, starts=starts)
-    same = np.searchsorted(learnt, _same_option(items))
+    model = CrossLogit(rows[learnt], _assign_folds(items, seed)[first], C=_C, starts=starts)
+    same = np.searchsorted(learnt, _original_options(items))
 
-    def scored(keys: Ints) -> Floats:
+    def fit_scores(keys: Ints) -> Floats:
         scores, long = model.scores(keys[first] - items.starts[first, None])
         behind = np.repeat(np.maximum.reduceat(scores, starts), items.counts[first], axis=0)
         behind -= scores
@@ -299,26 +306,28 @@ def _vector_probe(
         largest = np.abs(scores).max(axis=0)
         return (scores / np.where(largest > 0, largest, 1)).round(9)[same]
 
-    return _probed(items, "vectors", sees, scored, _SCORES // len(learnt), draws, seed, tell)
+    return _measure(
+        items, "vectors", sees, fit_scores, _SCORES // len(learnt), draws, seed, report_done
+    )
 
 
-def _same_option(items: Items) -> Ints:
+def _original_options(items: Items) -> Ints:
     """Return the number of each option; for a copy, that of the same option of the first item."""
     found = np.arange(int(items.counts.sum()))
-    for at in np.flatnonzero(items.firsts != np.arange(len(items))).tolist():
-        first = int(items.firsts[at])
+    for at in np.flatnonzero(items.originals != np.arange(len(items))).tolist():
+        first = int(items.originals[at])
         place = {text: here for here, text in enumerate(items.texts[first])}
         own = slice(items.starts[at], items.starts[at] + items.counts[at])
         found[own] = items.starts[first] + np.array([place[text] for text in items.texts[at]])
     return found
 
 
-def _cut(view: View, text: str) -> Sequence[str]:
+def _split_words(view: View, text: str) -> Sequence[str]:
     """Return the words in lower case; pairs of letters if there are no spaces between words."""
-    return pieces(text.lower()) if view.script == "unspaced" else view.cut(text)
+    return pieces(text.lower()) if view.script == "unspaced" else view.split_words(text)
 
 
-_WORD, _NEXT, _PLACED_BY, _BESIDE = range(4)
+_WORD, _NEXT, _POSITIONED, _JOINT = range(4)
 """Kinds of features: a word, two in a row, a question's word and a position, one of its words and
 one of the option."""
 
@@ -329,59 +338,59 @@ _HALF = 29
 """Bits of each part of a feature; two more are its kind."""
 
 
-class _Numbers(dict[str, int]):
+class _WordNumbers(dict[str, int]):
     """Numbers of words, in the order of their first use."""
 
     def __missing__(self, word: str) -> int:
         self[word] = len(self)
         return self[word]
 
-    def of(self, words: Iterable[str]) -> Ints:
+    def encode(self, words: Iterable[str]) -> Ints:
         return np.fromiter(map(self.__getitem__, words), np.int64)
 
 
-def _codes(kind: int, one: Ints, other: Ints | int = 0) -> Ints:
+def _encode(kind: int, one: Ints, other: Ints | int = 0) -> Ints:
     """Return features as numbers; the arrays may have several rows."""
     return (one << _HALF | other) << 2 | kind
 
 
-def _of_options(view: View, numbers: _Numbers) -> Iterator[Ints]:
+def _option_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
     for option in view.options:
-        words = numbers.of(["^", *_cut(view, option), "$"])
-        alone, pairs = _codes(_WORD, words[1:-1]), _codes(_NEXT, words[:-1], words[1:])
+        words = numbers.encode(["^", *_split_words(view, option), "$"])
+        alone, pairs = _encode(_WORD, words[1:-1]), _encode(_NEXT, words[:-1], words[1:])
         yield np.unique(np.concatenate([alone, pairs]))
 
 
-def _of_question(view: View, numbers: _Numbers) -> Iterator[Ints]:
-    words = np.unique(numbers.of(["", *_cut(view, view.question)]))
+def _question_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
+    words = np.unique(numbers.encode(["", *_split_words(view, view.question)]))
     for place in range(len(view.options)):
-        yield _codes(_PLACED_BY, words, place + 1)
+        yield _encode(_POSITIONED, words, place + 1)
 
 
-def _of_both(view: View, numbers: _Numbers) -> Iterator[Ints]:
-    words = list(dict.fromkeys(reversed(_cut(view, view.question))))
+def _joint_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
+    words = list(dict.fromkeys(reversed(_split_words(view, view.question))))
     content = [word for word in words if word not in FUNCTION_WORDS][:ASKED] or words[:ASKED]
-    asked = numbers.of(content)[:, None]
-    for option, features in zip(view.options, _of_options(view, numbers), strict=True):
-        said = np.unique(numbers.of(_cut(view, option)))
-        yield np.concatenate([features, _codes(_BESIDE, asked, said).ravel()])
+    asked = numbers.encode(content)[:, None]
+    for option, features in zip(view.options, _option_features(view, numbers), strict=True):
+        said = np.unique(numbers.encode(_split_words(view, option)))
+        yield np.concatenate([features, _encode(_JOINT, asked, said).ravel()])
 
 
-_FEATURES: dict[str, Callable[[View, _Numbers], Iterator[Ints]]] = {
-    "options": _of_options,
-    "question": _of_question,
-    "both": _of_both,
+_FEATURES: dict[str, Callable[[View, _WordNumbers], Iterator[Ints]]] = {
+    "options": _option_features,
+    "question": _question_features,
+    "both": _joint_features,
 }
 
 
-def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
+def extract_features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
     """Return the features in at least two blocks, and which options have them.
 
     They are numbers until these are known, since most pairs of words occur only once.
     """
     from scipy.sparse import csr_matrix
 
-    numbers, seen = _Numbers(), _FEATURES[sees]
+    numbers, seen = _WordNumbers(), _FEATURES[sees]
     held, sizes = array("q"), array("q")
     for view in items.views():
         for found in seen(view, numbers):
@@ -393,7 +402,7 @@ def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
     kept: list[Ints] = []
     rows: list[NDArray[np.int32]] = []
     repeats: list[Ints] = []
-    for part in _parted(codes):
+    for part in _positions_in_parts(codes):
         order = part[np.argsort(codes[part], kind="stable")]
         same = np.diff(codes[order]) == 0  # most are there once
         order = order[np.append(same, False) | np.append(False, same)] if len(order) else order
@@ -406,7 +415,7 @@ def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
         repeats.append(times[several])
     del codes, held, option, part, order, same, row, of  # what follows takes as much again
     words = list(numbers)
-    texts = [_text(code, words) for part in kept for code in part.tolist()]
+    texts = [_decode(code, words) for part in kept for code in part.tolist()]
     by_name = sorted(range(len(texts)), key=texts.__getitem__)
     place = np.empty(len(texts), np.int32)
     place[by_name] = np.arange(len(texts))
@@ -418,7 +427,7 @@ def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
     return [texts[at] for at in by_name], matrix
 
 
-def _parted(codes: Ints) -> Iterator[Ints]:
+def _positions_in_parts(codes: Ints) -> Iterator[Ints]:
     """Yield the places of features, those with one remainder at a time."""
     parts = 1 + 2 * (len(codes) // (2 * _SORTED))  # odd: the last bits are the kind
     for part in range(parts):
@@ -430,23 +439,23 @@ def _parted(codes: Ints) -> Iterator[Ints]:
         )
 
 
-def _text(code: int, words: Sequence[str]) -> str:
+def _decode(code: int, words: Sequence[str]) -> str:
     """Return a feature as text."""
     kind, other = code & 3, code >> 2 & (1 << _HALF) - 1
     one = words[code >> 2 + _HALF]
     if kind == _WORD:
         return one
-    return f"{one}{_JOINS[kind]}{other if kind == _PLACED_BY else words[other]}"
+    return f"{one}{_JOINS[kind]}{other if kind == _POSITIONED else words[other]}"
 
 
-def _folds(items: Items, seed: int) -> Ints:
+def _assign_folds(items: Items, seed: int) -> Ints:
     """Return the fold of each item, (n,): whole blocks, as many in each."""
     dealt = np.random.default_rng([seed, 2]).permutation(items.blocks) % _FOLDS
     folds: Ints = dealt[items.block]
     return folds
 
 
-def guessed(items: Items, matrix: csr_matrix, learnt: Floats, seed: int) -> Floats:
+def cross_fit_scores(items: Items, matrix: csr_matrix, learnt: Floats, seed: int) -> Floats:
     """Return each option's score by models that did not see its block, (options,).
 
     Args:
@@ -456,11 +465,13 @@ def guessed(items: Items, matrix: csr_matrix, learnt: Floats, seed: int) -> Floa
             model of all others.
         seed: random seed of the folds.
     """
-    folds = np.where(learnt > 0, _folds(items, seed), _FOLDS)
-    return _cross_fitted(items, matrix, folds, items.keyed(items.unit_key)[:, None], learnt)[:, 0]
+    folds = np.where(learnt > 0, _assign_folds(items, seed), _FOLDS)
+    return _cross_fit(items, matrix, folds, items.correct_options(items.unit_key)[:, None], learnt)[
+        :, 0
+    ]
 
 
-def _cross_fitted(
+def _cross_fit(
     items: Items, matrix: csr_matrix, folds: Ints, keys: Ints, counted: Floats | float = 1.0
 ) -> Floats:
     """Return each option's score by models that did not see its block, (options, columns).
@@ -482,7 +493,7 @@ def _cross_fitted(
     for held in np.unique(folds):
         train = ((fold != held) & (fold != _FOLDS)).astype(float)  # zeros: a part is a copy
         test = np.flatnonzero(fold == held)
-        scores[test] = matrix[test] @ _fitted(
+        scores[test] = matrix[test] @ _fit_weights(
             matrix.T @ (weights * train),
             matrix.T @ (expected * train),
             matrix.T @ (right * train[:, None]),
@@ -490,7 +501,7 @@ def _cross_fitted(
     return scores.round(9)
 
 
-def _fitted(on: Floats, expected: Floats, right: Floats) -> Floats:
+def _fit_weights(on: Floats, expected: Floats, right: Floats) -> Floats:
     """Return each feature's weight: the logarithm of the odds of being correct, relative to chance.
 
     Args:
@@ -507,7 +518,7 @@ def _fitted(on: Floats, expected: Floats, right: Floats) -> Floats:
     return weights
 
 
-def _right(items: Items, scores: Floats, keys: Ints) -> Floats:
+def _accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:
     """Return the accuracy of each column, with equal options sharing the pick."""
     top = np.maximum.reduceat(scores, items.starts, axis=0)
     best = scores == np.repeat(top, items.counts, axis=0)
@@ -517,7 +528,9 @@ def _right(items: Items, scores: Floats, keys: Ints) -> Floats:
     return share
 
 
-def _tables(items: Items, matrix: csr_matrix, own: Ints) -> tuple[Floats, Floats, Floats, Floats]:
+def _feature_statistics(
+    items: Items, matrix: csr_matrix, own: Ints
+) -> tuple[Floats, Floats, Floats, Floats]:
     """Return the options with each feature, those correct by chance, the correct ones, and z."""
     weights = np.repeat(items.weights, items.counts)
     chance = 1 / np.repeat(items.counts, items.counts)
@@ -534,12 +547,12 @@ def _tables(items: Items, matrix: csr_matrix, own: Ints) -> tuple[Floats, Floats
     )
 
 
-def _plainly(feature: str) -> str:
+def _describe(feature: str) -> str:
     """Return a feature as it is reported.
 
-    >>> _plainly("^ bees"), _plainly("the ground"), _plainly("ground $"), _plainly(" → option 2")
-    ('bees, at the start', 'the ground', 'ground, at the end', 'option 2')
-    >>> _plainly("attach ~ glue"), _plainly("denied → option 1")
+    >>> [_describe(feature) for feature in ("^ bees", "the ground", "ground $", " → option 2")]
+    ['bees, at the start', 'the ground', 'ground, at the end', 'option 2']
+    >>> _describe("attach ~ glue"), _describe("denied → option 1")
     ('glue, if the question has attach', 'option 1, if the question has denied')
     """
     one, between, other = feature.partition(" ~ " if " ~ " in feature else " → ")
@@ -550,19 +563,23 @@ def _plainly(feature: str) -> str:
     return f"{feature[:-2]}, at the end" if feature.endswith(" $") else feature
 
 
-def _words(names: list[str], on: Floats, expected: Floats, found: Floats, z: Floats) -> Words:
+def _predictive_words(
+    names: list[str], on: Floats, expected: Floats, found: Floats, z: Floats
+) -> Words:
     """Return the features whose options are correct more or less often than by chance, by z."""
-    told = [at for at in np.argsort(-abs(z), kind="stable")[:_TOLD] if at < len(names) and z[at]]
+    told = [
+        at for at in np.argsort(-abs(z), kind="stable")[:_MOST_WORDS] if at < len(names) and z[at]
+    ]
     return tuple(
         Word(
-            _plainly(names[at]), round(float(on[at])), float(found[at] / on[at]),
+            _describe(names[at]), round(float(on[at])), float(found[at] / on[at]),
             float(expected[at] / on[at]), float(z[at]),
         )
         for at in told
     )  # fmt: skip
 
 
-def _examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, own: Ints,
+def _solved_examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, own: Ints,
               solved: Sequence[int]) -> Examples:  # fmt: skip
     """Return the first solved items, by row, with the most predictive features of the key."""
     at_row = {int(row): at for at, row in enumerate(items.rows)}
@@ -570,11 +587,11 @@ def _examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, own
     for row in solved[:_EXAMPLES]:
         has = matrix[own[at_row[row]]].indices
         best = sorted(has.tolist(), key=lambda at: (-z[at], at))[:3]
-        found.append((row, tuple(_plainly(names[at]) for at in best if z[at] > 0)))
+        found.append((row, tuple(_describe(names[at]) for at in best if z[at] > 0)))
     return tuple(found)
 
 
-def _solved(items: Items, scores: Floats, own: Ints) -> tuple[int, ...]:
+def _solved_rows(items: Items, scores: Floats, own: Ints) -> tuple[int, ...]:
     """Return the rows of the items whose correct option has the best score, by its margin."""
     others = scores.copy()
     others[own] = -np.inf

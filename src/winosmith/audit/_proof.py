@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from winosmith.audit._audit import LEAST
+from winosmith.audit._audit import MIN_BLOCKS
 from winosmith.audit._battery import LEVEL
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
-from winosmith.audit._probes import features, guessed
+from winosmith.audit._probes import cross_fit_scores, extract_features
 from winosmith.errors import DataError
 from winosmith.parallel import one_thread
 from winosmith.results import Result, computed
@@ -92,12 +92,12 @@ class Proof(Result):
         return bool(self.bounds) and all(bound.shown for bound in self.bounds)
 
     @property
-    def wide(self) -> tuple[Bound, ...]:
+    def not_shown(self) -> tuple[Bound, ...]:
         """The bounds that reach beyond `LIMIT`."""
         return tuple(bound for bound in self.bounds if not bound.shown)
 
     @property
-    def needed(self) -> int | None:
+    def items_needed(self) -> int | None:
         """The number of items that must remain for it to be shown, if every excess stays as it is.
 
         None if an excess is too large for any number.
@@ -141,26 +141,26 @@ def prove(
     Raises:
         DataError: there are too few blocks.
     """
-    refuse_few(items.blocks)
+    require_blocks(items.blocks)
     side = (np.random.default_rng([seed, 6]).permutation(items.blocks) % 2)[items.block]
     side ^= side[0]  # the half of the first item is the first
-    read = items.readable(cues)
-    ties = items.picked(read)
-    _, matrix = features(items, "options")
+    read = items.readable_cues(cues)
+    ties = items.count_ties(read)
+    _, matrix = extract_features(items, "options")
     stays, words = np.zeros(len(items)), np.zeros(len(items))
     for half in (0, 1):
         learnt, asked = side == half, side != half
         kept = thin(learnt)[items.unit]
         stays[asked] = kept[asked]
         with one_thread():
-            scores = guessed(items, matrix, np.where(learnt, kept, 0.0), seed)
+            scores = cross_fit_scores(items, matrix, np.where(learnt, kept, 0.0), seed)
         best = scores == np.repeat(np.maximum.reduceat(scores, items.starts), items.counts)
         tied = np.add.reduceat(best.astype(float), items.starts)
         shares = best / np.repeat(tied, items.counts)
-        words[asked] = _earned(items, shares[:, None])[asked, 0]
-    if len(np.unique(items.block[stays > 0])) < LEAST or stays.sum() < LEAST:
+        words[asked] = _excess_scores(items, shares[:, None])[asked, 0]
+    if len(np.unique(items.block[stays > 0])) < MIN_BLOCKS or stays.sum() < MIN_BLOCKS:
         return Proof((), float(stays.sum()))
-    excess = np.column_stack([_earned(items, SHARES[ties]), words])
+    excess = np.column_stack([_excess_scores(items, SHARES[ties]), words])
     apart = np.minimum.reduceat(ties, items.starts, axis=0) == 0
     speaks = np.column_stack([apart, np.ones(len(items), np.bool_)])
     of_position = np.array([*(cue.about == "position" for cue in read), False])
@@ -178,18 +178,18 @@ def prove(
     return Proof(tuple(bounds), float(stays.sum()))
 
 
-def refuse_few(blocks: int, among: str = "") -> None:
+def require_blocks(blocks: int, among: str = "") -> None:
     """Raise DataError if there are too few blocks for a repair."""
-    if blocks < 2 * LEAST:
+    if blocks < 2 * MIN_BLOCKS:
         raise DataError(
             f"there are {blocks} blocks (items that are not copies, twins or look-alikes){among}; "
-            f"a repair needs {2 * LEAST}: half to learn from, and half to measure the result"
+            f"a repair needs {2 * MIN_BLOCKS}: half to learn from, and half to measure the result"
         )
 
 
-def _earned(items: Items, shares: Floats) -> Floats:
+def _excess_scores(items: Items, shares: Floats) -> Floats:
     """Return the score of each column minus that of guessing, (n, columns)."""
-    earned: Floats = shares[items.keyed(items.unit_key)] - 1 / items.counts[:, None]
+    earned: Floats = shares[items.correct_options(items.unit_key)] - 1 / items.counts[:, None]
     return earned
 
 
@@ -219,7 +219,7 @@ def _bounds(
 
     block_stays = stays.max() * (stays > 0).sum() / there  # of one whose items all stay
 
-    def reach(sign: int) -> Floats:
+    def rare_bound(sign: int) -> Floats:
         """Return the largest part of a mean from blocks that are correct, or incorrect."""
         part, most = np.maximum(sign * earned, 0), (sign * excess).max(axis=0)
         count = (part > 1e-9).sum(axis=0)
@@ -243,6 +243,6 @@ def _bounds(
                 most += abs(drawn).max(axis=1).tolist()
         level = LEVEL * varies.sum() / columns
         width[varies] = np.quantile(most, 1 - level) * spread[varies]
-    low = np.where(rare, -reach(-1), mean - width)
-    high = np.where(rare, reach(1), mean + width)
+    low = np.where(rare, -rare_bound(-1), mean - width)
+    high = np.where(rare, rare_bound(1), mean + width)
     return low, high

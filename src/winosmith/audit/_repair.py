@@ -30,8 +30,8 @@ from pydantic import Field
 
 from winosmith.answers import Answers
 from winosmith.audit import _wrong_keys as wrong_keys
-from winosmith.audit._audit import FOREIGN, AuditSettings, learnable
-from winosmith.audit._battery import LEVEL, battery
+from winosmith.audit._audit import FOREIGN, AuditSettings, has_enough_blocks
+from winosmith.audit._battery import LEVEL, score_cues
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import (
     SHARES,
@@ -40,12 +40,12 @@ from winosmith.audit._items import (
     Ints,
     Items,
     Step,
-    in_classes,
+    are_classes,
     key_text,
     report_progress,
 )
-from winosmith.audit._probes import features, guessed, probe
-from winosmith.audit._proof import WORDS, Proof, prove, refuse_few
+from winosmith.audit._probes import cross_fit_scores, extract_features, fit_probe
+from winosmith.audit._proof import WORDS, Proof, prove, require_blocks
 from winosmith.audit._review import find_shared
 from winosmith.blocks import comparable_text, copies
 from winosmith.dataset import Dataset, Dropped, Filtered
@@ -71,12 +71,12 @@ other cues, whose deviations are mostly chance in a small set."""
 SET_ASIDE = "set aside"
 """The stage of items whose keys models doubt, and of the other halves of their twins."""
 
-_THIS = ""
+_REPAIRED = ""
 """The name of the set that is repaired, among later splits."""
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class CueChange:
     """The accuracy of a cue on the set before the repair, and on the kept items.
 
     Attributes:
@@ -121,7 +121,7 @@ class RepairPlan:
     checked: frozenset[str] = frozenset()
 
     @classmethod
-    def of(
+    def from_settings(
         cls,
         answers: Mapping[str, Answers] | None = None,
         cues: Sequence[Cue] = CUES,
@@ -137,10 +137,12 @@ class RepairPlan:
         checked = {"checked": sorted(self.checked)} if self.checked else {}
         return {**asdict(self.settings), "cues": [cue.name for cue in self.cues], **checked}
 
-    def refuse_foreign(self, splits: Iterable[Dataset]) -> None:
+    def require_known_ids(self, splits: Iterable[Dataset]) -> None:
         """Raise DataError if there are answers, but none is for an item of these splits."""
         answers = self.answers
-        if answers is not None and not any(wrong_keys.answered(answers, one) for one in splits):
+        if answers is not None and not any(
+            wrong_keys.select_answers(answers, one) for one in splits
+        ):
             raise DataError(FOREIGN)
 
 
@@ -180,12 +182,12 @@ class Repair(Result):
     fixed: int = field(metadata={"key": "orders_fixed"})
     cues: tuple[str, ...] = field(metadata=HIDDEN)
     words: bool = field(metadata=HIDDEN)
-    changed: tuple[Changed, ...] = field(metadata={"key": "cues"})
+    changed: tuple[CueChange, ...] = field(metadata={"key": "cues"})
     chance: tuple[float, float] = field(
         metadata={"json": lambda both: dict(zip(("before", "after"), both, strict=True))}
     )
     proof: Proof
-    doubts: wrong_keys.Doubts | None = field(metadata={"key": "set_aside"})
+    doubts: wrong_keys.DoubtedKeys | None = field(metadata={"key": "set_aside"})
     concentration: wrong_keys.Concentration | None = field(metadata={"key": "wrong_keys"})
     parameters: Mapping[str, Any]
     tried: int = 1
@@ -204,13 +206,13 @@ class Repair(Result):
 
     @property
     @computed(key="orders_dealt")
-    def moved(self) -> int:
+    def reordered(self) -> int:
         """The number of kept items with another order of options than before."""
         return len(self.orders.keys() & {*self.dataset.ids})
 
 
 @dataclass(frozen=True)
-class Learnt:
+class LearntRules:
     """The rules learnt from some blocks, and the probabilities that follow for all units.
 
     Attributes:
@@ -231,7 +233,7 @@ class Learnt:
     stays_at: Floats | None = None
 
 
-Memo = Callable[[str, Callable[[], Learnt]], Learnt]
+Memo = Callable[[str, Callable[[], LearntRules]], LearntRules]
 """Returns the stored result of a name, or makes and stores it."""
 
 
@@ -270,13 +272,13 @@ def repair(
     >>> found.cues[0], found.filtered.input() == data, len(found.dataset) < 300
     ('the longest, in characters', True, True)
     """
-    plan = RepairPlan.of(**settings)
-    plan.refuse_foreign([data])
-    return thin(Cleared.of(data, later or {}, plan), step, memo)
+    plan = RepairPlan.from_settings(**settings)
+    plan.require_known_ids([data])
+    return thin(PreparedSet.from_dataset(data, later or {}, plan), step, memo)
 
 
 @dataclass(frozen=True)
-class Cleared:
+class PreparedSet:
     """A set before anything is learnt: copies are removed, options are shuffled.
 
     Attributes:
@@ -298,11 +300,13 @@ class Cleared:
     fixed: frozenset[int]
     items: Items
     answers: Mapping[str, Answers]
-    doubts: wrong_keys.Doubts | None
+    doubts: wrong_keys.DoubtedKeys | None
     plan: RepairPlan
 
     @classmethod
-    def of(cls, data: Dataset, later: Mapping[str, Dataset], plan: RepairPlan) -> Cleared:
+    def from_dataset(
+        cls, data: Dataset, later: Mapping[str, Dataset], plan: RepairPlan
+    ) -> PreparedSet:
         """Clear a set; see `repair`.
 
         Raises:
@@ -319,31 +323,31 @@ class Cleared:
         rows = [row for row in range(len(data)) if row not in gone]
         free = {
             row: not (is_class or has_fixed_order(data[row].sentence, data[row].options))
-            for row, is_class in zip(rows, in_classes(data.select(rows)), strict=True)
+            for row, is_class in zip(rows, are_classes(data.select(rows)), strict=True)
         }
         dealt = {
-            row: reorder(data[row], order_of(data[row], seed)) if free[row] else data[row]
+            row: reorder(data[row], draw_order(data[row], seed)) if free[row] else data[row]
             for row in rows
         }
-        own = wrong_keys.answered(answers, data) if answers else {}
+        own = wrong_keys.select_answers(answers, data) if answers else {}
         found = None
         if own:
-            items = Items.of(data.select(rows))
-            found = wrong_keys.doubts(items, own, number, seed, plan.checked)
+            items = Items.from_dataset(data.select(rows))
+            found = wrong_keys.choose_items_to_set_aside(items, own, number, seed, plan.checked)
         reasons = _reasons_for_doubt(data, found, rows) if found else {}
         aside = {row: dealt.pop(row) for row in rows if row in reasons}
         gone |= reasons
         rows = [*dealt]
-        items = Items.of(Dataset(dealt.values(), data.name))
+        items = Items.from_dataset(Dataset(dealt.values(), data.name))
         stages = Counter(stage for stage, _ in gone.values())
         out = ", ".join(f"{stage}: {count:,}" for stage, count in stages.items())
         left = f" in the remaining {len(rows):,} of {len(data):,} items ({out})" if gone else ""
-        refuse_few(items.blocks, left)
+        require_blocks(items.blocks, left)
         fixed = frozenset(row for row in rows if not free[row])
         return cls(data, gone, aside, dealt, fixed, items, own, found, plan)
 
 
-def thin(cleared: Cleared, step: Step, memo: Memo) -> Repair:
+def thin(cleared: PreparedSet, step: Step, memo: Memo) -> Repair:
     """Thin a cleared set; see `repair`.
 
     Raises:
@@ -359,15 +363,15 @@ def thin(cleared: Cleared, step: Step, memo: Memo) -> Repair:
     fixed = np.array([row in cleared.fixed for row in rows])[items.rows]
     thinning = Thinning(items, fixed, cleared.plan)
 
-    def learn(source: str, rows: Bools) -> Learnt:
-        def learn_anew() -> Learnt:
+    def learn(source: str, rows: Bools) -> LearntRules:
+        def learn_now() -> LearntRules:
             step(f"repair: learning from {source} of the items")
             return thinning.learn(rows)
 
-        return memo(source.replace(" ", "-"), learn_anew)
+        return memo(source.replace(" ", "-"), learn_now)
 
     learnt = learn("all", np.ones(len(items), np.bool_))
-    leaves = _draw(items, seed) >= learnt.stays
+    leaves = _draw_numbers(items, seed) >= learnt.stays
     for unit in np.flatnonzero(leaves).tolist():
         reason = (
             f"thinned: without reading, its key has a probability of "
@@ -378,7 +382,7 @@ def thin(cleared: Cleared, step: Step, memo: Memo) -> Repair:
         for row in items.rows[items.unit == unit].tolist():
             gone[rows[row]] = ("thinned", reason)
     kept = [row for row in rows if row not in gone]
-    thinning.refuse_little(learnt, len(kept), len(rows))
+    thinning.require_enough_kept(learnt, len(kept), len(rows))
     step(
         f"repair: {len(kept):,} of {len(rows):,} items will be kept "
         f"({percent(len(kept) / len(rows))})"
@@ -392,7 +396,7 @@ def thin(cleared: Cleared, step: Step, memo: Memo) -> Repair:
     if doubts:
         aside = [problem.id for problem in cleared.aside.values()]
         doubts = replace(
-            doubts, accuracy=wrong_keys.accuracies(data, cleared.answers, aside, result.ids)
+            doubts, accuracy=wrong_keys.compare_accuracies(data, cleared.answers, aside, result.ids)
         )
     ordered = {**dealt, **cleared.aside}
     return Repair(
@@ -403,24 +407,24 @@ def thin(cleared: Cleared, step: Step, memo: Memo) -> Repair:
         ),
         set_aside=Dataset(cleared.aside.values(), data.name),
         orders={
-            data[row].id: tuple(order_of(data[row], seed))
+            data[row].id: tuple(draw_order(data[row], seed))
             for row in sorted([*kept, *cleared.aside])
             if ordered[row].options != data[row].options
         },
         fixed=len(cleared.fixed - gone.keys()),
         cues=learnt.cues,
         words=learnt.words,
-        changed=_changed(data, result, cues),
-        chance=(Items.of(data).chance, Items.of(result).chance),
+        changed=_compare_cues(data, result, cues),
+        chance=(Items.from_dataset(data).chance, Items.from_dataset(result).chance),
         proof=prove(items, stays, cues, dealt=~thinning.fixed, seed=seed),
         doubts=doubts,
-        concentration=thinning.concentration(learnt, step),
+        concentration=thinning.measure_concentration(learnt, step),
         parameters={"models": [*cleared.answers], **cleared.plan.parameters},
     )
 
 
 def _reasons_for_doubt(
-    data: Dataset, found: wrong_keys.Doubts, rows: Sequence[int]
+    data: Dataset, found: wrong_keys.DoubtedKeys, rows: Sequence[int]
 ) -> dict[int, tuple[str, str]]:
     """Return stage and reason, by row, of suspects and of the other halves of their twins."""
     reasons = {}
@@ -442,8 +446,8 @@ def _reasons_for_doubt(
 def _in_later_splits(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, tuple[str, str]]:
     """Return stage and reason, by row, of items of later splits, and of halves of their twins."""
     gone: dict[int, tuple[str, str]] = {}
-    for (own, name), pairs in find_shared({_THIS: data, **later}).items() if later else ():
-        for one, other in pairs if own == _THIS else ():
+    for (own, name), pairs in find_shared({_REPAIRED: data, **later}).items() if later else ():
+        for one, other in pairs if own == _REPAIRED else ():
             reason = ("in a later split", f"the same as {other} in {name}, or nearly so")
             gone.setdefault(data.row(one), reason)
     twins = {twin: data[row].id for row in gone if (twin := data[row].twin_id)}
@@ -485,29 +489,29 @@ def _without_key_or_copies(
     return gone
 
 
-def _identity(problem: Problem) -> str:
+def _identity_text(problem: Problem) -> str:
     """Return a text that does not depend on an item's id, its row and the order of its options."""
     return "\n".join(
         (problem.twin_id or comparable_text(problem.sentence), *sorted(problem.options))
     )
 
 
-def _hashed(*parts: object) -> int:
+def _hash(*parts: object) -> int:
     text = "\n".join(map(str, parts)).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
-def order_of(problem: Problem, seed: int) -> list[int]:
+def draw_order(problem: Problem, seed: int) -> list[int]:
     """Return the numbers of an item's options in an order that its text and the seed determine."""
-    identity = _identity(problem)
-    drawn = [_hashed("order", seed, identity, option) for option in problem.options]
+    identity = _identity_text(problem)
+    drawn = [_hash("order", seed, identity, option) for option in problem.options]
     return sorted(range(len(drawn)), key=drawn.__getitem__)
 
 
-def _draw(items: Items, seed: int) -> Floats:
+def _draw_numbers(items: Items, seed: int) -> Floats:
     """Return a number in [0, 1) for each unit, (units,), that its text and the seed determine."""
-    leads = (_identity(items.problems[lead]) for lead in items.leads)
-    return np.array([(_hashed("lot", seed, identity) >> 11) / 2**53 for identity in leads])
+    leads = (_identity_text(items.problems[lead]) for lead in items.unit_firsts)
+    return np.array([(_hash("lot", seed, identity) >> 11) / 2**53 for identity in leads])
 
 
 @dataclass(frozen=True)
@@ -525,14 +529,14 @@ class Thinning:
     plan: RepairPlan
 
     @cached_property
-    def of_cues(self) -> dict[str, Floats]:
+    def cue_scores(self) -> dict[str, Floats]:
         """The options that each cue of content selects, by its name, (options,), 0–1."""
-        read = self.items.readable([cue for cue in self.plan.cues if cue.about == "content"])
-        shares = SHARES[self.items.picked(read)]
+        read = self.items.readable_cues([cue for cue in self.plan.cues if cue.about == "content"])
+        shares = SHARES[self.items.count_ties(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
     @cached_property
-    def of_places(self) -> list[Floats]:
+    def position_scores(self) -> list[Floats]:
         """For each place, 1 for the options there of items with a fixed order, (options,)."""
         if not self.fixed.any():
             return []
@@ -543,87 +547,101 @@ class Thinning:
         ]
 
     @cached_property
-    def of_words(self) -> csr_matrix:
+    def word_features(self) -> csr_matrix:
         """The words of each option, (options, features)."""
-        return features(self.items, "options")[1]
+        return extract_features(self.items, "options")[1]
 
-    def learn(self, learnt: Bools) -> Learnt:
+    def learn(self, learnt: Bools) -> LearntRules:
         """Learn the rules from some of the items, in whole blocks."""
-        part = self.items if learnt.all() else self.items.part(learnt)
+        part = self.items if learnt.all() else self.items.subset(learnt)
         how = self.plan.settings
-        flagged = battery(part, self.plan.cues, draws=how.draws, seed=how.seed).flagged
-        cues = tuple(found.cue for found in flagged if found.cue in self.of_cues)
+        flagged = score_cues(part, self.plan.cues, draws=how.draws, seed=how.seed).flagged
+        cues = tuple(found.cue for found in flagged if found.cue in self.cue_scores)
         places = any(found.about == "position" for found in flagged)
-        words = how.probe_draws > 0 and learnable(part)
-        words = words and probe(part, "options", draws=how.probe_draws, seed=how.seed).p <= LEVEL
+        words = how.probe_draws > 0 and has_enough_blocks(part)
+        words = (
+            words and fit_probe(part, "options", draws=how.probe_draws, seed=how.seed).p <= LEVEL
+        )
         return self.fit(learnt, cues, places, bool(words))
 
-    def fit(self, learnt: Bools, cues: tuple[str, ...], places: bool, words: bool) -> Learnt:
+    def fit(self, learnt: Bools, cues: tuple[str, ...], places: bool, words: bool) -> LearntRules:
         """Fit the posterior to some of the items, in whole blocks, by the cues given."""
         items = self.items
-        columns = [self.of_cues[cue] for cue in cues]
+        columns = [self.cue_scores[cue] for cue in cues]
         if places:
-            columns += self.of_places
+            columns += self.position_scores
         chance = 1 / items.unit_counts
         if not (columns or words):
             there = np.arange(int(items.unit_counts.max())) < items.unit_counts[:, None]
-            return Learnt((), places, False, chance, np.ones(len(chance)), there.astype(float))
+            return LearntRules((), places, False, chance, np.ones(len(chance)), there.astype(float))
         with one_thread():
             if words:
                 columns.append(
-                    guessed(items, self.of_words, learnt.astype(float), self.plan.settings.seed)
+                    cross_fit_scores(
+                        items, self.word_features, learnt.astype(float), self.plan.settings.seed
+                    )
                 )
-            units = learnt[items.leads]
-            options = _Units.of(items)
-            log_posterior = options.log_posterior(options.means(np.column_stack(columns)), units)
-            balanced = [*self.of_cues.values(), *self.of_places]
+            units = learnt[items.unit_firsts]
+            options = _Units.from_items(items)
+            log_posterior = options.log_posterior(
+                options.mean_scores(np.column_stack(columns)), units
+            )
+            balanced = [*self.cue_scores.values(), *self.position_scores]
             entries = np.column_stack(
                 [
-                    options.means(np.column_stack(balanced)),
-                    options.highest(log_posterior),
+                    options.mean_scores(np.column_stack(balanced)),
+                    options.share_highest(log_posterior),
                     log_posterior,
                 ]
             )
-            is_flagged = [name in cues for name in self.of_cues] + [True] * len(self.of_places)
+            is_flagged = [name in cues for name in self.cue_scores] + [True] * len(
+                self.position_scores
+            )
             penalty = np.where([*is_flagged, True, True], _FLAGGED, _OTHERS)
-            stays = _balanced(options.beyond(entries), options.keys[units], penalty)
+            stays = _fit_probabilities(
+                options.subtract_means(entries), options.keys[units], penalty
+            )
         at = np.zeros(options.there.shape)
         at[options.there] = stays
         posterior = np.exp(log_posterior[options.keys])
-        return Learnt(cues, places, words, posterior, stays[options.keys], at)
+        return LearntRules(cues, places, words, posterior, stays[options.keys], at)
 
-    def concentration(self, learnt: Learnt, step: Step) -> wrong_keys.Concentration | None:
+    def measure_concentration(
+        self, learnt: LearntRules, step: Step
+    ) -> wrong_keys.Concentration | None:
         """Return the effect of thinning on wrong keys; None if nothing is thinned."""
-        if not (learnt.cues or learnt.words or (learnt.places and self.of_places)):
+        if not (learnt.cues or learnt.words or (learnt.places and self.position_scores)):
             return None
         seed = self.plan.settings.seed
-        some = wrong_keys.draw_blocks(self.items, seed)
+        some = wrong_keys.draw_items(self.items, seed)
         part = self
         if not some.all():
-            part = replace(self, items=self.items.part(some), fixed=self.fixed[some])
+            part = replace(self, items=self.items.subset(some), fixed=self.fixed[some])
         sets, count = wrong_keys.SETS, len(part.items)
         what = f"repair: the effect on wrong keys, in {sets} sets of {count:,} items"
         step(what)
         everything = np.ones(count, np.bool_)
-        known = {"of_cues": part.of_cues, "of_places": part.of_places}
+        known = {"cue_scores": part.cue_scores, "position_scores": part.position_scores}
         if learnt.words:
-            known["of_words"] = part.of_words
+            known["word_features"] = part.word_features
 
         def refit(items: Items) -> Floats:
             planted = replace(part, items=items)
             vars(planted).update(known)  # they don't depend on keys
             return planted.fit(everything, learnt.cues, learnt.places, learnt.words).stays
 
-        tell = report_progress(step, what, sets, "sets")
-        return wrong_keys.concentration(part.items, refit, len(self.items), seed, tell)
+        report_done = report_progress(step, what, sets, "sets")
+        return wrong_keys.measure_concentration(
+            part.items, refit, len(self.items), seed, report_done
+        )
 
-    def refuse_little(self, learnt: Learnt, kept: int, of: int) -> None:
+    def require_enough_kept(self, learnt: LearntRules, kept: int, of: int) -> None:
         """Raise DataError if too few items would be kept; its message names another way."""
         least = self.plan.settings.least_kept
         if kept and kept > least * of - 1e-6:
             return
-        own = self.items.keyed(self.items.unit_key)
-        right = {cue: float(self.of_cues[cue][own].mean()) for cue in learnt.cues}
+        own = self.items.correct_options(self.items.unit_key)
+        right = {cue: float(self.cue_scores[cue][own].mean()) for cue in learnt.cues}
         cue = max(right, key=lambda name: right[name], default=None)
         if cue is None:
             by = "the words of the options reveal nearly every key"
@@ -658,16 +676,16 @@ class _Units:
     keys: Ints
 
     @classmethod
-    def of(cls, items: Items) -> _Units:
+    def from_items(cls, items: Items) -> _Units:
         counts = items.unit_counts
         starts = np.cumsum(counts) - counts
         there = np.arange(int(counts.max())) < counts[:, None]
         return cls(items, there, starts, starts + items.unit_key)
 
-    def means(self, columns: Floats) -> Floats:
+    def mean_scores(self, columns: Floats) -> Floats:
         """Return the mean score of a unit's items for a key at each place, (rows, columns)."""
         sizes = np.bincount(self.items.unit)[:, None, None]
-        return np.asarray((self.items.gathered(columns) / sizes)[self.there])
+        return np.asarray((self.items.unit_scores(columns) / sizes)[self.there])
 
     def log_posterior(self, rows: Floats, learnt: Bools) -> Floats:
         """Return the logarithm of each place's probability by a conditional logit of some units."""
@@ -681,14 +699,14 @@ class _Units:
         found: Floats = z - np.repeat(total, counts)
         return found
 
-    def highest(self, score: Floats) -> Floats:
+    def share_highest(self, score: Floats) -> Floats:
         """Return each place's fraction of the highest score of its unit."""
         counts = self.items.unit_counts
         best = score >= np.repeat(np.maximum.reduceat(score, self.starts), counts) - 1e-9
         shares: Floats = best / np.repeat(np.add.reduceat(best.astype(float), self.starts), counts)
         return shares
 
-    def beyond(self, rows: Floats) -> Floats:
+    def subtract_means(self, rows: Floats) -> Floats:
         """Return each row minus the mean of its unit's rows, (rows, columns)."""
         counts = self.items.unit_counts
         means = np.add.reduceat(rows, self.starts, axis=0) / counts[:, None]
@@ -696,7 +714,7 @@ class _Units:
         return found
 
 
-def _balanced(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
+def _fit_probabilities(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
     """Return the probabilities to stay, (rows,), with which each column of the learnt sums to 0.
 
     They are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)), up to the
@@ -718,18 +736,18 @@ def _balanced(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
     return stays
 
 
-def _changed(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[Changed, ...]:
+def _compare_cues(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[CueChange, ...]:
     """Return the accuracy of every cue before and after, the farthest from chance before first."""
     right = []
-    for items in (Items.of(data), Items.of(result)):
-        own = items.keyed(items.unit_key)
-        read = items.readable(cues)
-        picked = items.picked(read)
+    for items in (Items.from_dataset(data), Items.from_dataset(result)):
+        own = items.correct_options(items.unit_key)
+        read = items.readable_cues(cues)
+        picked = items.count_ties(read)
         selects = (picked == 0).any(axis=0)  # other cues make no difference between any options
         right.append({cue.name: float(SHARES[ties].mean())
                       for cue, ties, any_one in zip(read, picked[own].T, selects, strict=True)
                       if any_one})  # fmt: skip
     before, after = right
-    chance = Items.of(data).chance
-    found = [Changed(name, before[name], after[name]) for name in before if name in after]
+    chance = Items.from_dataset(data).chance
+    found = [CueChange(name, before[name], after[name]) for name in before if name in after]
     return tuple(sorted(found, key=lambda one: -abs(one.before - chance)))

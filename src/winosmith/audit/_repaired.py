@@ -18,8 +18,8 @@ from winosmith import formats, report
 from winosmith.audit._battery import DRAWN
 from winosmith.audit._items import Step, key_text
 from winosmith.audit._proof import LIMIT, WORDS, Bound
-from winosmith.audit._repair import Cleared, Learnt, Memo, Repair, RepairPlan, repair, thin
-from winosmith.audit._wrong_keys import AT_MOST, answered
+from winosmith.audit._repair import LearntRules, Memo, PreparedSet, Repair, RepairPlan, repair, thin
+from winosmith.audit._wrong_keys import MOST_SET_ASIDE, select_answers
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, atomic_write
@@ -60,8 +60,12 @@ def repair_verdict(repaired: Repair) -> str:
             f"Shown: on held-out items, the accuracy of each of {rules} rules is within {limit} "
             "(one bound of 95 % for all of them)."
         )
-    worst, wide = proof.bounds[0], len(proof.wide)
-    need = f" About {two_digits(proof.needed)} items would have to remain." if proof.needed else ""
+    worst, wide = proof.bounds[0], len(proof.not_shown)
+    need = (
+        f" About {round_estimate(proof.items_needed)} items would have to remain."
+        if proof.items_needed
+        else ""
+    )
     return kept + (
         f"On held-out items, the accuracy of {rules - wide} of {rules} rules is shown to be within "
         f"{limit}. Not shown for {wide}; the bound of “{worst.rule}” reaches farthest "
@@ -69,7 +73,7 @@ def repair_verdict(repaired: Repair) -> str:
     )
 
 
-def two_digits(number: float) -> str:
+def round_estimate(number: float) -> str:
     """Return a number of items with the two digits that are known of an estimate."""
     return f"{float(f'{number:.2g}'):,.0f}"
 
@@ -84,9 +88,10 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
     bounds = {bound.rule: bound for bound in repaired.proof.bounds}
     chance = repaired.chance[1]
     rows: list[list[report.Value]] = [
-        [one.rule, one.before, one.after, *_bound(bounds.get(one.rule))] for one in repaired.changed
+        [one.rule, one.before, one.after, *_bound_cells(bounds.get(one.rule))]
+        for one in repaired.changed
     ]
-    rows.insert(_ON_TERMINAL - 1, [WORDS, None, None, *_bound(bounds.get(WORDS))])
+    rows.insert(_ON_TERMINAL - 1, [WORDS, None, None, *_bound_cells(bounds.get(WORDS))])
     before, after = (report.format_value(share, ".1%") for share in repaired.chance)
     figures = report.Table(
         "Accuracy of each rule before and after the repair",
@@ -115,8 +120,8 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
             else "Repair: before and after",
             [
                 report.Text([repair_verdict(repaired)]),
-                report.Text(list(_steps(repaired)), "list"),
-                *_of_models(repaired),
+                report.Text(list(_step_sentences(repaired)), "list"),
+                *_model_tables(repaired),
                 report.Drawing(
                     "Accuracy of each cue on the kept items. Grey bars reach 3 points below and "
                     "above chance; diamonds are outside. Shuffled positions differ from chance "
@@ -129,7 +134,7 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
     ]
 
 
-def _bound(bound: Bound | None) -> tuple[str | None, str | None]:
+def _bound_cells(bound: Bound | None) -> tuple[str | None, str | None]:
     if bound is None:
         return None, "not shown"
     if bound.is_shuffled:
@@ -137,7 +142,7 @@ def _bound(bound: Bound | None) -> tuple[str | None, str | None]:
     return report.points_span((bound.low, bound.high)), "shown" if bound.shown else "not shown"
 
 
-def _steps(repaired: Repair) -> Iterator[str]:
+def _step_sentences(repaired: Repair) -> Iterator[str]:
     """Yield a sentence for each step of the repair."""
     by = [*(f"“{cue}”" for cue in repaired.cues), *([WORDS] if repaired.words else [])]
     stages = Counter(entry.stage for entry in repaired.filtered.dropped)
@@ -148,7 +153,7 @@ def _steps(repaired: Repair) -> Iterator[str]:
             "Nothing to thin: no cue of the options' content is flagged, and no model of words "
             "predicts better than chance."
         )
-    yield from _concentration(repaired)
+    yield from _concentration_sentence(repaired)
     for stage, what in {
         "in a later split": "items that a later split has",
         "copy": "copies of other items",
@@ -158,7 +163,7 @@ def _steps(repaired: Repair) -> Iterator[str]:
         if stages[stage]:
             first = next(entry for entry in repaired.filtered.dropped if entry.stage == stage)
             yield f"Removed {what}: {stages[stage]:,}, such as {first.problem.id}."
-    yield from _set_aside(repaired)
+    yield from _set_aside_sentences(repaired)
     if checked := repaired.parameters.get("checked"):
         yield (
             f"Items whose keys people checked: {len(checked):,}. None is set aside because of "
@@ -166,7 +171,8 @@ def _steps(repaired: Repair) -> Iterator[str]:
         )
     fixed = f"; in {repaired.fixed:,} their order has a meaning" if repaired.fixed else ""
     yield (
-        f"The options were shuffled, which changed their order in {repaired.moved:,} items{fixed}."
+        "The options were shuffled, which changed their order in "
+        f"{repaired.reordered:,} items{fixed}."
     )
     yield (
         f"Known repairs of these items, in this folder and its neighbours: {repaired.tried:,}. Of "
@@ -174,7 +180,7 @@ def _steps(repaired: Repair) -> Iterator[str]:
     )
 
 
-def _concentration(repaired: Repair) -> Iterator[str]:
+def _concentration_sentence(repaired: Repair) -> Iterator[str]:
     found = repaired.concentration
     if found is None:
         return
@@ -189,7 +195,7 @@ def _concentration(repaired: Repair) -> Iterator[str]:
     )
 
 
-def _set_aside(repaired: Repair) -> Iterator[str]:
+def _set_aside_sentences(repaired: Repair) -> Iterator[str]:
     """Yield the number of items set aside, and the bias that follows."""
     found = repaired.doubts
     if found is None:
@@ -219,12 +225,12 @@ def _set_aside(repaired: Repair) -> Iterator[str]:
     if more and found.threshold is not None:
         yield (
             f"Models agree as strongly (from {report.percent(found.threshold, 0)}) on {more:,} "
-            f"more items. They stay, because at most {report.percent(AT_MOST, 0)} of the items are "
-            f"set aside by default; `set_aside={found.as_strong}` includes them."
+            f"more items. They stay, because at most {report.percent(MOST_SET_ASIDE, 0)} of the "
+            f"items are set aside by default; `set_aside={found.as_strong}` includes them."
         )
 
 
-def _of_models(repaired: Repair) -> Iterator[report.Table]:
+def _model_tables(repaired: Repair) -> Iterator[report.Table]:
     """Yield each model's accuracy before and after, and the items set aside."""
     found = repaired.doubts
     if found is None:
@@ -289,10 +295,10 @@ def repair_to_folder(
         DataError: see `repair`.
         OutputError: the folder can't be used or written.
     """
-    recipe = _recipe(data, RepairPlan.of(**settings))
+    recipe = _recipe(data, RepairPlan.from_settings(**settings))
     with _open_folder(Path(out), recipe, force=force) as (folder, memo):
         found = repair(data, step=step, memo=memo, **settings)
-    return _write(folder, found)
+    return _write_repair(folder, found)
 
 
 def repair_splits(
@@ -321,14 +327,14 @@ def repair_splits(
         DataError: see `repair`; the message names the split.
         OutputError: see `repair_to_folder`.
     """
-    plan = RepairPlan.of(**settings)
-    plan.refuse_foreign(splits.values())
+    plan = RepairPlan.from_settings(**settings)
+    plan.require_known_ids(splits.values())
     names = list(splits)
     later = {name: {n: splits[n] for n in names[at + 1 :]} for at, name in enumerate(names)}
     cleared = {}
     for name, split in splits.items():
-        with _naming(name):
-            cleared[name] = Cleared.of(split, later[name], plan)
+        with _name_split_in_errors(name):
+            cleared[name] = PreparedSet.from_dataset(split, later[name], plan)
     found = {}
     with ExitStack() as stack:
         folders = {}
@@ -337,12 +343,12 @@ def repair_splits(
             folders[name] = stack.enter_context(_open_folder(Path(out) / name, recipe, force=force))
         for name in names:
 
-            def step_of(what: str, name: str = name) -> None:
+            def report_step(what: str, name: str = name) -> None:
                 step(f"{name}: {what}")
 
-            with _naming(name):
-                found[name] = thin(cleared.pop(name), step_of, folders[name][1])
-    return {name: _write(folders[name][0], one) for name, one in found.items()}
+            with _name_split_in_errors(name):
+                found[name] = thin(cleared.pop(name), report_step, folders[name][1])
+    return {name: _write_repair(folders[name][0], one) for name, one in found.items()}
 
 
 def _recipe(
@@ -353,7 +359,7 @@ def _recipe(
     if plan.answers is not None:
         chosen = {
             model: {name: list(one.chosen) for name, one in own.by_id.items()}
-            for model, own in answered(plan.answers, data).items()
+            for model, own in select_answers(plan.answers, data).items()
         }
         own = canonical(chosen).encode("utf-8", "surrogatepass")
         recipe["answers"] = hashlib.sha256(own).hexdigest()
@@ -376,7 +382,7 @@ def _open_folder(
         yield folder, lambda name, learn: _learn_once(paths[name], learn)
 
 
-def _write(folder: OutputFolder, found: Repair) -> Repair:
+def _write_repair(folder: OutputFolder, found: Repair) -> Repair:
     """Write a repair, and return it with the number of known repairs of its items."""
     found = replace(found, tried=_count_repairs(folder, found.filtered.input()))
     with folder.write("kept.jsonl") as file:
@@ -400,7 +406,7 @@ def _write(folder: OutputFolder, found: Repair) -> Repair:
 
 
 @contextmanager
-def _naming(split: str) -> Iterator[None]:
+def _name_split_in_errors(split: str) -> Iterator[None]:
     """Add the split and the way out to a refusal."""
     try:
         yield
@@ -410,12 +416,12 @@ def _naming(split: str) -> Iterator[None]:
         ) from None
 
 
-def _learn_once(path: Path, learn: Callable[[], Learnt]) -> Learnt:
+def _learn_once(path: Path, learn: Callable[[], LearntRules]) -> LearntRules:
     """Return the rules in a file, or learn and write them."""
     if path.is_file():
         held = parse_json(path.read_text("utf-8"))
         arrays = {name: np.array(held[name]) for name in ("posterior", "stays")}
-        return Learnt(**{**held, "cues": tuple(held["cues"]), **arrays})
+        return LearntRules(**{**held, "cues": tuple(held["cues"]), **arrays})
     learnt = learn()
     with atomic_write(path) as file:
         json.dump(vars(replace(learnt, stays_at=None)), file, default=np.ndarray.tolist)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from winosmith.audit._items import Step, has_unfilled_field, report_progress, uneven
+from winosmith.audit._items import Step, find_uneven, has_unfilled_field, report_progress
 from winosmith.blocks import comparable_text, copies as rows_of_copies
 from winosmith.data import file_of
 from winosmith.dataset import Dataset
@@ -59,12 +59,12 @@ _ENDS = " .,;:"
 """Final characters that make no difference between options."""
 
 
-def _said(found: tuple[str, str] | None) -> dict[str, str] | None:
+def _declaration_record(found: tuple[str, str] | None) -> dict[str, str] | None:
     return found and dict(zip(("says", "where"), found, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Declared(Result):
+class Declarations(Result):
     """The declarations of a file, or of a card next to it.
 
     Attributes:
@@ -72,11 +72,11 @@ class Declared(Result):
         canary: the same of the string by which training data can be searched for the set.
     """
 
-    licence: tuple[str, str] | None = field(metadata={"json": _said})
-    canary: tuple[str, str] | None = field(metadata={"json": _said})
+    licence: tuple[str, str] | None = field(metadata={"json": _declaration_record})
+    canary: tuple[str, str] | None = field(metadata={"json": _declaration_record})
 
 
-def find_declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
+def find_declarations(path: str | Path, dataset: Dataset | None = None) -> Declarations:
     """Look for a licence and a canary in a file, its items, and the cards next to it.
 
     Cards are files such as README.md, LICENSE or croissant.json in the same folder, and in the
@@ -98,13 +98,13 @@ def find_declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
     ]
     texts = {file.name: file.read_text("utf-8", errors="replace") for file in cards}
     stated = {p.origin.licence for p in dataset or () if p.origin and p.origin.licence}
-    licence = (", ".join(sorted(stated)), "its items") if stated else _licence(texts)
+    licence = (", ".join(sorted(stated)), "its items") if stated else _find_licence(texts)
     whole = {path.name: read_content(path).decode("utf-8", errors="replace")} | texts
     marks = ((_CANARY.search(text), name) for name, text in whole.items())
-    return Declared(licence, next(((mark[1], name) for mark, name in marks if mark), None))
+    return Declarations(licence, next(((mark[1], name) for mark, name in marks if mark), None))
 
 
-def _licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
+def _find_licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
     for name, text in texts.items():
         if fnmatchcase(name.lower(), "licen[cs]e*") or name.lower().startswith("copying"):
             first = next(filter(None, map(str.strip, text.splitlines())), None)
@@ -115,7 +115,7 @@ def _licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
     return None
 
 
-def _listed(key: str) -> dict[str, Any]:
+def _ids_metadata(key: str) -> dict[str, Any]:
     """Return the metadata of ids, of which the record has the number and the first few."""
     return {"key": key, "json": lambda ids: {"count": len(ids), "examples": ids[:SHOWN]}}
 
@@ -137,12 +137,14 @@ class Review(Result):
         withheld: number of items without a key.
     """
 
-    equal: tuple[str, ...] = field(metadata=_listed("equal_options"))
-    uneven: tuple[str, ...] = field(metadata=_listed("other_number_of_options"))
-    unfilled: tuple[str, ...] = field(metadata=_listed("unfilled_fields"))
+    equal: tuple[str, ...] = field(metadata=_ids_metadata("equal_options"))
+    uneven: tuple[str, ...] = field(metadata=_ids_metadata("other_number_of_options"))
+    unfilled: tuple[str, ...] = field(metadata=_ids_metadata("unfilled_fields"))
     copies: Copies = field(metadata={"json": "flat"})
-    alike: tuple[tuple[str, str], ...] = field(metadata=_listed("near_duplicates"))
-    differing: tuple[tuple[str, str], ...] = field(metadata=_listed("near_duplicates_that_differ"))
+    alike: tuple[tuple[str, str], ...] = field(metadata=_ids_metadata("near_duplicates"))
+    differing: tuple[tuple[str, str], ...] = field(
+        metadata=_ids_metadata("near_duplicates_that_differ")
+    )
     leaks: tuple[Leak, ...] | None
     unlicensed: int = field(metadata={"key": "without_licence"})
     withheld: int = field(metadata={"key": "without_key"})
@@ -157,26 +159,26 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
         seed: random seed of the folds on which fields are tried.
         step: called with the progress, if it takes minutes.
     """
-    alike = _near(dataset, step)
+    alike = _near_duplicates(dataset, step)
     return Review(
-        tuple(p.id for p in dataset if len({*map(_bare, p.options)}) < len(p.options)),
-        uneven(dataset),
+        tuple(p.id for p in dataset if len({*map(_normalise_option, p.options)}) < len(p.options)),
+        find_uneven(dataset),
         tuple(p.id for p in dataset if has_unfilled_field(p)),
         copies(dataset),
         tuple((one.id, other.id) for one, other in alike),
-        tuple((one.id, other.id) for one, other in _differing(alike)),
-        _fields(dataset, seed, step),
+        tuple((one.id, other.id) for one, other in _pairs_with_different_answers(alike)),
+        _field_leaks(dataset, seed, step),
         sum(not (problem.origin and problem.origin.licence) for problem in dataset),
         sum(answer is None for answer in dataset.answers),
     )
 
 
-def _bare(option: str) -> str:
+def _normalise_option(option: str) -> str:
     """Return an option without case, spaces and marks that make no difference."""
     return comparable_text(option).rstrip(_ENDS)
 
 
-def _fields(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
+def _field_leaks(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
     """Return the leaks of fields, without the options, which cues check."""
     if not any(answer is not None for answer in dataset.answers):
         return None
@@ -185,30 +187,32 @@ def _fields(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
     return found and tuple(leak for leak in found if leak.field != "options")
 
 
-def _near(dataset: Dataset, step: Step) -> list[tuple[Problem, Problem]]:
+def _near_duplicates(dataset: Dataset, step: Step) -> list[tuple[Problem, Problem]]:
     same = {row: at for at, rows in enumerate(rows_of_copies(dataset)) for row in rows}
     pairs = find_near_duplicates(list(dataset), step=step)
     return [
         (dataset[one], dataset[other])
         for one, other in pairs
         if not (one in same and same[one] == same.get(other))
-        and not _twins(dataset[one], dataset[other])
+        and not _are_related(dataset[one], dataset[other])
     ]
 
 
-def _differing(pairs: Sequence[tuple[Problem, Problem]]) -> list[tuple[Problem, Problem]]:
+def _pairs_with_different_answers(
+    pairs: Sequence[tuple[Problem, Problem]],
+) -> list[tuple[Problem, Problem]]:
     """Return the pairs whose answers are different texts, those with the same options first."""
     same: list[tuple[Problem, Problem]] = []
     others: list[tuple[Problem, Problem]] = []
     for one, other in pairs:
         if one.answer is not None and other.answer is not None:
-            ours, theirs = ([*map(_bare, problem.options)] for problem in (one, other))
+            ours, theirs = ([*map(_normalise_option, problem.options)] for problem in (one, other))
             if ours[one.answer] != theirs[other.answer]:
                 (same if sorted(ours) == sorted(theirs) else others).append((one, other))
     return same + others
 
 
-def _twins(one: Problem, other: Problem) -> bool:
+def _are_related(one: Problem, other: Problem) -> bool:
     """Return whether two problems are alike by design: halves of a twin, or one family."""
     return one.root == other.root or (one.twin_id is not None and one.twin_id == other.twin_id)
 
@@ -237,8 +241,8 @@ def find_near_duplicates(
         owner = np.array([number.setdefault(one, len(number)) for one in owners])
     found = Partners(np.full(len(problems), MOST), owner)
     words = [tuple({*map(intern, pieces(text))}) for text in texts]  # each word held once
-    tell = report_progress(step, "near-duplicates", len(words), "items")
-    find(words, of_both(ALIKE), found, owner, tell)
+    report_done = report_progress(step, "near-duplicates", len(words), "items")
+    find(words, of_both(ALIKE), found, owner, report_done)
     return sorted(found.pairs)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import IO
 
-from winosmith.audit._items import in_classes
+from winosmith.audit._items import are_classes
 from winosmith.dataset import Dataset
 from winosmith.escape import for_csv, for_markdown
 from winosmith.problem import Problem
@@ -32,7 +32,7 @@ class Rewrite:
     missing: int
 
 
-def todo(problems: Iterable[Problem]) -> list[Rewrite]:
+def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
     """Return the fewest options to lengthen so that the longest option is correct by chance only.
 
     In so many items more than expected the correct option is the longest, in characters. Each of
@@ -50,11 +50,11 @@ def todo(problems: Iterable[Problem]) -> list[Rewrite]:
 
     >>> items = [Problem(f"{n}", "Which?", ("a long one", "b", "cc"), 0, blank=None)
     ...          for n in range(3)]
-    >>> [(one.id, one.text, one.missing) for one in todo(items)]
+    >>> [(one.id, one.text, one.missing) for one in list_rewrites(items)]
     [('0', 'cc', 9), ('1', 'cc', 9)]
     """
     problems = [*problems]
-    classes = in_classes(Dataset(problems))
+    classes = are_classes(Dataset(problems))
     surplus = 0.0
     found: list[Rewrite] = []
     for problem, is_class in zip(problems, classes, strict=True):
@@ -79,7 +79,7 @@ def todo(problems: Iterable[Problem]) -> list[Rewrite]:
     return found[: max(0, ceil(surplus - 1e-9))]
 
 
-def write_todo(rewrites: Sequence[Rewrite], file: IO[str], *, as_csv: bool) -> None:
+def write_rewrites(rewrites: Sequence[Rewrite], file: IO[str], *, as_csv: bool) -> None:
     """Write a work list: CSV, or Markdown with a check box for each option."""
     if as_csv:
         table = csv.writer(file, lineterminator="\r\n")

@@ -10,7 +10,7 @@ import numpy as np
 
 from winosmith.answers import Answers, Log
 from winosmith.audit._items import Bools, Floats, Ints, Items
-from winosmith.audit._planted import Choices, PlantedKeys, learn, refusal
+from winosmith.audit._planted import Choices, PlantedKeys, rank_items, reason_against
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.humans import LETTERS
@@ -28,7 +28,7 @@ from winosmith.problem import BLANK, Extra, Problem
 from winosmith.report import percent, probability
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
-FEWEST = 3
+MIN_MODELS = 3
 """The least number of models that must agree on a suspect."""
 
 _LISTED = 10_000
@@ -61,7 +61,7 @@ class Suspect(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Against(Result):
+class ModelComparison(Result):
     """Two models next to each other.
 
     Attributes:
@@ -143,7 +143,7 @@ class Triage(Result):
     not_planted: str = field(metadata=IF_ANY)
     saturated: tuple[str, ...] = field(metadata={"json": len})
     missed: tuple[str, ...]
-    pairs: tuple[Against, ...]
+    pairs: tuple[ModelComparison, ...]
 
     @property
     def proposes_keys(self) -> bool:
@@ -157,7 +157,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     A model's weight is its accuracy above chance, in which an invalid answer is incorrect. A
     suspect's agreement is the weight of the models that chose one other option, of all that chose
     one: invalid answers and ties are not votes. If possible, suspects are ranked by a classifier of
-    planted wrong keys (`_planted.learn`), which also bounds the number of wrong keys.
+    planted wrong keys (`_planted.rank_items`), which also bounds the number of wrong keys.
 
     Args:
         items: with their keys.
@@ -169,7 +169,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     """
     if not answers:
         raise DataError("there are no models' answers")
-    votes = Votes.of(items, answers)
+    votes = Votes.from_answers(items, answers)
     there, right, shares = votes.asked, votes.credit, votes.accuracy
     order = sorted(range(len(answers)), key=lambda model: (-shares[model], model))
     names = list(answers)
@@ -178,7 +178,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     dataset = Dataset(items.problems)
     labels = clusters(dataset)
     pairs = [
-        _against(items, labels, names[one], names[other], right[one], right[other],
+        _compare_models(items, labels, names[one], names[other], right[one], right[other],
                  there[one] & there[other])
         for one, other in pairwise(order)
         if (there[one] & there[other]).any()
@@ -199,8 +199,8 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
             given.log if given.log.record() else None,
             below_chance(grade(problems, own.predictions, labels[asked_of])),
         )
-    is_planted, why = _learn(items, votes, seed)
-    found = _incorrect(items, votes) if why == NO_OPTIONS else suspects(items, votes)
+    is_planted, why = _learn_from_planted(items, votes, seed)
+    found = _rank_incorrect(items, votes) if why == NO_OPTIONS else find_suspects(items, votes)
     if is_planted:
         place = dict(zip(ids, is_planted.scores.tolist(), strict=True))
         found = tuple(sorted(found, key=lambda one: -place[one.id]))
@@ -215,24 +215,24 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     )
 
 
-def _learn(items: Items, votes: Votes, seed: int) -> tuple[PlantedKeys | None, str]:
+def _learn_from_planted(items: Items, votes: Votes, seed: int) -> tuple[PlantedKeys | None, str]:
     """Return what planted wrong keys reveal, or why they can't be learnt from."""
     if votes.only_graded:
         return None, NO_OPTIONS
     is_tie = votes.valid & (votes.chosen < 0)
-    choices = Choices.of(items, votes.chosen, votes.asked & ~is_tie)
-    why = refusal(choices)
-    return (None, why) if why else (learn(choices, seed), "")
+    choices = Choices.from_items(items, votes.chosen, votes.asked & ~is_tie)
+    why = reason_against(choices)
+    return (None, why) if why else (rank_items(choices, seed), "")
 
 
-def _incorrect(items: Items, votes: Votes) -> tuple[Suspect, ...]:
+def _rank_incorrect(items: Items, votes: Votes) -> tuple[Suspect, ...]:
     """Return the items by the weight of the models that are incorrect, the greatest first."""
     wrong = votes.asked & (votes.credit == 0)
     weight = votes.weights @ wrong / np.maximum(votes.weights @ votes.asked, 1e-300)
     models = wrong.sum(axis=0)
     found = [
         Suspect(items.problems[at].id, None, float(weight[at]), int(models[at]))
-        for at in np.flatnonzero((weight > 0) & (models >= min(FEWEST, len(wrong))))
+        for at in np.flatnonzero((weight > 0) & (models >= min(MIN_MODELS, len(wrong))))
     ]
     return tuple(sorted(found, key=lambda one: (-one.agreement, one.id)))
 
@@ -262,7 +262,7 @@ class Votes:
     only_graded: bool
 
     @classmethod
-    def of(cls, items: Items, answers: Mapping[str, Answers]) -> Votes:
+    def from_answers(cls, items: Items, answers: Mapping[str, Answers]) -> Votes:
         """Take the answers to some items.
 
         Raises:
@@ -309,7 +309,7 @@ class Votes:
         return found
 
 
-def suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
+def find_suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
     """Return the items on which models agree on another option, the greatest agreement first.
 
     At least three models must agree, or all if there are fewer.
@@ -318,7 +318,7 @@ def suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
     agreement[np.arange(len(items)), items.keys] = 0.0
     other = agreement.argmax(axis=1)
     models = (votes.chosen == other).sum(axis=0)
-    least = min(FEWEST, len(votes.weights))
+    least = min(MIN_MODELS, len(votes.weights))
     found = [
         Suspect(
             items.problems[at].id, int(other[at]), float(agreement[at, other[at]]), int(models[at])
@@ -332,7 +332,7 @@ _ON_SITES = 5
 """The largest number of options of a problem on a site."""
 
 
-def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> Filtered:
+def problems_for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> Filtered:
     """Return items as problems for people: a question gets a blank for the answer after it.
 
     `extra` states the origin of an item: `audit.set`, the name of the data set, and `audit.id`. It
@@ -364,9 +364,9 @@ def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> 
     return Dataset(asked, dataset.name).drop(reasons, "people")
 
 
-def _against(
+def _compare_models(
     items: Items, labels: Ints, better: str, worse: str, one: Floats, other: Floats, both: Bools
-) -> Against:
+) -> ModelComparison:
     labels, first, second = labels[both], one[both], other[both]
     off = first - second
     n, psi = len(off), float((off != 0).mean())
@@ -376,7 +376,7 @@ def _against(
     # Errors on halves of twins may cancel, those on copies can't: copies are at most one item.
     design = max(design, float((1 / items.weights[both]).mean()))
     p_value = paired_p_value(first, second, labels)
-    return Against(
+    return ModelComparison(
         better, worse, float(off.mean()), psi, p_value, p_value,
         detectable_difference(n, psi, design=design) if psi else None, design,
     )  # fmt: skip

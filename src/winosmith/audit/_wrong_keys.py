@@ -2,8 +2,8 @@
 
 An item with a wrong key looks like one whose key no cue selects, so thinning keeps it more often
 than a sound item. Models' answers reveal some of these items, which are set aside before cues are
-learnt (`doubts`). For the others, the effect of thinning is measured with planted wrong keys
-(`concentration`).
+learnt (`choose_items_to_set_aside`). For the others, planted wrong keys show the effect of thinning
+(`measure_concentration`).
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from winosmith.answers import Answers
-from winosmith.audit._items import Bools, Floats, Ints, Items, Tell
-from winosmith.audit._triage import FEWEST, Suspect, Votes, suspects
+from winosmith.audit._items import Bools, Floats, Ints, Items, ReportDone
+from winosmith.audit._triage import MIN_MODELS, Suspect, Votes, find_suspects
 from winosmith.dataset import Dataset
 from winosmith.results import Result, shown
 
-AT_MOST = 0.02
+MOST_SET_ASIDE = 0.02
 """The greatest fraction of the items that is set aside if no number is given."""
 
 _AS_STRONG = 0.9
@@ -28,7 +28,7 @@ _AS_STRONG = 0.9
 SETS = 20
 """Number of synthetic sets with planted wrong keys."""
 
-_PLANTED, _FEWEST_PLANTED = 0.02, 10
+_PLANTED, _MIN_PLANTED = 0.02, 10
 """Fraction of the units that get a wrong key in a synthetic set, and their least number: with
 fewer, most of the differences between sets are chance."""
 
@@ -53,13 +53,13 @@ class Accuracy(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Doubts(Result):
+class DoubtedKeys(Result):
     """The items whose keys models doubt most.
 
     Attributes:
         set_aside: the suspects set aside, those with the greatest agreement first.
-        as_strong: number of suspects that meet the rule, with those beyond `AT_MOST`; if a number
-            was given, the number of all suspects.
+        as_strong: number of suspects that meet the rule, including those beyond `MOST_SET_ASIDE`;
+            the number of all suspects if a number was given.
         threshold: the least agreement by the rule, 0–1; None if a number was given, or if there
             are too few models for the rule.
         accuracy: accuracy of each model by its name, before and after the repair; empty until it is
@@ -94,7 +94,7 @@ class Concentration:
     of: int
 
 
-def answered(answers: Mapping[str, Answers], data: Dataset) -> dict[str, Answers]:
+def select_answers(answers: Mapping[str, Answers], data: Dataset) -> dict[str, Answers]:
     """Return the answers to the items of a data set, without the models that have none."""
     ids = {*data.ids}
     found = {}
@@ -105,13 +105,13 @@ def answered(answers: Mapping[str, Answers], data: Dataset) -> dict[str, Answers
     return found
 
 
-def doubts(
+def choose_items_to_set_aside(
     items: Items,
     answers: Mapping[str, Answers],
     number: int | None,
     seed: int,
     checked: Collection[str] = (),
-) -> Doubts:
+) -> DoubtedKeys:
     """Choose the items to set aside: those on which models agree most on another option.
 
     Without a number, an item is set aside if at least three models agree on the other option, it
@@ -119,7 +119,7 @@ def doubts(
     which models agree. (A fixed limit would find no wrong key of models that are often mistaken:
     eight models with an accuracy of 75 % seldom agree on anything to 90 %. Confident learning sets
     its limits by the labelled items in the same way; Northcutt, Jiang and Chuang 2021.) At most
-    `AT_MOST` of the items are set aside, as most suspects of good models are sound items.
+    `MOST_SET_ASIDE` of the items are set aside, as most suspects of good models are sound items.
 
     Args:
         items: with their keys, without copies.
@@ -131,33 +131,33 @@ def doubts(
     Raises:
         DataError: an answer is not an option of its item.
     """
-    votes = Votes.of(items, answers)
+    votes = Votes.from_answers(items, answers)
     place = {problem.id: at for at, problem in enumerate(items.problems)}
     lots = np.random.default_rng([seed, 8]).permutation(len(items))
     found = sorted(
-        (one for one in suspects(items, votes) if one.id not in checked),
+        (one for one in find_suspects(items, votes) if one.id not in checked),
         key=lambda one: (-round(one.agreement, 9), -one.models, lots[place[one.id]]),
     )
     if number is not None:
-        return Doubts(tuple(found[:number]), len(found), None)
+        return DoubtedKeys(tuple(found[:number]), len(found), None)
     agreement = votes.agreement(items)
     on_key = agreement[np.arange(len(items)), items.keys]
     agreement[np.arange(len(items)), items.keys] = 0.0
     agreed = np.sort(on_key[on_key > agreement.max(axis=1)])
-    if len(votes.chosen) < FEWEST or not len(agreed):
-        return Doubts((), 0, None)
+    if len(votes.chosen) < MIN_MODELS or not len(agreed):
+        return DoubtedKeys((), 0, None)
     threshold = float(agreed[int((1 - _AS_STRONG) * len(agreed))])
     strong = [
         one
         for one in found
-        if one.models >= FEWEST
+        if one.models >= MIN_MODELS
         and one.agreement >= threshold - 1e-9
         and one.agreement > on_key[place[one.id]]
     ]
-    return Doubts(tuple(strong[: int(AT_MOST * len(items))]), len(strong), threshold)
+    return DoubtedKeys(tuple(strong[: int(MOST_SET_ASIDE * len(items))]), len(strong), threshold)
 
 
-def accuracies(
+def compare_accuracies(
     data: Dataset, answers: Mapping[str, Answers], set_aside: Sequence[str], kept: Sequence[str]
 ) -> dict[str, Accuracy]:
     """Return the accuracy of each model before and after a repair, the best before first.
@@ -173,18 +173,20 @@ def accuracies(
     keys = {problem.id: problem.answer for problem in data if problem.answer is not None}
     without = keys.keys() - set(set_aside)
 
-    def of(given: Answers, names: set[str]) -> float | None:
+    def accuracy(given: Answers, names: set[str]) -> float | None:
         credit = [given.by_id[name].credit(keys[name]) for name in names if name in given.by_id]
         return sum(credit) / len(credit) if credit else None
 
     found = {
-        model: Accuracy(of(given, {*keys}), of(given, without), of(given, {*kept}))
+        model: Accuracy(
+            accuracy(given, {*keys}), accuracy(given, without), accuracy(given, {*kept})
+        )
         for model, given in answers.items()
     }
     return dict(sorted(found.items(), key=lambda one: -(one[1].before or 0.0)))
 
 
-def draw_blocks(items: Items, seed: int) -> Bools:
+def draw_items(items: Items, seed: int) -> Bools:
     """Return which items are in the synthetic sets, (n,): all, or some blocks of a large set."""
     if len(items) <= _MOST_ITEMS:
         return np.ones(len(items), np.bool_)
@@ -194,12 +196,12 @@ def draw_blocks(items: Items, seed: int) -> Bools:
     return np.isin(items.block, drawn)
 
 
-def concentration(
+def measure_concentration(
     items: Items,
     refit: Callable[[Items], Floats],
     of: int,
     seed: int,
-    tell: Tell = lambda _: None,
+    report_done: ReportDone = lambda _: None,
 ) -> Concentration:
     """Measure by what factor thinning multiplies the rate of wrong keys.
 
@@ -213,24 +215,24 @@ def concentration(
         refit: returns the probability to stay of each unit, (units,), for items with other keys.
         of: number of items that are thinned.
         seed: random seed of the wrong keys.
-        tell: called with the number of sets done.
+        report_done: called with the number of sets done.
     """
     from scipy.stats import t
 
     rng = np.random.default_rng([seed, 10])
-    units = len(items.leads)
-    planted = max(_FEWEST_PLANTED, round(_PLANTED * units))
+    units = len(items.unit_firsts)
+    planted = max(_MIN_PLANTED, round(_PLANTED * units))
     factors, count = [], 0
     for done in range(SETS):
         wrong = rng.choice(units, planted, replace=False)
         keys: Ints = items.unit_key.copy()
         shift = 1 + (rng.random(planted) * (items.unit_counts[wrong] - 1)).astype(int)
         keys[wrong] = (keys[wrong] + shift) % items.unit_counts[wrong]
-        stays = refit(items.keyed_anew(keys))[items.unit]
+        stays = refit(items.with_keys(keys))[items.unit]
         is_wrong = np.isin(items.unit, wrong)
         count += int(is_wrong.sum())
         factors.append(stays[is_wrong].sum() / stays.sum() / is_wrong.mean())
-        tell(done + 1)
+        report_done(done + 1)
     mean, error = float(np.mean(factors)), float(np.std(factors, ddof=1)) / SETS**0.5
     width = float(t.ppf(0.975, SETS - 1)) * error
     return Concentration(

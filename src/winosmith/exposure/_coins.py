@@ -23,7 +23,7 @@ from typing import Any, get_args
 from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, ProblemError
-from winosmith.exposure._presentations import Kind, present_otherwise
+from winosmith.exposure._presentations import Kind, other_presentation
 from winosmith.outputs import PRIVATE
 from winosmith.problem import Problem
 from winosmith.records import (
@@ -63,7 +63,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Keyed:
+class KeyedRelease:
     """The presentations and coins of a keyed release.
 
     Attributes:
@@ -124,7 +124,7 @@ def presentation_lines(pairs: Iterable[Pair]) -> str:
     return "".join(canonical(record) + "\n" for record in records)
 
 
-def commit(key: bytes, digest: str, presentations: str) -> str:
+def compute_commitment(key: bytes, digest: str, presentations: str) -> str:
     """Return the public commitment, in 64 hexadecimal digits.
 
     It is the SHA-256 of the line "winosmith coins 1", the bytes, the digest of the data, and the
@@ -140,7 +140,7 @@ def commit(key: bytes, digest: str, presentations: str) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def coins_text(key: bytes, keyed: Keyed) -> str:
+def coins_text(key: bytes, keyed: KeyedRelease) -> str:
     """Return the text of coins.json."""
     record = {
         "version": _VERSION,
@@ -252,17 +252,17 @@ def find_faults(
     if files.digest != data_digest(release, parts):
         yield COINS, "its coins are those of another release, or the data were changed"
         return
-    if commit(files.key, files.digest, files.presentations) != commitment:
+    if compute_commitment(files.key, files.digest, files.presentations) != commitment:
         what = f"its bytes, or the lines of {PRESENTATIONS}, are not those of the commitment"
         yield COINS, what
         return
     if dict(files.coins) != draw_coins(files.key, release, files.pairs):
         yield COINS, "its coins are not those of its bytes"
         return
-    keyed = Keyed(files.pairs, files.coins, files.digest, 0)
+    keyed = KeyedRelease(files.pairs, files.coins, files.digest, 0)
     shown = {problem.id: problem for dataset in parts.values() for problem in dataset}
     for line, pair in enumerate(files.pairs, start=1):
-        if pair.b not in [present_otherwise(pair.a, kind) for kind in get_args(Kind)]:
+        if pair.b not in [other_presentation(pair.a, kind) for kind in get_args(Kind)]:
             what = f"the two presentations of {pair.a.id!r} are not equivalent"
             yield f"{PRESENTATIONS}:{line}", what
         found, form = shown.get(pair.a.id), keyed.published(pair)
@@ -271,7 +271,7 @@ def find_faults(
             yield f"{PRESENTATIONS}:{line}", what
 
 
-def read_keyed(folder: str | Path, private: str | Path | None = None) -> Keyed:
+def read_keyed(folder: str | Path, private: str | Path | None = None) -> KeyedRelease:
     """Read the presentations and coins of a keyed release, and check them.
 
     Args:
@@ -297,4 +297,4 @@ def read_keyed(folder: str | Path, private: str | Path | None = None) -> Keyed:
     parts = {part: formats.read(path, "winosmith", as_written=True) for part, path in paths.items()}
     for where, what in find_faults(files, release, commitment, parts):
         raise InputError(f"{place / where}: {what}; use the private files of this release")
-    return Keyed(files.pairs, files.coins, files.digest, without)
+    return KeyedRelease(files.pairs, files.coins, files.digest, without)

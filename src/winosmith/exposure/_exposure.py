@@ -10,20 +10,20 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import DataError
-from winosmith.exposure._coins import Keyed
-from winosmith.exposure._ledger import enter_look
+from winosmith.exposure._coins import KeyedRelease
+from winosmith.exposure._ledger import record_look
 from winosmith.exposure._power import detectable_shift, level_of_look
-from winosmith.exposure._scores import Scores, kind_of
+from winosmith.exposure._scores import Scores, presentation_kind
 from winosmith.exposure._statistic import Floats, sign_test, subtract_fit
 from winosmith.metrics import correct_by_holm
 from winosmith.report import fixed, probability
 from winosmith.results import Result, shown
 
-LEAST_BLOCKS = 50
+MIN_BLOCKS = 50
 """The fewest blocks with different scores that are tested."""
 
 
-def _span(interval: tuple[float, float]) -> str:
+def _format_interval(interval: tuple[float, float]) -> str:
     return " to ".join(fixed(end, "+.2f").replace("-", "−") for end in interval)
 
 
@@ -49,7 +49,7 @@ class ModelExposure(Result):
     equal: int
     scores: str
     shift: float = field(metadata=shown("shift", "+.2f"))
-    interval: tuple[float, float] = field(metadata=shown("95 %", _span))
+    interval: tuple[float, float] = field(metadata=shown("95 %", _format_interval))
     p_value: float = field(metadata=shown("p", probability))
     adjusted: float = field(metadata=shown("Holm", probability))
     depends: bool = field(metadata=shown("depends", lambda of: "yes" if of else "not shown"))
@@ -80,7 +80,7 @@ class Exposure(Result):
 
 
 def exposure(
-    keyed: Keyed,
+    keyed: KeyedRelease,
     scores: Sequence[Scores],
     *,
     private: str | Path,
@@ -117,13 +117,13 @@ def exposure(
         raise DataError(
             f"the models are {names}; scores of one model or more, with different names, are needed"
         )
-    kinds = {pair.block: kind_of(pair) for pair in keyed.pairs}
+    kinds = {pair.block: presentation_kind(pair) for pair in keyed.pairs}
     strata = np.array([int(kind == "options") for kind in kinds.values()], np.int64)
-    other = None if reference is None else _by_block(keyed, reference)
+    other = None if reference is None else _mean_differences(keyed, reference)
     tested = {}
     for one in scores:
-        differences = _by_block(keyed, one)
-        rows = _different(one.model, differences)
+        differences = _mean_differences(keyed, one)
+        rows = _differing_rows(one.model, differences)
         left = subtract_fit(differences[rows], strata[rows], None if other is None else other[rows])
         if not left.any():
             raise DataError(
@@ -134,7 +134,7 @@ def exposure(
     digests = [one.digest for one in scores]
     if reference is not None:
         digests.append(f"reference:{reference.digest}")
-    look = enter_look(private, keyed.digest, names, digests)
+    look = record_look(private, keyed.digest, names, digests)
     coins = np.array([keyed.coins[block] for block in kinds])
     tests = {name: sign_test(left, coins[rows]) for name, (rows, left) in tested.items()}
     level = level_of_look(look.look)
@@ -157,7 +157,7 @@ def exposure(
     return Exposure(keyed.digest, look.look, level, len(coins), keyed.without, named, found)
 
 
-def _by_block(keyed: Keyed, scores: Scores) -> Floats:
+def _mean_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
     """Return the mean difference of each block's items, in the order of the pairs."""
     values: dict[str, list[float]] = {}
     for pair, difference in zip(keyed.pairs, scores.differences.tolist(), strict=True):
@@ -165,12 +165,12 @@ def _by_block(keyed: Keyed, scores: Scores) -> Floats:
     return np.array([sum(own) / len(own) for own in values.values()])
 
 
-def _different(model: str, differences: Floats) -> npt.NDArray[np.int64]:
+def _differing_rows(model: str, differences: Floats) -> npt.NDArray[np.int64]:
     """Return the rows of the blocks with different scores."""
     rows = np.flatnonzero(differences)
-    if len(rows) < LEAST_BLOCKS:
+    if len(rows) < MIN_BLOCKS:
         raise DataError(
             f"{model}: the presentations have different scores in {len(rows):,} of "
-            f"{len(differences):,} blocks; {LEAST_BLOCKS} or more are needed"
+            f"{len(differences):,} blocks; {MIN_BLOCKS} or more are needed"
         )
     return rows

@@ -40,7 +40,7 @@ class Look:
     date: str
 
 
-def enter_look(
+def record_look(
     folder: str | Path, release: str, models: Sequence[str], scores: Iterable[str]
 ) -> Look:
     """Return the look at these scores, and enter it into the ledger if it is new.
@@ -65,7 +65,7 @@ def enter_look(
         ) as file:
             if not try_lock(file.fileno()):
                 raise DataError(f"{path}: another command uses the ledger of looks; try again")
-            looks = _read(file.read(), path)
+            looks = _parse_ledger(file.read(), path)
             own = [look for look in looks if look.release == release]
             if same := next((look for look in own if look.scores == digests), None):
                 return same
@@ -79,7 +79,7 @@ def enter_look(
         raise write_error(error, path) from error
 
 
-def _read(text: str, path: Path) -> list[Look]:
+def _parse_ledger(text: str, path: Path) -> list[Look]:
     """Return the looks of a ledger; each release's looks are numbered from 1."""
     looks: list[Look] = []
     for number, record in json_lines(text, path):

@@ -112,19 +112,19 @@ def reverse_options(problem: Problem) -> Problem | None:
 _OTHER = {"names": exchange_names, "options": reverse_options}
 
 
-def present_otherwise(problem: Problem, kind: Kind) -> Problem | None:
+def other_presentation(problem: Problem, kind: Kind) -> Problem | None:
     """Return the problem in the other presentation of a kind, or None if there is none."""
     return _OTHER[kind](problem)
 
 
-def variants(problem: Problem) -> Iterator[Problem]:
+def list_presentations(problem: Problem) -> Iterator[Problem]:
     """Yield the problem and its other presentations of each kind."""
     yield problem
     yield from (other for of in _OTHER.values() if (other := of(problem)) is not None)
 
 
 @dataclass(frozen=True)
-class Presented:
+class PresentedBlock:
     """A block of problems in its two presentations.
 
     Attributes:
@@ -141,7 +141,7 @@ class Presented:
     b: tuple[Problem, ...]
 
 
-def present(problems: Sequence[Problem], sides: Sequence[str]) -> list[Presented]:
+def present_blocks(problems: Sequence[Problem], sides: Sequence[str]) -> list[PresentedBlock]:
     """Return the two presentations of each block.
 
     All problems of a block change together. Names are exchanged if this is equivalent in all of
@@ -185,7 +185,7 @@ def present(problems: Sequence[Problem], sides: Sequence[str]) -> list[Presented
 
 def _present_block(
     problems: Sequence[Problem], exchanged: Sequence[Problem | None], rows: Sequence[int]
-) -> Presented:
+) -> PresentedBlock:
     own = tuple(problems[row] for row in rows)
     forms: dict[Kind, list[Problem | None]] = {
         "names": [exchanged[row] for row in rows],
@@ -193,11 +193,11 @@ def _present_block(
     }
     for kind, form in forms.items():
         other = tuple(problem for problem in form if problem is not None)
-        if len(other) == len(own) and _texts(own) != _texts(other):
-            a, b = sorted((own, other), key=_texts)
-            return Presented(tuple(rows), kind, a, b)
-    return Presented(tuple(rows), None, own, ())
+        if len(other) == len(own) and _sorted_texts(own) != _sorted_texts(other):
+            a, b = sorted((own, other), key=_sorted_texts)
+            return PresentedBlock(tuple(rows), kind, a, b)
+    return PresentedBlock(tuple(rows), None, own, ())
 
 
-def _texts(problems: Sequence[Problem]) -> list[tuple[str, tuple[str, ...]]]:
+def _sorted_texts(problems: Sequence[Problem]) -> list[tuple[str, tuple[str, ...]]]:
     return sorted((problem.sentence, problem.options) for problem in problems)

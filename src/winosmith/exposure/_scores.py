@@ -52,32 +52,32 @@ class Scores:
     digest: str
 
 
-def kind_of(pair: Pair) -> Kind:
+def presentation_kind(pair: Pair) -> Kind:
     """Return how the presentations of a pair differ: in their names, or the order of options."""
     return "options" if pair.a.sentence == pair.b.sentence else "names"
 
 
-def rendered(pair: Pair) -> tuple[str, str]:
+def render_pair(pair: Pair) -> tuple[str, str]:
     """Return the texts of both presentations, with the correct answer.
 
     If names are swapped, it is the sentence with the correct option in its blank. If the options
     are in another order, it is the sentence, the options in their order, and the key's letter.
     """
-    render = _with_options if kind_of(pair) == "options" else _filled
+    render = _list_options if presentation_kind(pair) == "options" else _fill_blank
     return render(pair.a), render(pair.b)
 
 
-def _filled(problem: Problem) -> str:
-    text = models.fill_option(problem, _key(problem))
+def _fill_blank(problem: Problem) -> str:
+    text = models.fill_option(problem, _require_answer(problem))
     return text if isinstance(text, str) else "".join(text)
 
 
-def _with_options(problem: Problem) -> str:
+def _list_options(problem: Problem) -> str:
     options = (f"{LETTERS[at]}. {option}" for at, option in enumerate(problem.options))
-    return "\n".join([problem.sentence, *options, f"Answer: {LETTERS[_key(problem)]}"])
+    return "\n".join([problem.sentence, *options, f"Answer: {LETTERS[_require_answer(problem)]}"])
 
 
-def _key(problem: Problem) -> int:
+def _require_answer(problem: Problem) -> int:
     if problem.answer is None:
         raise DataError(
             f"{problem.id!r} has no answer in {PRESENTATIONS}; restore the file that winosmith "
@@ -104,7 +104,7 @@ def write_presentations(pairs: Sequence[Pair], release: str, path: str | Path) -
     with atomic_write(path) as file:
         file.write(canonical({"release": release, "model": None}) + "\n")
         for pair in pairs:
-            sides = zip(("a", "b"), (pair.a, pair.b), rendered(pair), strict=True)
+            sides = zip(("a", "b"), (pair.a, pair.b), render_pair(pair), strict=True)
             record = {
                 side: {"text": text, "sentence": of.sentence, "options": list(of.options)}
                 for side, of, text in sides
@@ -140,7 +140,7 @@ def write_scores(
         OutputError: The file can't be written.
     """
     loaded = models.load_causal_model(model, device=device)
-    texts = [text for pair in pairs for text in rendered(pair)]
+    texts = [text for pair in pairs for text in render_pair(pair)]
     values = loaded.text_scores(texts, on_progress=on_progress)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0]) // 2
@@ -173,7 +173,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
             missing.
     """
     lines = json_lines(read_text(path), path)
-    model = _header(lines, path, release)
+    model = _read_header(lines, path, release)
     by_id = {pair.a.id: pair for pair in pairs}
     found: dict[str, tuple[Score, Score]] = {}
     of = ""
@@ -187,7 +187,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
             raise FormatError(f"{name!r} has scores already; score each item once", path, number)
         a, b = record["a"], record["b"]
         options = len(by_id[name].a.options)
-        kinds = {_kind(score, options) for score in (a, b)}
+        kinds = {_score_kind(score, options) for score in (a, b)}
         of = of or min(kinds)
         if kinds != {of}:
             wanted = "finite numbers" if of == LOG else "letters of options (null for none)"
@@ -205,7 +205,7 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
             path,
         )
     state = hashlib.sha256(canonical([found[name] for name in by_id]).encode())
-    differences = [_difference(pair, *found[pair.a.id]) for pair in pairs]
+    differences = [_score_difference(pair, *found[pair.a.id]) for pair in pairs]
     return Scores(model, of, np.array(differences), state.hexdigest())
 
 
@@ -217,7 +217,9 @@ NOT_BOTH = (
 )
 
 
-def _header(lines: Iterator[tuple[int, dict[str, Any]]], path: str | Path, release: str) -> str:
+def _read_header(
+    lines: Iterator[tuple[int, dict[str, Any]]], path: str | Path, release: str
+) -> str:
     """Return the model's name in the header of a file of scores."""
     number, record = next(lines, (None, {}))
     if "release" not in record:
@@ -239,7 +241,7 @@ def _header(lines: Iterator[tuple[int, dict[str, Any]]], path: str | Path, relea
     return name
 
 
-def _kind(score: object, options: int) -> str:
+def _score_kind(score: object, options: int) -> str:
     """Return the kind of a score, or a text that is neither."""
     if score is None or (isinstance(score, str) and score in [*LETTERS[:options]]):
         return ANSWERS
@@ -248,8 +250,10 @@ def _kind(score: object, options: int) -> str:
     return "unknown"
 
 
-def _difference(pair: Pair, a: Score, b: Score) -> float:
+def _score_difference(pair: Pair, a: Score, b: Score) -> float:
     """Return the score of presentation A less that of B."""
     if isinstance(a, int | float) and isinstance(b, int | float):
         return float(a) - float(b)
-    return float(a == LETTERS[_key(pair.a)]) - float(b == LETTERS[_key(pair.b)])
+    return float(a == LETTERS[_require_answer(pair.a)]) - float(
+        b == LETTERS[_require_answer(pair.b)]
+    )

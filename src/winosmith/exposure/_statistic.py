@@ -24,7 +24,7 @@ REACH = 8.0
 """Sums farther from 0, in standard deviations, are cut. Their probability is below 3e-14
 (Hoeffding 1963, theorem 2)."""
 
-LEAST_P = 1e-12
+MIN_P = 1e-12
 """The smallest p-value that is computed; a smaller one is this one."""
 
 
@@ -87,7 +87,7 @@ def tail_probability(scores: Integers, sums: npt.ArrayLike) -> Floats:
         sums: Sums with signs that were drawn, of any shape.
 
     Returns:
-        The p-values, exact to 1e-12, and at least `LEAST_P`, in the shape of the sums.
+        The p-values, exact to 1e-12, and at least `MIN_P`, in the shape of the sums.
 
     >>> tail_probability(np.array([1, 2, 3]), [4, 0])
     array([0.25 , 0.625])
@@ -105,7 +105,7 @@ def tail_probability(scores: Integers, sums: npt.ArrayLike) -> Floats:
     law = np.roll(irfft(product, points), reach)[: 2 * reach + 1]
     tails = np.append(law[::-1].cumsum()[::-1], 0.0)
     found: Floats = tails[np.clip(sums, -reach, reach + 1) + reach]
-    return np.clip(found.round(13), LEAST_P, 1.0)
+    return np.clip(found.round(13), MIN_P, 1.0)
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from winosmith._version import __version__
 from winosmith.blocks import HOLDERS, Former, Side, assign_sides, blocks, shuffled_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.exposure import LEVEL, detectable_shift, variants
+from winosmith.exposure import LEVEL, detectable_shift, list_presentations
 from winosmith.metrics import Copies, copies, detectable_differences
 from winosmith.options import declaration, table_of, text_matching
 from winosmith.problem import Lineage, Problem
@@ -120,7 +120,7 @@ def sight(problem: Problem) -> str:
 
 def forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
     """Yield the problem and, for a keyed release, the forms in which it may be published."""
-    yield from variants(problem) if keyed else (problem,)
+    yield from list_presentations(problem) if keyed else (problem,)
 
 
 def find_straddles(
@@ -280,7 +280,7 @@ class Coins:
     """`keyed` in release.json: the public statement about the coins of a keyed release."""
 
     commitment: Annotated[str, text_matching("[0-9a-f]{64}", "64 hexadecimal digits")]
-    """The commitment; see `winosmith.exposure.commit`."""
+    """The commitment; see `winosmith.exposure.compute_commitment`."""
     names: Blocks
     """Number of blocks in which the names of two people are exchanged or not, by a coin."""
     options: Blocks
