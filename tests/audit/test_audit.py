@@ -353,7 +353,7 @@ def test_rules_break_for_what_is_found(rules: str, broken: int) -> None:
 def test_a_rule_that_is_none_is_refused(rule: str) -> None:
     """A misspelt rule would never break; the error lists those that there are."""
     found = audit.audit(_worded(60, 0.5), draws=19, probe_draws=0)
-    with pytest.raises(InputError, match="there is no rule"):
+    with pytest.raises(InputError, match="unknown rule"):
         found.failures(rule)
 
 

@@ -227,7 +227,7 @@ def test_a_cue_of_ones_own_is_one_line() -> None:
     ("score", "message"),
     [
         (lambda view: [1.0], "gives 1 scores to the 2 options"),
-        (lambda view: [float("nan")] * 2, "no finite number"),
+        (lambda view: [float("nan")] * 2, "not a finite number"),
     ],
 )
 def test_a_cue_whose_scores_do_not_fit_is_named_in_the_error(score: object, message: str) -> None:

@@ -1,4 +1,4 @@
-"""The audit of a multiple-choice set: the artifacts that give its answers away.
+"""Audit a multiple-choice data set: find the artifacts that give its answers away.
 
 >>> from winosmith import audit
 >>> from winosmith.testing import made_twins

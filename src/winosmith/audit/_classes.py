@@ -1,9 +1,9 @@
 """Cues for options that are classes: features of the labelled text, such as a hypothesis.
 
-Options that all items share reveal nothing; the text that they label may. A cue is a
-label for the texts with a feature: "contradiction" if the hypothesis has a negation. The pairs of
-SNLI and MNLI are predicted by such cues (Gururangan et al. 2018), and by the words that a
-hypothesis shares with its premise (McCoy et al. 2019).
+Options that all items share reveal nothing, but the labelled text may reveal the key. A cue selects
+a label if the text has a feature: "contradiction" if the hypothesis has a negation. Such cues
+predict the labels of SNLI and MNLI (Gururangan et al. 2018), and so do the words that a hypothesis
+shares with its premise (McCoy et al. 2019).
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from winosmith.text import FUNCTION_WORDS
 
 _PAIR = (("questions.premise", "questions.hypothesis"),
          ("questions.sentence1", "questions.sentence2"))  # fmt: skip
-"""The fields of a pair's texts, which are one question."""
+"""Fields of the two texts that form a question."""
 
 Words = tuple[str, ...]
 _Feature = tuple[str, Literal["words", "latin"], Callable[[Words, Words], bool]]
-"""Its name, the scripts that it reads, and whether a text has it, given its premise's words."""
+"""Name of a feature, the scripts that it reads, and a test of a premise's and a text's words."""
 
 
 def class_cues(dataset: Dataset) -> tuple[Cue, ...]:
     """Return a cue for each label and each feature of the labelled texts.
 
-    Features are those of a pair's hypothesis, otherwise of the whole question. There is no cue if
-    fewer than half of the items have the same classes in the same order.
+    The labelled text is a pair's hypothesis, or else the whole question. There is no cue if fewer
+    than half of the items have the same classes in the same order.
 
     Args:
         dataset: the items; their keys are not used.
@@ -62,7 +62,7 @@ def class_cues(dataset: Dataset) -> tuple[Cue, ...]:
 
 
 def _premise_and_text(problem: Problem) -> tuple[Words, Words]:
-    """Return the words of the premise, and of what is labelled."""
+    """Return the words of the premise, if there is one, and of the labelled text."""
     for first, second in _PAIR:
         pair = [problem.extra.get(name) for name in (first, second)]
         if all(isinstance(text, str) for text in pair):
@@ -91,7 +91,7 @@ def _text_features(texts: Sequence[tuple[Words, Words]]) -> list[_Feature]:
 
 
 def _shared_fraction(premise: Words, words: Words) -> float:
-    """Return the fraction of a text's words, except for function words, that its premise has."""
+    """Return the fraction of a text's content words that occur in its premise."""
     own = set(words) - FUNCTION_WORDS
     return len(own & set(premise)) / len(own) if own else 1.0
 

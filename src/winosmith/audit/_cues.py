@@ -1,8 +1,8 @@
-"""Cues: rules that select an option without reading the item, one line each.
+"""Cues: rules that select an option without reading the item.
 
-A cue gives each option of an item a number; it selects the option with the largest one, and equal
-options share the pick. Its input is a `View`: the question, the options, their words and their
-frequencies in the set, never the key. Add your own: `[*CUES, Cue("mine", score)]`.
+A cue scores each option of an item and selects the option with the highest score; tied options
+share the selection. Its input is a `View`: the question, the options, their words and their
+frequencies in the data set, but never the key. Add your own: `[*CUES, Cue("mine", score)]`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ABSOLUTES = frozenset(
     "always never all none every only must completely entirely totally absolutely everyone nobody "
     "everything nothing impossible invariably any".split()
 )
-"""Words that test-taking guides call "specific determiners": Millman, Bishop and Ebel (1965)."""
+"""Words that test-taking guides call "specific determiners" (Millman, Bishop and Ebel 1965)."""
 HEDGES = frozenset(
     "may might could can usually often sometimes generally probably likely possibly typically "
     "frequently tend tends some most many rarely seldom perhaps".split()
@@ -47,12 +47,12 @@ def _split_words(text: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Corpus:
-    """The frequencies of words and whole options among all options of a set, copies once.
+    """Frequencies of words and whole options among all options of a data set.
 
     Attributes:
-        words: number of items with the word in an option.
-        wholes: number of items with the option, by its words.
-        items: their number.
+        words: for each word, the number of items with the word in an option.
+        wholes: for each option, as a tuple of words, the number of items with this option.
+        items: number of items.
     """
 
     words: Counter[str]
@@ -61,14 +61,14 @@ class Corpus:
 
     @classmethod
     def from_options(cls, options: Iterable[Sequence[str]]) -> Corpus:
-        """Count over the options of each item."""
+        """Count the words and the whole options of items."""
         words: Counter[str] = Counter()
         wholes: Counter[tuple[str, ...]] = Counter()
         count = 0
         for item in options:
             cut = [
                 tuple(map(intern, _split_words(option))) for option in item
-            ]  # each word held once
+            ]  # share equal strings
             words.update({word for option in cut for word in option})
             wholes.update(set(cut))
             count += 1
@@ -79,9 +79,9 @@ class View:
     """The input of a cue: one item without its key.
 
     Attributes:
-        question: the text, empty if there is none.
-        options: the texts, in their order.
-        corpus: the frequencies in the whole set.
+        question: text of the question; empty if there is none.
+        options: texts of the options, in their order.
+        corpus: frequencies in the whole data set.
     """
 
     def __init__(self, question: str, options: Sequence[str], corpus: Corpus):
@@ -89,70 +89,70 @@ class View:
 
     @staticmethod
     def split_words(text: str) -> tuple[str, ...]:
-        """Return a text's words, in lower case."""
+        """Split a text into words in lower case."""
         return _split_words(text)
 
     @cached_property
     def script(self) -> Writing:
-        """Its kind of script: "latin", "spaced" or "unspaced" (`winosmith.text.writing`)."""
+        """The kind of script: "latin", "spaced" or "unspaced"; see `winosmith.text.writing`."""
         texts = (self.question, *self.options)
         return "latin" if all(map(str.isascii, texts)) else kind_of_script(" ".join(texts))
 
     @cached_property
     def asked(self) -> tuple[str, ...]:
-        """The question's words, in lower case."""
+        """The words of the question in lower case."""
         return _split_words(self.question)
 
     @cached_property
     def asked_content(self) -> frozenset[str]:
-        """The question's words, except for function words."""
+        """The content words of the question."""
         return frozenset(self.asked) - FUNCTION_WORDS
 
     @cached_property
     def words(self) -> tuple[tuple[str, ...], ...]:
-        """Each option's words, in lower case."""
+        """The words of each option in lower case."""
         return tuple(_split_words(option) for option in self.options)
 
     @cached_property
     def sets(self) -> tuple[frozenset[str], ...]:
-        """Each option's different words."""
+        """The distinct words of each option."""
         return tuple(map(frozenset, self.words))
 
     @cached_property
     def characters(self) -> list[float]:
-        """Each option's length in characters, without white space at its ends."""
+        """Length of each option in characters, without leading and trailing white space."""
         return [float(len(option.strip())) for option in self.options]
 
     @cached_property
     def counts(self) -> list[float]:
-        """Each option's length in words."""
+        """Number of words of each option."""
         return [float(len(words)) for words in self.words]
 
     @cached_property
     def numbers(self) -> list[float | None]:
-        """The first number in each option; None if there is none."""
+        """The first number in each option; None for options without a number."""
         found = (_NUMBER.search(option) for option in self.options)
         return [float(number[0].replace(",", "")) if number else None for number in found]
 
     @cached_property
     def content(self) -> tuple[frozenset[str], ...]:
-        """Each option's different words, except for function words."""
+        """The distinct content words of each option."""
         return tuple(words - FUNCTION_WORDS for words in self.sets)
 
     @cached_property
     def shared(self) -> list[float]:
-        """The number of each option's content words that are in the question."""
+        """Number of content words that each option shares with the question."""
         return [float(len(words & self.asked_content)) for words in self.content]
 
     @cached_property
     def rarity(self) -> list[list[float]]:
-        """Each option's words' rarity among the set's options: log(items / items with the word)."""
-        known, items = self.corpus.words, self.corpus.items
-        return [[log((items + 1) / (known[word] + 1)) for word in words] for words in self.words]
+        """Rarity of each word of each option: log(items / items with the word)."""
+        counts, items = self.corpus.words, self.corpus.items
+        return [[log((items + 1) / (counts[word] + 1)) for word in words] for words in self.words]
 
     @cached_property
     def common(self) -> list[float]:
-        """The mean fraction of an option's words that another option has."""
+        """Mean Jaccard similarity of each option to the other options."""
         return [
             _mean(
                 len(mine & other) / max(len(mine | other), 1)
@@ -164,23 +164,23 @@ class View:
 
     @cached_property
     def overlap(self) -> list[float]:
-        """The fraction of each option's different words that the question has."""
+        """Fraction of each option's distinct words that occur in the question."""
         asked = frozenset(self.asked)
         return [len(words & asked) / max(len(words), 1) for words in self.sets]
 
     @cached_property
     def word_lengths(self) -> list[float]:
-        """The mean length of each option's words, in characters."""
+        """Mean length of the words of each option, in characters."""
         return [_mean(map(len, words)) for words in self.words]
 
     @cached_property
     def negations(self) -> list[float]:
-        """1 for each option with a negation, otherwise 0."""
+        """1 for each option with a negation, 0 for the others."""
         return [float(any(map(is_negation, words))) for words in self.sets]
 
     @cached_property
     def trigrams(self) -> list[float]:
-        """The fraction of an option's letter trigrams that the question has."""
+        """Fraction of each option's character trigrams that occur in the question."""
         asked = _trigrams(" ".join(self.asked))
         cut = [_trigrams(" ".join(words)) for words in self.words]
         return [len(mine & asked) / max(len(mine), 1) for mine in cut]
@@ -209,7 +209,7 @@ def _has_any_word(listed: frozenset[str]) -> Callable[[View], list[float]]:
 
 
 def is_negation(word: str) -> bool:
-    """Return whether a lower-case word is a negation, as "don't" is."""
+    """Return whether a lower-case word is a negation, such as "don't"."""
     return word in NEGATIONS or word.endswith(("n't", "n’t"))
 
 
@@ -218,12 +218,12 @@ def _matches_pattern(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
 
 
 def _ranks(numbers: Sequence[float | None]) -> list[int] | None:
-    """Return each number's rank among the different ones; None if an option has no number."""
-    there = [number for number in numbers if number is not None]
-    if len(there) < len(numbers):
+    """Return the rank of each number, equal for equal numbers; None if an option has no number."""
+    given = [number for number in numbers if number is not None]
+    if len(given) < len(numbers):
         return None
-    places = {number: place for place, number in enumerate(sorted(set(there)))}
-    return [places[number] for number in there]
+    ranks = {number: rank for rank, number in enumerate(sorted(set(given)))}
+    return [ranks[number] for number in given]
 
 
 def _extreme_number(sign: float) -> Callable[[View], list[float]]:
@@ -242,7 +242,7 @@ def _middle_number(view: View) -> list[float]:
 
 
 def _fits_article(view: View) -> list[float]:
-    """Return whether each option fits "a" or "an" at the end of the question."""
+    """Return 1 for each option that fits an "a" or "an" at the end of the question, or 0."""
     last = view.asked[-1] if view.asked else ""
     if last not in ("a", "an"):
         return [0.0] * len(view.options)
@@ -276,13 +276,15 @@ class Cue:
     """A rule that selects an option without reading.
 
     Attributes:
-        name: the option that it selects: "the longest, in characters".
-        score: a number for each option; the largest is selected, equal ones share the pick. If all
-            are equal, the cue does not distinguish the item's options.
-        about: "position" if it uses only the order; "class" if the options are labels and it uses
-            the labelled text; otherwise "content".
-        needs: the text that it can read. "any": any script; "words": words separated by spaces;
-            "latin": English words in its list. On other items it does not distinguish options.
+        name: description of the selected option, such as "the longest, in characters".
+        score: returns a number for each option. The option with the largest number is selected;
+            tied options share the selection. If all numbers are equal, the cue does not distinguish
+            the item's options.
+        about: "position" if the cue uses only the order of the options; "class" if the options are
+            labels and it uses the labelled text; otherwise "content".
+        needs: the text that the cue can read. "any": any script; "words": words separated by
+            spaces; "latin": English words from a list. It does not distinguish options of other
+            items.
     """
 
     name: str
@@ -366,8 +368,8 @@ CUES: tuple[Cue, ...] = (
     Cue("the first by the alphabet", _alphabetical_rank(-1.0)),
     Cue("the last by the alphabet", _alphabetical_rank(1.0)),
 )
-"""The battery: the faults that test-wise people use (Millman, Bishop and
-Ebel 1965; Haladyna, Downing and Rodriguez 2002) and those found in published sets since."""
+"""The default cues: flaws that test-wise people exploit (Millman, Bishop and Ebel 1965; Haladyna,
+Downing and Rodriguez 2002), and artifacts since found in published data sets."""
 
 
 _ORDINALS = (
@@ -380,17 +382,17 @@ POSITIONS: tuple[Cue, ...] = tuple(
     Cue(f"the {ordinal}", _is_at(place), "position", needs="any")
     for place, ordinal in enumerate(_ORDINALS, 4)
 )
-"""The positions after the fourth, up to the last that an item can have."""
+"""Cues for the positions after the fourth, up to the maximum number of options."""
 
 
 def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
-    """Return the number of options that share each one's pick, the options of all items in a row.
+    """Return how many options of an item are selected together with each option, (options,).
 
-    0 for options that are not selected. Differences below 1e-9 are ignored: sums in another
-    order differ by as much.
+    The result is 1 for an option that is selected alone, and 0 for options that are not selected.
+    Score differences below 1e-9 are ignored, because they can be rounding errors.
 
     Raises:
-        DataError: the cue gives another number of scores than there are options, or no numbers.
+        DataError: the number of scores is not the number of options, or a score is not finite.
     """
     scripts = {"any": ("latin", "spaced", "unspaced"), "words": ("latin", "spaced")}
     read = scripts.get(cue.needs, ("latin",))
@@ -402,11 +404,11 @@ def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
         view, given = views[wrong[0]], scores[wrong[0]]
         raise DataError(
             f"the cue {cue.name!r} gives {len(given)} scores to the {len(view.options)} "
-            f"options of {view.question!r}; one an option is needed"
+            f"options of {view.question!r}; one score per option is needed"
         )
     flat = np.fromiter(chain.from_iterable(scores), float).round(9)
     if not np.isfinite(flat).all():
-        raise DataError(f"the cue {cue.name!r} gives a score that is no finite number")
+        raise DataError(f"the cue {cue.name!r} gives a score that is not a finite number")
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     best = flat == np.repeat(np.maximum.reduceat(flat, starts), counts)
     ties: Ties = best * np.repeat(np.add.reduceat(best.astype(np.uint8), starts), counts)

@@ -1,15 +1,15 @@
 """The null of the cues: exact means and standard deviations of their scores, and random draws.
 
-A set without artifacts is a set whose keys were assigned at random, to a unit's items together
-(`Items`). There are two such nulls:
+In a data set without artifacts, the keys are assigned at random, and the items of a unit get their
+keys together (`Items`). There are two such nulls:
 
-- for the content of options, the keys' positions are permuted among units with as many options
+- for content cues, the keys' positions are permuted among units with the same number of options
   (`PermutedKeys`), so the number of keys at each position stays the same. If options are sorted by
-  length and many keys are first, that is a matter of position, not of length;
-- for positions, each unit's key is drawn uniformly from its options (`UniformKeys`).
+  length and many keys are first, only the position cue is flagged, not the length;
+- for position cues, each unit's key is drawn uniformly from its options (`UniformKeys`).
 
-Both can keep the score of some cues in every unit: then a key moves only to positions at which
-these cues score the same.
+Both nulls can keep the scores of some cues in every unit: then a key moves only to positions at
+which these cues have the same score.
 """
 
 from __future__ import annotations
@@ -23,28 +23,28 @@ from winosmith.audit._cues import Ties
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
 
 _UNITS, _KEYS, _TABLE = 2048, 200_000_000, 65_536
-"""Units whose options are in memory at once, keys that are, and units whose positions are."""
+"""Maximum numbers of units, drawn keys and rows of positions that are in memory together."""
 
 _EXACT = 2**24
-"""Whole numbers below it are exact in single precision."""
+"""Integers below this number are exact in single precision."""
 
 _SAME = 1e-9
-"""Scores of one unit that differ by less are the same."""
+"""Scores of a unit that differ by less than this are equal."""
 
 _CANCELLED, _ROUNDED = 1e-10, 1e-16
-"""A variance that is a smaller fraction of the terms subtracted for it, or smaller than that in
-items², is rounding error."""
+"""A variance below the first value times the subtracted terms, or below the second value in
+items², is a rounding error."""
 
 
 def possible_positions(items: Items, kept: Ties) -> Bools:
-    """Return the possible places of a unit's key if the scores of some cues stay the same.
+    """Return the positions to which keys can move without changing the scores of some cues.
 
     Args:
         items: items of one split.
-        kept: (options, cues) the picks of the cues whose scores stay (`Items.count_ties`).
+        kept: (options, cues) the selections of these cues; see `Items.count_ties`.
 
     Returns:
-        (units, most options).
+        (units, most options) whether the unit's key can be at the position.
     """
     possible: Bools = np.arange(int(items.counts.max())) < items.unit_counts[:, None]
     if kept.shape[1]:
@@ -55,14 +55,14 @@ def possible_positions(items: Items, kept: Ties) -> Bools:
 
 
 def observed_scores(items: Items, ties: Ties) -> Floats:
-    """Return the score of each column on the set as it is, (columns,), in items."""
+    """Return the score of each column with the actual keys, (columns,), in items."""
     parts = _common_denominator(items)
     scores = np.rint(SHARES[ties[items.correct_options(items.unit_key)]] * parts).sum(axis=0)
     return np.asarray(scores / parts)
 
 
 def permute_keys(items: Items, draws: int, rng: np.random.Generator) -> Iterator[Ints]:
-    """Yield units' keys with positions permuted among units with as many options."""
+    """Yield the keys of units, permuted among units with the same number of options."""
     counts = items.unit_counts
     groups = [np.flatnonzero(counts == count) for count in np.unique(counts)]
     key = items.unit_key.copy()
@@ -73,27 +73,27 @@ def permute_keys(items: Items, draws: int, rng: np.random.Generator) -> Iterator
 
 
 class PermutedKeys:
-    """Scores of cues if the keys' positions are permuted among the units of a stratum.
+    """Scores of cues if the keys' positions are permuted within strata of units.
 
-    A stratum has the units of as many options whose keys may be at the same positions. The score
-    of a cue is then a sum over a random permutation, so its mean and variance are known exactly
-    (Hoeffding 1951, "A combinatorial central limit theorem", theorem 2): with a(u, k) the score of
-    unit u if its key is at position k, d(u, k) = a(u, k) - a(u, ·) - a(·, k) + a(·, ·) with means
-    over the n keys of the stratum, the variance is the sum of d² over all units and keys of the
-    stratum, divided by n - 1.
+    The units of a stratum have the same number of options and the same possible positions of the
+    key. The score of a cue is then a sum over a random permutation, so its mean and variance are
+    known exactly (Hoeffding 1951, "A combinatorial central limit theorem", theorem 2). With a(u, k)
+    the score of unit u if its key is at position k, d(u, k) = a(u, k) - a(u, ·) - a(·, k) + a(·, ·)
+    with means over the n keys of the stratum: the variance is the sum of d² over all units and keys
+    of the stratum, divided by n - 1.
 
     Attributes:
         mean: (columns,) mean of the scores, in items.
-        spread: (columns,) their standard deviation; 0 if no permutation changes the score.
+        spread: (columns,) standard deviation of the scores; 0 if no permutation changes them.
     """
 
     def __init__(self, items: Items, ties: Ties, possible: Bools, seed: list[int]):
-        """Compute mean and spread.
+        """Compute the mean and standard deviation of each score.
 
         Args:
             items: items of one split.
-            ties: (options, columns) the picks (`Items.count_ties`).
-            possible: (units, most options) where keys may be (`possible_positions`).
+            ties: (options, columns) the selections; see `Items.count_ties`.
+            possible: (units, most options) where keys can be; see `possible_positions`.
             seed: random seed of the draws.
         """
         self._items, self._ties, self._parts = items, ties, _common_denominator(items)
@@ -135,10 +135,10 @@ class PermutedKeys:
         return mean / self._parts, _standard_deviation(square - of_positions, square, self._parts)
 
     def _score_tables(self) -> Iterator[tuple[slice, Floats]]:
-        """Yield some units, and the score of each column there if the key is at each position.
+        """Yield slices of units, and their scores for each position of the key.
 
-        Scores are counted in parts of which each is a whole number, so that their sums are exact
-        in any order.
+        Scores are multiplied by their common denominator, so that their sums are exact in any
+        order.
         """
         for first in range(0, len(self._key), _UNITS):
             here = slice(first, first + _UNITS)
@@ -169,18 +169,19 @@ class PermutedKeys:
 
 
 class UniformKeys:
-    """Scores of cues of position if each unit's key is drawn uniformly where it may be.
+    """Scores of position cues if each unit's key is drawn uniformly from its possible positions.
 
-    They are sums of independent terms, so mean and variance are sums of theirs. Units with the
-    same scores at each position are drawn together, as numbers of keys (multinomial).
+    Scores are sums of independent terms, so their means and variances are sums of those of the
+    terms. The keys of units with the same scores are drawn together from a multinomial
+    distribution.
 
     Attributes:
         mean: (columns,) mean of the scores, in items.
-        spread: (columns,) their standard deviation; 0 if no draw changes the score.
+        spread: (columns,) standard deviation of the scores; 0 if no draw changes them.
     """
 
     def __init__(self, items: Items, ties: Ties, possible: Bools, seed: list[int]):
-        """Compute mean and spread; see `PermutedKeys`."""
+        """Compute the mean and standard deviation of each score; see `PermutedKeys`."""
         self._parts = _common_denominator(items)
         found: list[Ints] = []
         for first in range(0, len(possible), _TABLE):
@@ -211,11 +212,11 @@ class UniformKeys:
 
 
 def _common_denominator(items: Items) -> int:
-    """Return the number of parts of a score of 1 with which all shares are whole numbers."""
+    """Return the common denominator of all possible scores of an option."""
     return math.lcm(*range(1, int(items.counts.max()) + 1))
 
 
 def _standard_deviation(variance: Floats, subtracted: Floats, parts: int) -> Floats:
-    """Return standard deviations in items, of variances in squared parts; 0 for rounding errors."""
+    """Return the standard deviations, in items, of variances of scores times `parts`."""
     least = _CANCELLED * subtracted + _ROUNDED * float(parts) ** 2
     return np.asarray(np.sqrt(np.where(variance > least, variance, 0.0)) / parts)

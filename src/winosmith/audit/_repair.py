@@ -1,19 +1,20 @@
-"""The repair of a set: thinned until no cue predicts the answers, and measured on held-out blocks.
+"""Repair a data set: remove items until no cue predicts the answers, and measure the result.
 
-Copies are removed first, and identical items with different keys; then the items whose keys models
+Copies and identical items with different keys are removed first, then the items whose keys models
 doubt most (`_wrong_keys`). The options are shuffled if their order has no meaning. Then each unit
-gets a probability to stay, learnt from a set of blocks (`Thinning.learn`):
+gets a probability of staying, learnt from a set of blocks (`Thinning.learn`):
 
-- a conditional logit over the flagged cues, and over a model of words if it is significant, gives
-  each option a *posterior*: its probability to be the key for a guesser that does not read;
-- a unit stays with the probability σ(4 − λ·d). d is, for each cue, how much the cue selects the key
-  beyond its mean over the options; two more entries are the logarithm of the posterior, and the
-  option with the highest posterior. λ solves Σ σ(4 − λ·d) d = 0: along each entry, the accuracy on
-  the remaining items is chance. (The mirror filter's aim "chance" holds only for the highest
-  option: another one may be correct too often, and the shortest becomes what the longest was.)
+- a conditional logit of the flagged cues, and of a word model if it is significant, gives each
+  option a *posterior*: the probability that it is the key, without reading;
+- a unit stays with the probability σ(4 − λ·d). For each cue, d has the selection of the key minus
+  the mean over the options; two further entries are for the logarithm of the posterior, and for the
+  option with the highest posterior. λ solves Σ σ(4 − λ·d) d = 0: the accuracy of each entry on the
+  remaining items is chance. (The mirror filter's objective "chance" holds only for the option with
+  the highest posterior: another option may be correct too often, so that the shortest option takes
+  the role of the longest.)
 
-So no unit is removed for certain, and none because it is beyond a threshold: after a cut, the cue
-is incorrect too often, which is a cue again.
+No unit is removed with certainty, or because it is beyond a threshold: after a cut, the cue would
+be incorrect too often, which is a cue again.
 """
 
 from __future__ import annotations
@@ -62,26 +63,26 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _STAYS = 4.0
-"""A unit whose d is 0 stays with the probability σ(4) = 0.98."""
+"""A unit with d = 0 stays with the probability σ(4) = 0.98."""
 
 _FLAGGED, _OTHERS = 0.01, 1.0
-"""The penalty of λ, times half its square: along flagged cues and the posterior, and along all
-other cues, whose deviations are mostly chance in a small set."""
+"""Factors of the penalty λ² / 2: for flagged cues and the posterior, and for all other cues, whose
+deviations in a small data set are mostly random."""
 
 SET_ASIDE = "set aside"
-"""The stage of items whose keys models doubt, and of the other halves of their twins."""
+"""Stage of items whose keys models doubt, and of the other halves of their twins."""
 
 _REPAIRED = ""
-"""The name of the set that is repaired, among later splits."""
+"""Name of the repaired split in a mapping with later splits."""
 
 
 @dataclass(frozen=True, slots=True)
 class CueChange:
-    """The accuracy of a cue on the set before the repair, and on the kept items.
+    """The accuracy of a cue before a repair and on the kept items.
 
     Attributes:
-        rule: the cue's name.
-        before, after: its accuracy, 0–1.
+        rule: name of the cue.
+        before, after: accuracy of the cue, 0–1.
     """
 
     rule: str
@@ -91,28 +92,28 @@ class CueChange:
 
 @declaration
 class RepairSettings(AuditSettings):
-    """How a set is repaired."""
+    """Settings of a repair."""
 
     set_aside: Annotated[int, Field(ge=0, le=10_000)] | None = None
-    """Number of items to set aside because models doubt their keys, in each file; 0 for none. By
-    default those on which models agree strongly on another option, at most 2 % of the items."""
+    """Number of items to set aside in each file because models doubt their keys; 0 for none. By
+    default, the items for which models agree strongly on another option, at most 2 %."""
     least_kept: Fraction = 0.2
-    """Smallest fraction of the items that a repair may keep; it is refused if thinning would keep
-    fewer. The rate of wrong keys can rise to 1 / (the fraction kept)."""
+    """Minimum fraction of items that a repair must keep; otherwise it is refused. The rate of wrong
+    keys can rise by a factor of up to 1 / (the fraction kept)."""
 
 
 @dataclass(frozen=True)
 class RepairPlan:
-    """The inputs of a repair besides its items.
+    """The inputs of a repair except for its items.
 
     Attributes:
-        answers: answers of models, by the items' ids. With them, items whose keys models doubt are
-            set aside before cues are learnt, since thinning keeps wrong keys more often than
-            others. This biases the accuracy of these models, and of their relatives, upwards.
+        answers: answers of models, by the items' ids. With answers, items whose keys models doubt
+            are set aside before cues are learnt, because thinning keeps wrong keys more often than
+            sound keys. This biases the accuracy of these models, and of their relatives, upwards.
         cues: see `audit`.
-        settings: the numbers.
-        checked: ids of items whose keys people have checked, and corrected if necessary; they are
-            not set aside, whatever models answer.
+        settings: settings of the repair.
+        checked: ids of items whose keys people have checked, and corrected if necessary; these
+            items are never set aside.
     """
 
     answers: Mapping[str, Answers] | None
@@ -128,17 +129,17 @@ class RepairPlan:
         checked: Iterable[str] = (),
         **settings: Any,
     ) -> RepairPlan:
-        """Check the settings of `repair`."""
+        """Validate the arguments of `repair`."""
         return cls(answers, cues, RepairSettings(**settings), frozenset(checked))
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Everything except the answers, as JSON can hold it."""
+        """All inputs except the answers, as JSON values."""
         checked = {"checked": sorted(self.checked)} if self.checked else {}
         return {**asdict(self.settings), "cues": [cue.name for cue in self.cues], **checked}
 
     def require_known_ids(self, splits: Iterable[Dataset]) -> None:
-        """Raise DataError if there are answers, but none is for an item of these splits."""
+        """Raise `DataError` if there are answers, but none for an item of the splits."""
         answers = self.answers
         if answers is not None and not any(
             wrong_keys.select_answers(answers, one) for one in splits
@@ -148,25 +149,23 @@ class RepairPlan:
 
 @dataclass(frozen=True)
 class Repair(Result):
-    """A repaired set.
+    """A repaired data set.
 
     Attributes:
-        dataset: the kept items in the order of the input, with shuffled options.
-        filtered: the kept items as they came, and the removed ones with reasons; together the
-            input.
-        set_aside: items whose keys models doubt, as they would be kept, in the order of the input.
-        orders: by id, for items kept or set aside whose order changed, the old place of each
-            option.
-        fixed: number of kept items whose order of options has a meaning, and stays.
+        dataset: the kept items with shuffled options, in the order of the input.
+        filtered: the kept items in their original form, and the removed items with reasons.
+        set_aside: items whose keys models doubt, with shuffled options, in the order of the input.
+        orders: for each item with a new order of options, by id, the old position of each option.
+        fixed: number of kept items whose options keep their order, because it has a meaning.
         cues: the cues by which items were thinned, in the order in which they were flagged.
-        words: whether they were thinned by a model of words, too.
-        changed: every cue, before and after.
-        chance: the accuracy of guessing before and after, 0–1.
+        words: whether items were also thinned by a word model.
+        changed: accuracy of every cue before and after the repair.
+        chance: accuracy of random guessing before and after the repair, 0–1.
         proof: the evidence from held-out blocks.
-        doubts: the choice of the items set aside, and its effect on the accuracy of models; None
-            without models' answers.
+        doubts: the items set aside, and their effect on the accuracy of models; None without
+            models' answers.
         concentration: the effect of thinning on wrong keys; None if nothing was thinned.
-        parameters: everything besides the items that determines it.
+        parameters: all inputs except for the items.
         tried: number of known repairs of these items, including this one.
     """
 
@@ -195,34 +194,34 @@ class Repair(Result):
     @property
     @computed()
     def digest(self) -> str:
-        """The digest of the kept items."""
+        """Digest of the kept items."""
         return self.dataset.digest
 
     @property
     @computed()
     def thinned_by(self) -> tuple[str, ...]:
-        """The rules by which items were thinned: cues, and `WORDS`."""
+        """Names of the rules by which items were thinned: cues, and `WORDS`."""
         return *self.cues, *([WORDS] if self.words else [])
 
     @property
     @computed(key="orders_dealt")
     def reordered(self) -> int:
-        """The number of kept items with another order of options than before."""
+        """Number of kept items with a new order of options."""
         return len(self.orders.keys() & {*self.dataset.ids})
 
 
 @dataclass(frozen=True)
 class LearntRules:
-    """The rules learnt from some blocks, and the probabilities that follow for all units.
+    """Rules learnt from some blocks, and the resulting probabilities of all units.
 
     Attributes:
-        cues: the flagged ones.
-        places: whether a position is flagged.
-        words: whether a model of words is significant.
+        cues: names of the flagged cues.
+        places: whether a position cue is flagged.
+        words: whether the word model is significant.
         posterior: (units,) posterior of each key, 0–1.
-        stays: (units,) the probability to stay, 0–1.
-        stays_at: (units, most options) the same for a key at each place; 0 beyond the options. None
-            if it was learnt before.
+        stays: (units,) probability that the unit stays, 0–1.
+        stays_at: (units, most options) probability that the unit would stay if its key were at the
+            position; 0 beyond the options. None if the rules were read from a file.
     """
 
     cues: tuple[str, ...]
@@ -234,7 +233,7 @@ class LearntRules:
 
 
 Memo = Callable[[str, Callable[[], LearntRules]], LearntRules]
-"""Returns the stored result of a name, or makes and stores it."""
+"""Returns the stored rules of a name, or learns and stores them."""
 
 
 def repair(
@@ -245,23 +244,23 @@ def repair(
     memo: Memo = lambda _, made: made(),
     **settings: Any,
 ) -> Repair:
-    """Remove items until no cue predicts the answers, and measure that on held-out blocks.
+    """Remove items until no cue predicts the answers, and measure the result on held-out blocks.
 
-    The fate of an item depends on its text, not on its id or its row; nor on the order of its
-    options if this order has no meaning. Repairing a repaired set voids the evidence.
+    Whether an item is kept depends on its text, but not on its id or row, nor on the order of its
+    options unless this order has a meaning. Repairing a repaired data set invalidates the evidence.
 
     Args:
-        data: the items. Those without a key are removed.
-        later: further splits, by name; items that they contain, identical or nearly so, are removed
-            here. Models are compared on the last split, the test set, so it keeps its items.
-        step: called with the next step.
+        data: the items. Items without a key are removed.
+        later: further splits, by name; their items, and near-duplicates of these, are removed from
+            `data`. Models are compared on the last split, the test set, so it keeps its items.
+        step: called with a description of the next step.
         memo: stores the learnt rules, so that an interrupted repair can resume.
-        settings: `answers`, `cues` and `checked`, as of `RepairPlan`, and the attributes of
+        settings: `answers`, `cues` and `checked` of `RepairPlan`, and the attributes of
             `RepairSettings`.
 
     Raises:
-        DataError: there are too few blocks, fewer than `least_kept` of the items would be kept, or
-            items are to be set aside without models' answers.
+        DataError: there are too few blocks, less than the fraction `least_kept` of the items would
+            be kept, or `set_aside` is given without models' answers.
         RecipeError: a setting is unknown or out of range.
 
     >>> from winosmith import Problem
@@ -279,18 +278,18 @@ def repair(
 
 @dataclass(frozen=True)
 class PreparedSet:
-    """A set before anything is learnt: copies are removed, options are shuffled.
+    """A data set that is prepared for thinning: without copies, and with shuffled options.
 
     Attributes:
-        data: the set as it came.
-        gone: by row, the stage and the reason of a removed item.
-        aside: by row, items set aside, with shuffled options.
-        dealt: by row, all other items, with shuffled options.
-        fixed: the rows of items whose order of options has a meaning, and stays.
-        items: those of `dealt`.
-        answers: answers of the models that answered any of the set.
-        doubts: the choice of the items set aside; None without answers.
-        plan: plan of the repair.
+        data: the original data set.
+        gone: by row, the stage and the reason of each removed item.
+        aside: by row, the items set aside, with shuffled options.
+        dealt: by row, the remaining items, with shuffled options.
+        fixed: rows of items whose options keep their order, because it has a meaning.
+        items: the items of `dealt`.
+        answers: answers of the models that answered any item.
+        doubts: the items set aside; None without answers.
+        plan: the inputs of the repair.
     """
 
     data: Dataset
@@ -307,18 +306,17 @@ class PreparedSet:
     def from_dataset(
         cls, data: Dataset, later: Mapping[str, Dataset], plan: RepairPlan
     ) -> PreparedSet:
-        """Clear a set; see `repair`.
+        """Remove copies and doubted items from a data set, and shuffle options; see `repair`.
 
         Raises:
-            DataError: too few blocks are left to learn from, or items are to be set aside without
-                answers.
+            DataError: too few blocks are left, or `set_aside` is given without answers.
         """
         answers, number, seed = plan.answers, plan.settings.set_aside, plan.settings.seed
         if number and answers is None:
             raise DataError(f"{number} items can't be set aside without models' answers")
         gone = _in_later_splits(data, later)
         if gone and len(gone) == len(data):
-            raise DataError(f"nothing is left to repair: {data[0].id} is {gone[0][1]}, and so on")
+            raise DataError(f"nothing is left to repair: for example, {data[0].id} is {gone[0][1]}")
         gone |= _without_key_or_copies(data, gone)
         rows = [row for row in range(len(data)) if row not in gone]
         free = {
@@ -348,10 +346,10 @@ class PreparedSet:
 
 
 def thin(cleared: PreparedSet, step: Step, memo: Memo) -> Repair:
-    """Thin a cleared set; see `repair`.
+    """Thin a prepared data set; see `repair`.
 
     Raises:
-        DataError: fewer than `least_kept` of the items would be kept.
+        DataError: less than the fraction `least_kept` of the items would be kept.
     """
     data, dealt, items, seed = (
         cleared.data,
@@ -426,7 +424,7 @@ def thin(cleared: PreparedSet, step: Step, memo: Memo) -> Repair:
 def _reasons_for_doubt(
     data: Dataset, found: wrong_keys.DoubtedKeys, rows: Sequence[int]
 ) -> dict[int, tuple[str, str]]:
-    """Return stage and reason, by row, of suspects and of the other halves of their twins."""
+    """Return, by row, the stage and reason of doubted items and of the halves of their twins."""
     reasons = {}
     for one in found.set_aside:
         problem = data[row := data.row(one.id)]
@@ -444,7 +442,7 @@ def _reasons_for_doubt(
 
 
 def _in_later_splits(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, tuple[str, str]]:
-    """Return stage and reason, by row, of items of later splits, and of halves of their twins."""
+    """Return, by row, the stage and reason of items in later splits and halves of their twins."""
     gone: dict[int, tuple[str, str]] = {}
     for (own, name), pairs in find_shared({_REPAIRED: data, **later}).items() if later else ():
         for one, other in pairs if own == _REPAIRED else ():
@@ -461,9 +459,9 @@ def _in_later_splits(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, t
 def _without_key_or_copies(
     data: Dataset, already: Mapping[int, tuple[str, str]]
 ) -> dict[int, tuple[str, str]]:
-    """Return stage and reason, by row, of items without a key, copies and contradictions.
+    """Return, by row, the stage and reason of items without a key, copies and contradictions.
 
-    Rows that are already removed don't count as copies.
+    Rows that are already removed are not compared.
     """
     gone = {
         row: ("no key", "it has no key")
@@ -472,7 +470,7 @@ def _without_key_or_copies(
     }
     for group in copies(data):
         left = (row for row in group if row not in gone and row not in already)
-        # In this order, the copies that stay are halves of the same twin.
+        # In this order, the remaining copies are halves of the same twin.
         rows = sorted(left, key=lambda row: (data[row].twin_id or "", data[row].id))
         keys = {
             comparable_text(p.options[p.answer])
@@ -490,7 +488,7 @@ def _without_key_or_copies(
 
 
 def _identity_text(problem: Problem) -> str:
-    """Return a text that does not depend on an item's id, its row and the order of its options."""
+    """Return a text that identifies an item regardless of its id, row and order of options."""
     return "\n".join(
         (problem.twin_id or comparable_text(problem.sentence), *sorted(problem.options))
     )
@@ -502,26 +500,26 @@ def _hash(*parts: object) -> int:
 
 
 def draw_order(problem: Problem, seed: int) -> list[int]:
-    """Return the numbers of an item's options in an order that its text and the seed determine."""
+    """Return a random order of an item's options that depends only on its text and the seed."""
     identity = _identity_text(problem)
     drawn = [_hash("order", seed, identity, option) for option in problem.options]
     return sorted(range(len(drawn)), key=drawn.__getitem__)
 
 
 def _draw_numbers(items: Items, seed: int) -> Floats:
-    """Return a number in [0, 1) for each unit, (units,), that its text and the seed determine."""
+    """Return a random number in [0, 1) for each unit that depends only on its text and the seed."""
     leads = (_identity_text(items.problems[lead]) for lead in items.unit_firsts)
     return np.array([(_hash("lot", seed, identity) >> 11) / 2**53 for identity in leads])
 
 
 @dataclass(frozen=True)
 class Thinning:
-    """Items, and how they are thinned.
+    """The thinning of prepared items.
 
     Attributes:
-        items: the cleared items.
+        items: the prepared items.
         fixed: (n,) whether the order of an item's options has a meaning.
-        plan: plan of the repair.
+        plan: the inputs of the repair.
     """
 
     items: Items
@@ -530,14 +528,14 @@ class Thinning:
 
     @cached_property
     def cue_scores(self) -> dict[str, Floats]:
-        """The options that each cue of content selects, by its name, (options,), 0–1."""
+        """Scores of each content cue by name, (options,), 0–1."""
         read = self.items.readable_cues([cue for cue in self.plan.cues if cue.about == "content"])
         shares = SHARES[self.items.count_ties(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
     @cached_property
     def position_scores(self) -> list[Floats]:
-        """For each place, 1 for the options there of items with a fixed order, (options,)."""
+        """For each position, 1 for the options of fixed items at this position, (options,)."""
         if not self.fixed.any():
             return []
         at = np.concatenate([np.arange(count) for count in self.items.counts])
@@ -548,7 +546,7 @@ class Thinning:
 
     @cached_property
     def word_features(self) -> csr_matrix:
-        """The words of each option, (options, features)."""
+        """Word features of each option, (options, features)."""
         return extract_features(self.items, "options")[1]
 
     def learn(self, learnt: Bools) -> LearntRules:
@@ -565,7 +563,7 @@ class Thinning:
         return self.fit(learnt, cues, places, bool(words))
 
     def fit(self, learnt: Bools, cues: tuple[str, ...], places: bool, words: bool) -> LearntRules:
-        """Fit the posterior to some of the items, in whole blocks, by the cues given."""
+        """Fit the posterior of the given rules to some of the items, in whole blocks."""
         items = self.items
         columns = [self.cue_scores[cue] for cue in cues]
         if places:
@@ -636,7 +634,7 @@ class Thinning:
         )
 
     def require_enough_kept(self, learnt: LearntRules, kept: int, of: int) -> None:
-        """Raise DataError if too few items would be kept; its message names another way."""
+        """Raise `DataError` with a suggestion if too few items would be kept."""
         least = self.plan.settings.least_kept
         if kept and kept > least * of - 1e-6:
             return
@@ -645,7 +643,7 @@ class Thinning:
         cue = max(right, key=lambda name: right[name], default=None)
         if cue is None:
             by = "the words of the options reveal nearly every key"
-            rewrite = "rewrite the options so that keys and others have the same words"
+            rewrite = "rewrite incorrect options so that they have the same words as keys"
         else:
             many = round((right[cue] - self.items.chance) * of)
             by = f"“{cue}” is correct for {percent(right[cue])} of the items"
@@ -661,13 +659,13 @@ class Thinning:
 
 @dataclass(frozen=True)
 class _Units:
-    """Units with a row for each possible place of their key.
+    """Units with a row for each possible position of their key.
 
     Attributes:
         items: the items of the units.
-        there: (units, most options) whether a place exists.
-        starts: (units,) the first row of each.
-        keys: (units,) the row of the key's place.
+        there: (units, most options) whether a position exists.
+        starts: (units,) the first row of each unit.
+        keys: (units,) the row of each unit's key.
     """
 
     items: Items
@@ -683,12 +681,12 @@ class _Units:
         return cls(items, there, starts, starts + items.unit_key)
 
     def mean_scores(self, columns: Floats) -> Floats:
-        """Return the mean score of a unit's items for a key at each place, (rows, columns)."""
+        """Return the mean score of a unit's items for each position of the key, (rows, columns)."""
         sizes = np.bincount(self.items.unit)[:, None, None]
         return np.asarray((self.items.unit_scores(columns) / sizes)[self.there])
 
     def log_posterior(self, rows: Floats, learnt: Bools) -> Floats:
-        """Return the logarithm of each place's probability by a conditional logit of some units."""
+        """Return the log probability of each row by a conditional logit of the learnt units."""
         counts = self.items.unit_counts
         turns = np.zeros((len(rows), 1), np.float32)
         turns[self.keys] = 1
@@ -700,14 +698,14 @@ class _Units:
         return found
 
     def share_highest(self, score: Floats) -> Floats:
-        """Return each place's fraction of the highest score of its unit."""
+        """Return 1 / n for the n rows of a unit with its highest score, and 0 for its others."""
         counts = self.items.unit_counts
         best = score >= np.repeat(np.maximum.reduceat(score, self.starts), counts) - 1e-9
         shares: Floats = best / np.repeat(np.add.reduceat(best.astype(float), self.starts), counts)
         return shares
 
     def subtract_means(self, rows: Floats) -> Floats:
-        """Return each row minus the mean of its unit's rows, (rows, columns)."""
+        """Subtract the mean of a unit's rows from each of its rows, (rows, columns)."""
         counts = self.items.unit_counts
         means = np.add.reduceat(rows, self.starts, axis=0) / counts[:, None]
         found: Floats = rows - np.repeat(means, counts, axis=0)
@@ -715,10 +713,10 @@ class _Units:
 
 
 def _fit_probabilities(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
-    """Return the probabilities to stay, (rows,), with which each column of the learnt sums to 0.
+    """Return probabilities of staying, (rows,), with which the weighted learnt rows sum to 0.
 
-    They are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)), up to the
-    penalty: its derivative is −Σ σ d, so the columns of the remaining rows sum to 0.
+    They are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)), apart from the
+    penalty: the derivative is −Σ σ d, so the columns of the remaining rows sum to 0.
     """
     from scipy.optimize import minimize
     from scipy.special import expit
@@ -737,7 +735,7 @@ def _fit_probabilities(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
 
 
 def _compare_cues(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[CueChange, ...]:
-    """Return the accuracy of every cue before and after, the farthest from chance before first."""
+    """Return the accuracy of each cue before and after, starting with the farthest from chance."""
     right = []
     for items in (Items.from_dataset(data), Items.from_dataset(result)):
         own = items.correct_options(items.unit_key)
