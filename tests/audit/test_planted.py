@@ -67,13 +67,13 @@ def test_a_bound_is_always_printed_with_its_condition() -> None:
     data, said = _quiz(200)
     found = audit.audit(data, draws=19, probe_draws=0, answers=of_choices(said))
     page = " ".join(audit.page(found).split())
-    assert "if a wrong key is seen v times as often as a planted one" in page
+    assert "if a wrong key is detected v times as often as a planted one" in page
     assert "They only concern keys for which another listed option is correct" in page
     record = found.record()["splits"]["data"]["answers"]["wrong_keys"]
     assert [one["visibility"] for one in record["bounds"]] == [1.0, 0.75, 0.5] * 2
     first = record["bounds"][1]
     assert first["in_words"] == (
-        f"at most {first['most']}, if a wrong key is seen 0.75 times as often as a planted one"
+        f"at most {first['most']}, if a wrong key is detected 0.75 times as often as a planted one"
     )
     assert {*record} == {"blocks", "planted", "bounds"}
     keys = found.parts[0].triage

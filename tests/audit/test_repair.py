@@ -111,15 +111,15 @@ def test_enough_items_in_which_nothing_tells_are_shown() -> None:
     assert (found.cues, found.words, found.filtered.dropped) == ((), False, ())
     assert found.proof.shown
     assert not found.proof.not_shown
-    assert "Shown: " in audit.repair_verdict(found)
-    assert "Nothing to thin" in audit.repair_page(found)
+    assert "rules is shown to be within" in audit.repair_verdict(found)
+    assert "No items were thinned" in audit.repair_page(found)
 
 
 def test_few_items_are_not_shown_and_never_clean() -> None:
     """A bound wider than 3 points says not shown; positions that lots decide have none."""
     found = _repaired(_planted(120, 0.0))
     told = audit.repair_verdict(found)
-    assert "Not shown" in told
+    assert "not shown" in told
     assert "clean" not in audit.repair_page(found)
     assert {bound.rule for bound in found.proof.bounds if bound.is_shuffled} == {
         "the first",
@@ -345,7 +345,7 @@ def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
     assert all(found[name].proof.bounds for name in splits)
     alone = audit.repair(splits["test"], **how)
     assert alone.dataset == found["test"].dataset
-    assert "Removed items that a later split has: 4, such as same" in audit.repair_page(
+    assert "Removed items that occur in a later split: 4, such as same" in audit.repair_page(
         found["train"]
     )
     assert (tmp_path / "out" / "train" / "kept.jsonl").exists()

@@ -110,7 +110,7 @@ def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
     )
     assert "three models must" not in audit.repair_page(found)
     every = _repaired(data, answers=of_choices(said), set_aside=1000)
-    assert f"Models doubt no more than {len(suspects)}." in audit.repair_page(every)
+    assert f"Models doubt only {len(suspects)} keys." in audit.repair_page(every)
     none = _repaired(data, answers=of_choices(said), set_aside=0)
     assert len(none.set_aside) == 0
     assert none.dataset == _repaired(data).dataset
@@ -185,7 +185,7 @@ def test_the_page_states_the_number_the_bias_and_accuracies() -> None:
     for sentence in (
         "Set aside because models agree on another option: 10 items, such as "
         + found.doubts.set_aside[0].id,
-        "Most may be sound items that models miss.",
+        "Most of them may be sound items that models get wrong.",
         "are biased upwards",
         f") on {beyond - 10} more items.",
         f"set_aside={beyond} includes them",

@@ -198,7 +198,7 @@ def test_a_repair_is_written_and_told_on_terminal_page_and_json(
     folder, page = tmp_path / "fixed", tmp_path / "audit.html"
     asked = ["audit", str(leaning), "--draws", "39", "--no-probes", "--repair", str(folder)]
     printed = cli(*asked, "--out", page)
-    assert "Not shown" in printed
+    assert "This is not shown" in printed
     assert "its neighbours: 1" in printed
     assert "Repair: before and after" in page.read_text("utf-8")
     assert "Repair of leaning" in (folder / "report.html").read_text("utf-8")

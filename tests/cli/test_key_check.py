@@ -190,4 +190,4 @@ def test_a_site_gets_the_drawn_items(
     told = forking.run(
         ("audit", quiz[0], *asked[2:8], str(tmp_path / "six"), *asked[9:]), site.environment
     ).stderr
-    assert "it has 6 options; people see at most 5" in told
+    assert "it has 6 options; at most 5 can be shown" in told

@@ -131,14 +131,14 @@ def _changed(folder: Path, name: str, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "fault"),
     [
-        (COINS, "true", "false", "its coins are not those of its bytes"),
+        (COINS, "true", "false", "its coins don't match its bytes"),
         (COINS, '"bytes": "', '"bytes": "00', "it has no 32 bytes in hexadecimal digits"),
-        (COINS, '"version": 1', '"version": 2', "not a file of coins of this version"),
+        (COINS, '"version": 1', '"version": 2', "not a valid file of coins"),
         (COINS, "{", "[", "it is not JSON"),
-        (COINS, '"digest": "', '"digest": "0', "are those of another release, or the data were"),
-        (PRESENTATIONS, '"a":{', '"a":{"embargo":true,', "are not those of the commitment"),
+        (COINS, '"digest": "', '"digest": "0', "belong to another release, or the data were"),
+        (PRESENTATIONS, '"a":{', '"a":{"embargo":true,', "don't match the commitment"),
         (PRESENTATIONS, '"block"', '"b"', "occurs twice in one object"),
-        (PRESENTATIONS, '"answer":0', '"answer":7', "this is not a pair of presentations"),
+        (PRESENTATIONS, '"answer":0', '"answer":7', "invalid pair of presentations"),
         (PRESENTATIONS, '"id"', '"no"', "the presentations have different ids"),
     ],
 )
@@ -157,7 +157,7 @@ def test_other_bytes_lost_files_and_changed_data_are_refused(tmp_path: Path) -> 
     folder = write_release(tmp_path / "one", draw_key())
     other = write_release(tmp_path / "two", draw_key())
     private = tmp_path / "two/private" / other.name
-    with pytest.raises(InputError, match="coins are those of another release"):
+    with pytest.raises(InputError, match="coins belong to another release"):
         read_keyed(folder, private)
     key = json.loads((private / COINS).read_text("utf-8"))["bytes"]
     old = json.loads((tmp_path / f"one/private/{folder.name}/{COINS}").read_text("utf-8"))["bytes"]

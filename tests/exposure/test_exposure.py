@@ -119,7 +119,7 @@ def test_a_damaged_or_used_ledger_is_refused(
     for text, message in (
         (line.replace('"look":1', '"look":2'), "looks.jsonl:1: the ledger of looks is damaged"),
         (line.replace('"models"', '"model"'), "looks.jsonl:1: the ledger of looks is damaged"),
-        (line[:-1], "last line is cut"),
+        (line[:-1], "last line is incomplete"),
     ):
         ledger.write_text(text)
         with pytest.raises(FormatError, match=message):
@@ -127,7 +127,7 @@ def test_a_damaged_or_used_ledger_is_refused(
     ledger.write_text(line)
     with ledger.open() as file:
         assert try_lock(file.fileno())
-        with pytest.raises(DataError, match="another command uses the ledger"):
+        with pytest.raises(DataError, match="another command is using the ledger"):
             exposures.exposure(keyed, scores, private=private)
 
 
@@ -157,16 +157,16 @@ BAD: dict[str, tuple[Callable[[list[Any]], object], str]] = {
     "no header": (lambda lines: lines.pop(0), "the file has no header"),
     "another release": (
         lambda lines: lines[0].update(release="0" * 64),
-        "scores of the release '000000000000', not of",
+        "scores are for the release '000000000000', not for",
     ),
-    "no name": (lambda lines: lines[0].update(model=None), "the header names no model"),
+    "no name": (lambda lines: lines[0].update(model=None), "the header has no name of a model"),
     "published answers": (
         lambda lines: lines.__setitem__(slice(None), [{"id": "x", "choice": 1}]),
         ":1: .*Published answers can't be used",
     ),
     "one presentation": (lambda lines: lines[1].pop("b"), ":2: .*no scores 'a' and 'b'"),
-    "an unknown item": (lambda lines: lines[1].update(id="x"), ":2: the release has no item 'x'"),
-    "twice": (lambda lines: lines.append(lines[1]), "has scores already"),
+    "an unknown item": (lambda lines: lines[1].update(id="x"), ":2: no item 'x' of the release"),
+    "twice": (lambda lines: lines.append(lines[1]), "already has scores"),
     "missing": (lambda lines: lines.pop(), "1 of 180 items have no scores"),
     "too large": (lambda lines: lines[2].update(a=10**400), "use finite numbers for both"),
     "not finite": (lambda lines: lines[2].update(a=float("nan")), ":3: .*NaN is not a JSON number"),
@@ -265,7 +265,7 @@ def test_the_command_refuses_what_it_cannot_test(folder: Path, private: Path, cl
     coins, scores = private / "coins.json", folder / "release.json"
     text = coins.read_text()
     coins.write_text(text.replace(": true", ": false", 1))
-    assert "coins are not those of its bytes" in cli.refused("exposure", folder, "--scores", scores)
+    assert "coins don't match its bytes" in cli.refused("exposure", folder, "--scores", scores)
     coins.unlink()
     assert "coins can't be drawn again" in cli.refused("exposure", folder, "--scores", scores)
     scores.write_text("{}")

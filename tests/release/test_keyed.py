@@ -144,7 +144,7 @@ def _edit(path: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "fault"),
     [
-        (COINS, "true", "false", "private/coins.json: its coins are not those of its bytes"),
+        (COINS, "true", "false", "private/coins.json: its coins don't match its bytes"),
         (COINS, '"bytes": "..', '"bytes": "00', "private/coins.json: its bytes, or the lines of"),
         (COINS, "(?s).*", "[]", "private/coins.json: "),
         (PRESENTATIONS, '"answer":0', '"answer":1', "private/coins.json: its bytes, or the lines"),
@@ -177,7 +177,7 @@ def test_another_presentation_or_commitment_is_found(keyed: Released, tmp_path: 
     wrong = rewritten(changed, tmp_path / "dev/x")
     assert found(wrong) == []  # the other presentation is as good; only the coins show the change
     (fault,) = found(wrong, private=keyed.key)
-    assert fault.startswith("private/coins.json: its coins are those of another release, or the")
+    assert fault.startswith("private/coins.json: its coins belong to another release, or the")
     copy = Path(shutil.copytree(keyed.folder, tmp_path / "card" / keyed.folder.name))
     statement = keyed.content.keyed
     assert statement is not None

@@ -78,7 +78,7 @@ class WrongKeysBound(Result):
     """
 
     planted: Kind = field(metadata=shown("planted", KINDS.__getitem__))
-    visibility: float = field(metadata=shown("seen as often as planted ones, times", "g"))
+    visibility: float = field(metadata=shown("detection rate relative to planted keys", "g"))
     most: int | None = field(metadata=shown("wrong keys at most", ","))
 
     @property
@@ -87,7 +87,7 @@ class WrongKeysBound(Result):
         """The bound with its condition, in words."""
         number = f"at most {self.most:,}" if self.most is not None else "no bound"
         times = "as often" if self.visibility == 1 else f"{self.visibility:g} times as often"
-        return f"{number}, if a wrong key is seen {times} as a planted one"
+        return f"{number}, if a wrong key is detected {times} as a planted one"
 
 
 @dataclass(frozen=True)

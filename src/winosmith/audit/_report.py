@@ -1,4 +1,4 @@
-"""The report of an audit: the verdict, then the cues, the probes, and the other checks."""
+"""Report an audit: the verdict, the cues, the probes, and the other checks."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from winosmith.metrics import describe_below_chance, null_interval_label
 from winosmith.results import table
 
 _LONG = 400
-"""Number of characters of an example's question that are shown, from its end."""
+"""Maximum number of characters of an example's question; longer questions lose their start."""
 
 _LISTED = 100
-"""Number of doubtful keys, and of pairs with different answers, that the page lists."""
+"""Maximum number of suspect keys, and of pairs with different answers, that the page lists."""
 
 _ADDED = 0.005
-"""Gain in accuracy from the question, above which the words of a model that sees it are listed."""
+"""Minimum gain in accuracy from the question for listing the words of a model that sees it."""
 
 
 def sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.Section]:
-    """Return the page's sections; a terminal prints their paragraphs and tables."""
+    """Return the sections of the report, for a page or a terminal."""
     probed = list(_probe_blocks(audit))
     many = len(audit.parts) > _FEW_FILES
     return [
@@ -47,7 +47,7 @@ def sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.Secti
 
 
 def page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
-    """Return the audit, and repairs of its splits, as one HTML page without other files."""
+    """Return the report of an audit, and of repairs of its splits, as a self-contained page."""
     return report.page(
         title(audit),
         sections(audit, repaired),
@@ -58,16 +58,16 @@ def page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
 
 
 def title(audit: Audit) -> str:
-    """Return the title of the page: the names of few files, or the number of many."""
+    """Return the title of the report, with the names of the files or their number."""
     names = [part.name for part in audit.parts]
     return f"Audit of {' + '.join(names) if len(names) <= _FEW_FILES else f'{len(names):,} files'}"
 
 
 def verdict(audit: Audit) -> str:
-    """Return the first sentences: the best prediction without reading, and its p-value.
+    """Return the summary of an audit: the best prediction without reading, and its p-value.
 
-    Of many files, how many have one. Each file's p is corrected for its cues, not for the files, so
-    5 % of files without artifacts have a flagged cue.
+    For many files, it is the number of files with a flagged cue. The p-value of a file is corrected
+    for its cues, not for the files, so 5 % of files without artifacts have a flagged cue.
     """
     files = len(audit.parts)
     if files <= _FEW_FILES:
@@ -76,13 +76,13 @@ def verdict(audit: Audit) -> str:
     leaking = sum(bool(part.review.leaks) for part in audit.parts)
     fields = f" In {leaking:,} files a field gives answers away." if leaking else ""
     return (
-        f"{flagged:,} of {files:,} files have a cue that gives answers away (expected by chance "
-        f"alone: about {LEVEL * files:.2g}).{fields}"
+        f"{flagged:,} of {files:,} files have a cue that gives answers away (expected by "
+        f"chance: about {LEVEL * files:.2g}).{fields}"
     )
 
 
 _FEW_FILES = 4
-"""The greatest number of files that have a sentence and a table of cues each."""
+"""Maximum number of files that get their own sentence and table of cues."""
 
 
 def _files_table(audit: Audit) -> report.Table:
@@ -99,7 +99,7 @@ def _files_table(audit: Audit) -> report.Table:
         rows,
         note="Correct: the fraction of the items for which the cue selects the key. Expected: its "
         "mean with random keys. The p of a file is corrected for all cues, not for the number of "
-        "files. A file with few items shows little: audit all files as one data set, too.",
+        "files. A file with few items shows little; audit all files as one data set, too.",
     )
 
 
@@ -208,14 +208,14 @@ def _cue_section(part: Part) -> report.Section:
         f"“{found.cue}” is correct for {format_percent(found.right)} of all items, which is within "
         f"chance ({p_in_words(found.p, scores.draws)}). It is flagged because it adds to the cues "
         "above it: for items that they don't decide, it is correct more often than by chance "
-        f"({p_in_words(found.p_given, found.draws_given)}). By itself it reveals little."
+        f"({p_in_words(found.p_given, found.draws_given)}). By itself, it reveals little."
         for found in scores.flagged
         if found.p_given is not None and found.draws_given and found.p > LEVEL >= found.p_given
     ]
     if constant:
         notes.append(
-            "Not listed, because random keys don't change their accuracy (hardly any item's "
-            "options differ by them, or all do in the same way): "
+            "Not listed, because random keys don't change their accuracy (they distinguish the "
+            "options of hardly any item, or of all items in the same way): "
             f"{report.join_names(constant)}."
         )
     if scores.unchecked:
@@ -283,8 +283,8 @@ def _probe_blocks(audit: Audit) -> Iterator[report.Block]:
             for part, probe in every
         ],
         note=f"{kinds} {sampled}Each model predicts blocks that it was not fitted on. Expected: "
-        f"the mean with permuted positions of the keys (in brackets: {' or '.join(labels)}). From "
-        "only the question, a model can predict only the position of the key.",
+        f"the mean with permuted positions of the keys (in brackets: {' or '.join(labels)}). A "
+        "model that sees only the question can predict only the position of the key.",
     )
     for part in audit.parts:
         for probe in _informative_probes(part):
@@ -298,7 +298,7 @@ def _probe_blocks(audit: Audit) -> Iterator[report.Block]:
 
 
 def _informative_probes(part: Part) -> Iterator[Probe]:
-    """Yield the significant probes; one that sees both parts only if the question adds to it."""
+    """Yield significant probes; omit those of question and option if the question adds little."""
     options = {probe.by: probe.right for probe in part.significant if probe.sees == "options"}
     for probe in part.significant:
         if probe.sees != "both" or probe.right > options.get(probe.by, 0.0) + _ADDED:
@@ -306,7 +306,7 @@ def _informative_probes(part: Part) -> Iterator[Probe]:
 
 
 def _shorten(text: str) -> str:
-    """Return the end of a text: of a passage, where its question is."""
+    """Shorten a text to its end, because the question of a passage is at its end."""
     return text if len(text) <= _LONG else f"… {text[-_LONG:].split(' ', 1)[-1]}"
 
 
@@ -326,7 +326,7 @@ def _solved_passages(part: Part, probe: Probe) -> report.Passages:
             ]
             for row, words in probe.examples
         ],
-        note=f"It solves {len(probe.solved):,} items; these have the largest margins.",
+        note=f"The model solves {len(probe.solved):,} items; these have the largest margins.",
     )
 
 
@@ -363,7 +363,7 @@ def _check_blocks(audit: Audit) -> Iterator[report.Block]:
             )
     for (one, other), pairs in audit.shared.items():
         items = len({item for _, item in pairs})
-        rows.append([f"items of {other} that {one} has", items, CHECKS[0].examples(pairs)])
+        rows.append([f"items of {other} that occur in {one}", items, CHECKS[0].examples(pairs)])
     if len(audit.parts) > 1 and not audit.shared:
         absent.append("No two splits share items.")
     yield report.Table("Findings", ["finding", "number", "examples"], rows)
@@ -379,8 +379,8 @@ def _differing_table(part: Part) -> report.Table:
         f"Nearly identical items of {part.name} with different answers",
         ["item", "its answer", "other item", "its answer"],
         [[one, key[one], other, key[other]] for one, other in part.review.differing[:_LISTED]],
-        note="Check whether a key is wrong. A word that differs may also change the answer, as in "
-        "questions of one template. Pairs with the same options come first.",
+        note="Check whether one of the keys is wrong. A different word may also change the answer, "
+        "as in questions from one template. Pairs with the same options come first.",
         most=4,
     )
 
@@ -444,13 +444,13 @@ def _model_section(part: Part, found: Triage) -> report.Section:
                 most=8,
             ),
             table(
-                f"Models on {part.name}, each with the next best",
+                f"Comparison of each model with the next best on {part.name}",
                 {f"{one.better} − {one.worse}": one for one in found.pairs},
                 head="models",
                 note="Differ on: the fraction of the items on which only one model is correct. p: "
                 "the exact test of `winosmith compare`, which keeps twins, families and copies "
-                "together. Holm: p corrected for all pairs here. Detectable: the difference that "
-                "four of five such sets would show at 0.05.",
+                "together. Holm: p corrected for all listed pairs. Detectable: the difference that "
+                "is significant at 0.05 in four of five such data sets.",
                 most=8,
             ),
         ],
@@ -459,15 +459,15 @@ def _model_section(part: Part, found: Triage) -> report.Section:
 
 def _suspect_blocks(part: Part, found: Triage) -> Iterator[report.Block]:
     problems = part.problems
-    ranked = "the most suspect first by planted wrong keys and by agreement"
+    ranked = "ranked by planted wrong keys and by agreement"
     if found.wrong_keys is None:
         by = "agreement" if found.proposes_keys else "the weight of the models that are incorrect"
         ranked = f"ranked only by {by}, because {found.not_planted}"
     weight = (
-        "Agreement: the weight of the models that chose the proposed key, as a fraction of all "
-        "that chose an option."
+        "Agreement: the weight of the models that chose the proposed key, as a fraction of the "
+        "weight of all models that chose an option."
         if found.proposes_keys
-        else "Agreement: the weight of the models that are incorrect. No other key can be proposed."
+        else "Agreement: the weight of the models that are incorrect. No key can be proposed."
     )
     yield report.Table(
         f"Keys of {part.name} that may be wrong",
@@ -505,16 +505,15 @@ def _bounds_table(part: Part, found: PlantedKeys) -> report.Table:
     }
     small = any(one.most is None for one in found.bounds)
     return report.Table(
-        f"Wrong keys of {part.name}, if a wrong key is seen v times as often as a planted one",
+        f"Wrong keys of {part.name}, if a wrong key is detected v times as often as a planted one",
         ["planted key", *(report.Column(f"v = {v:g}", numeric=True) for v in VISIBILITIES)],
         [[KINDS[kind], *cells] for kind, cells in by_kind.items()],
-        note=f"95 % bounds of the number of blocks with a wrong key, of {found.blocks:,} blocks "
-        "(items that are not copies, twins or look-alikes). They only concern keys for which "
-        f"another listed option is correct. A wrong key was planted in {found.planted:,} blocks, "
-        "once in each. "
-        "Whether v is true can't be known without people: on MMLU-Redux, real wrong keys were seen "
-        "about 0.8 times as often."
-        + " No bound: with so few items, these answers exclude no number."
+        note=f"95 % bounds on the number of blocks with a wrong key, among {found.blocks:,} blocks "
+        "(items that are not copies, twins or look-alikes). They include only keys for which "
+        "another listed option is correct. A wrong key was planted once in each of "
+        f"{found.planted:,} blocks. The true v is not known without human judges; on MMLU-Redux, "
+        "real wrong keys were detected about 0.8 times as often."
+        + " No bound: with so few items, these answers can't exclude any number."
         * small,
     )
 

@@ -1,6 +1,7 @@
-"""Whether a model depends on the coins of a keyed release.
+"""Test whether a model's scores depend on the coins of a keyed release.
 
-A keyed release publishes each block in one of two equivalent presentations, by a secret coin.
+A keyed release publishes each block in one of two equivalent presentations, chosen by a secret
+coin.
 
 >>> from winosmith.exposure import detectable_shift
 >>> round(detectable_shift(618), 2)
