@@ -68,7 +68,7 @@ def test_a_bound_is_always_printed_with_its_condition() -> None:
     found = audit.audit(data, draws=19, probe_draws=0, answers=of_choices(said))
     page = " ".join(audit.page(found).split())
     assert "if a wrong key is detected v times as often as a planted one" in page
-    assert "They only concern keys for which another listed option is correct" in page
+    assert "They include only keys for which another listed option is correct" in page
     record = found.record()["splits"]["data"]["answers"]["wrong_keys"]
     assert [one["visibility"] for one in record["bounds"]] == [1.0, 0.75, 0.5] * 2
     first = record["bounds"][1]

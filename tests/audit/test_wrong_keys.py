@@ -168,7 +168,7 @@ def test_two_models_set_nothing_aside_by_default() -> None:
     found = _repaired(data, answers=of_choices(said))
     assert found.doubts
     assert (found.doubts.set_aside, found.doubts.threshold) == ((), None)
-    assert "at least three models must have answered" in audit.repair_page(found)
+    assert "needs the answers of at least three models" in audit.repair_page(found)
     some = _repaired(data, answers=of_choices(said), set_aside=3)
     assert len(some.set_aside) == 3
 

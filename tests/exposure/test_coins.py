@@ -162,7 +162,7 @@ def test_other_bytes_lost_files_and_changed_data_are_refused(tmp_path: Path) -> 
     key = json.loads((private / COINS).read_text("utf-8"))["bytes"]
     old = json.loads((tmp_path / f"one/private/{folder.name}/{COINS}").read_text("utf-8"))["bytes"]
     _changed(folder, COINS, old, key)
-    with pytest.raises(InputError, match=r"lines of presentations\.jsonl, are not those"):
+    with pytest.raises(InputError, match=r"lines of presentations\.jsonl, don't match"):
         read_keyed(folder)
     for name in (PRESENTATIONS, COINS):
         (private / name).unlink()

@@ -209,9 +209,9 @@ def test_scores_that_can_show_nothing_are_refused(
     few = np.where(np.arange(len(keyed.pairs)) < 20, one.differences, 0.0)
     assert "50 or more are needed" in refused(changed(few))
     assert "in 0 of" in refused(changed(np.zeros(len(few))))
-    assert "the same in all blocks of a kind" in refused(changed(np.ones(len(few))))
-    assert "with different names" in refused(one, one)
-    assert "one model or more" in refused()
+    assert "the same in all blocks of each kind" in refused(changed(np.ones(len(few))))
+    assert "names must be unique" in refused(one, one)
+    assert "at least one model" in refused()
     assert not (private / "looks.jsonl").exists()
 
 
