@@ -249,9 +249,7 @@ def test_a_second_key_that_has_a_gap_is_not_left_behind(tmp_path: Path) -> None:
     quiz[0]["correct_index"] = "n/a"
     path.write_text(json.dumps(quiz))
     found = fix([path])
-    assert {one.reason for one in found.unchanged} == {
-        "its 'correct_index' may contain the key"
-    }
+    assert {one.reason for one in found.unchanged} == {"its 'correct_index' may contain the key"}
     assert len(found.write()) <= 1
     assert json.loads(path.read_text())[1:] == quiz[1:]
 

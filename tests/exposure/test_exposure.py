@@ -204,7 +204,7 @@ def test_scores_that_can_show_nothing_are_refused(
         return str(error.value)
 
     def changed(values: np.ndarray) -> exposures.Scores:
-        return exposures.Scores("m", one.of, values, "0")
+        return exposures.Scores("m", one.kind, values, "0")
 
     few = np.where(np.arange(len(keyed.pairs)) < 20, one.differences, 0.0)
     assert "50 or more are needed" in refused(changed(few))

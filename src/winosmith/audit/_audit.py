@@ -21,8 +21,8 @@ from winosmith.audit._battery import (
     MIN_DRAWS,
     Battery,
     CueScore,
+    format_p_value,
     format_percent,
-    p_in_words,
     score_cues,
 )
 from winosmith.audit._classes import class_cues
@@ -147,7 +147,7 @@ class Part(Result):
             yield (
                 f"{self.name} gives answers away: choosing “{best.cue}” is correct for "
                 f"{format_percent(best.right)} of {items} (expected by chance: "
-                f"{format_percent(best.expected)}; {p_in_words(best.p, scores.draws)}, "
+                f"{format_percent(best.expected)}; {format_p_value(best.p, scores.draws)}, "
                 f"corrected for {tried} cues)."
             )
             return
@@ -156,13 +156,13 @@ class Part(Result):
             yield (
                 f"No cue of {self.name} is flagged, but a {blind.model} is correct for "
                 f"{format_percent(blind.right)} of {items} (expected by chance: "
-                f"{format_percent(blind.expected)}; {p_in_words(blind.p, blind.draws)})."
+                f"{format_percent(blind.expected)}; {format_p_value(blind.p, blind.draws)})."
             )
             return
         first = scores.found[0]
         figures = (
             f"correct for {format_percent(first.right)} of {items} (chance limit: "
-            f"{format_percent(first.high)}; {p_in_words(first.p, scores.draws)})."
+            f"{format_percent(first.high)}; {format_p_value(first.p, scores.draws)})."
         )
         if scores.borderline:
             yield (
@@ -309,11 +309,11 @@ _SINGLE = ("cue", "probe", "borderline", "leak")
 
 
 def _shared_record(
-    of: Mapping[tuple[str, str], tuple[tuple[str, str], ...]],
+    shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]],
 ) -> list[dict[str, Any]]:
     return [
         {"splits": names, "count": len({other for _, other in pairs}), "examples": pairs[:5]}
-        for names, pairs in of.items()
+        for names, pairs in shared.items()
     ]
 
 
@@ -457,7 +457,7 @@ def _findings_in_split(part: Part) -> Iterator[Finding]:
     """Yield the findings in a split."""
     for cue in part.battery.found:
         text = f"“{cue.cue}” is correct for {percent(cue.right)} of the items"
-        shows = part.items.first_solved(cue.cue)
+        shows = part.items.first_solved_id(cue.cue)
         if cue.rank is not None:
             text = f"{text} (expected: {percent(cue.expected)})"
             yield _make_finding(part, "cue", text, shows, cue.cue, cue.right - cue.expected)

@@ -156,12 +156,12 @@ def format_percent(share: float) -> str:
     return as_shown(share, ".1%")
 
 
-def p_in_words(p: float, draws: int) -> str:
+def format_p_value(p: float, draws: int) -> str:
     """Format a p-value; the minimum for this number of draws becomes an upper bound.
 
-    >>> [p_in_words(1 / (1 + draws), draws) for draws in (1000, 400, 20_000)]
+    >>> [format_p_value(1 / (1 + draws), draws) for draws in (1000, 400, 20_000)]
     ['p ≤ 0.001', 'p ≤ 0.0025', 'p ≤ 0.00005']
-    >>> p_in_words(2 / 20_001, 20_000)
+    >>> format_p_value(2 / 20_001, 20_000)
     'p = 0.000100'
     """
     least = 1 / (1 + draws)

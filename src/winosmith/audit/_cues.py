@@ -99,14 +99,14 @@ class View:
         return "latin" if all(map(str.isascii, texts)) else kind_of_script(" ".join(texts))
 
     @cached_property
-    def asked(self) -> tuple[str, ...]:
+    def question_words(self) -> tuple[str, ...]:
         """The words of the question in lower case."""
         return _split_words(self.question)
 
     @cached_property
-    def asked_content(self) -> frozenset[str]:
+    def question_content(self) -> frozenset[str]:
         """The content words of the question."""
-        return frozenset(self.asked) - FUNCTION_WORDS
+        return frozenset(self.question_words) - FUNCTION_WORDS
 
     @cached_property
     def words(self) -> tuple[tuple[str, ...], ...]:
@@ -114,7 +114,7 @@ class View:
         return tuple(_split_words(option) for option in self.options)
 
     @cached_property
-    def sets(self) -> tuple[frozenset[str], ...]:
+    def word_sets(self) -> tuple[frozenset[str], ...]:
         """The distinct words of each option."""
         return tuple(map(frozenset, self.words))
 
@@ -124,7 +124,7 @@ class View:
         return [float(len(option.strip())) for option in self.options]
 
     @cached_property
-    def counts(self) -> list[float]:
+    def word_counts(self) -> list[float]:
         """Number of words of each option."""
         return [float(len(words)) for words in self.words]
 
@@ -135,14 +135,14 @@ class View:
         return [float(number[0].replace(",", "")) if number else None for number in found]
 
     @cached_property
-    def content(self) -> tuple[frozenset[str], ...]:
+    def content_words(self) -> tuple[frozenset[str], ...]:
         """The distinct content words of each option."""
-        return tuple(words - FUNCTION_WORDS for words in self.sets)
+        return tuple(words - FUNCTION_WORDS for words in self.word_sets)
 
     @cached_property
-    def shared(self) -> list[float]:
+    def shared_content(self) -> list[float]:
         """Number of content words that each option shares with the question."""
-        return [float(len(words & self.asked_content)) for words in self.content]
+        return [float(len(words & self.question_content)) for words in self.content_words]
 
     @cached_property
     def rarity(self) -> list[list[float]]:
@@ -151,22 +151,22 @@ class View:
         return [[log((items + 1) / (counts[word] + 1)) for word in words] for words in self.words]
 
     @cached_property
-    def common(self) -> list[float]:
+    def similarity(self) -> list[float]:
         """Mean Jaccard similarity of each option to the other options."""
         return [
             _mean(
                 len(mine & other) / max(len(mine | other), 1)
-                for at, other in enumerate(self.sets)
+                for at, other in enumerate(self.word_sets)
                 if at != here
             )
-            for here, mine in enumerate(self.sets)
+            for here, mine in enumerate(self.word_sets)
         ]
 
     @cached_property
-    def overlap(self) -> list[float]:
+    def question_overlap(self) -> list[float]:
         """Fraction of each option's distinct words that occur in the question."""
-        asked = frozenset(self.asked)
-        return [len(words & asked) / max(len(words), 1) for words in self.sets]
+        asked = frozenset(self.question_words)
+        return [len(words & asked) / max(len(words), 1) for words in self.word_sets]
 
     @cached_property
     def word_lengths(self) -> list[float]:
@@ -176,12 +176,12 @@ class View:
     @cached_property
     def negations(self) -> list[float]:
         """1 for each option with a negation, 0 for the others."""
-        return [float(any(map(is_negation, words))) for words in self.sets]
+        return [float(any(map(is_negation, words))) for words in self.word_sets]
 
     @cached_property
     def trigrams(self) -> list[float]:
         """Fraction of each option's character trigrams that occur in the question."""
-        asked = _trigrams(" ".join(self.asked))
+        asked = _trigrams(" ".join(self.question_words))
         cut = [_trigrams(" ".join(words)) for words in self.words]
         return [len(mine & asked) / max(len(mine), 1) for mine in cut]
 
@@ -205,7 +205,7 @@ def _distance_from_mean(values: Sequence[float]) -> list[float]:
 
 
 def _has_any_word(listed: frozenset[str]) -> Callable[[View], list[float]]:
-    return lambda view: [float(bool(words & listed)) for words in view.sets]
+    return lambda view: [float(bool(words & listed)) for words in view.word_sets]
 
 
 def is_negation(word: str) -> bool:
@@ -241,9 +241,9 @@ def _middle_number(view: View) -> list[float]:
     return [-abs(rank - max(ranks) / 2) for rank in ranks]
 
 
-def _fits_article(view: View) -> list[float]:
+def _score_article(view: View) -> list[float]:
     """Return 1 for each option that fits an "a" or "an" at the end of the question, or 0."""
-    last = view.asked[-1] if view.asked else ""
+    last = view.question_words[-1] if view.question_words else ""
     if last not in ("a", "an"):
         return [0.0] * len(view.options)
     firsts = [words[0][:1] if words else "" for words in view.words]
@@ -264,7 +264,7 @@ def _alphabetical_rank(sign: float) -> Callable[[View], list[float]]:
     return score
 
 
-def _is_at(position: int) -> Callable[[View], list[float]]:
+def _score_position(position: int) -> Callable[[View], list[float]]:
     return lambda view: [
         float(at == position if position >= 0 else at == len(view.options) - 1)
         for at in range(len(view.options))
@@ -294,15 +294,15 @@ class Cue:
 
 
 CUES: tuple[Cue, ...] = (
-    Cue("the first", _is_at(0), "position", needs="any"),
-    Cue("the second", _is_at(1), "position", needs="any"),
-    Cue("the third", _is_at(2), "position", needs="any"),
-    Cue("the fourth", _is_at(3), "position", needs="any"),
-    Cue("the last", _is_at(-1), "position", needs="any"),
+    Cue("the first", _score_position(0), "position", needs="any"),
+    Cue("the second", _score_position(1), "position", needs="any"),
+    Cue("the third", _score_position(2), "position", needs="any"),
+    Cue("the fourth", _score_position(3), "position", needs="any"),
+    Cue("the last", _score_position(-1), "position", needs="any"),
     Cue("the longest, in characters", lambda v: v.characters, needs="any"),
     Cue("the shortest, in characters", lambda v: _negate(v.characters), needs="any"),
-    Cue("the longest, in words", lambda v: v.counts),
-    Cue("the shortest, in words", lambda v: _negate(v.counts)),
+    Cue("the longest, in words", lambda v: v.word_counts),
+    Cue("the shortest, in words", lambda v: _negate(v.word_counts)),
     Cue(
         "nearest the mean length",
         lambda v: _negate(_distance_from_mean(v.characters)),
@@ -311,14 +311,14 @@ CUES: tuple[Cue, ...] = (
     Cue("farthest from the mean length", lambda v: _distance_from_mean(v.characters), needs="any"),
     Cue("the longest words", lambda v: v.word_lengths),
     Cue("the shortest words", lambda v: _negate(v.word_lengths)),
-    Cue("most content words of the question", lambda v: v.shared),
-    Cue("fewest content words of the question", lambda v: _negate(v.shared)),
-    Cue("the largest share of its words in the question", lambda v: v.overlap),
-    Cue("the smallest share of its words in the question", lambda v: _negate(v.overlap)),
+    Cue("most content words of the question", lambda v: v.shared_content),
+    Cue("fewest content words of the question", lambda v: _negate(v.shared_content)),
+    Cue("the largest share of its words in the question", lambda v: v.question_overlap),
+    Cue("the smallest share of its words in the question", lambda v: _negate(v.question_overlap)),
     Cue("the most letters in common with the question", lambda v: v.trigrams),
     Cue("the fewest letters in common with the question", lambda v: _negate(v.trigrams)),
-    Cue("the most like the other options", lambda v: v.common),
-    Cue("the least like the other options", lambda v: _negate(v.common)),
+    Cue("the most like the other options", lambda v: v.similarity),
+    Cue("the least like the other options", lambda v: _negate(v.similarity)),
     Cue("a first word that others share", _count_first_word),
     Cue("the rarest word", lambda v: [max(rare, default=0.0) for rare in v.rarity]),
     Cue("the rarest words, on average", lambda v: [_mean(rare) for rare in v.rarity]),
@@ -364,7 +364,7 @@ CUES: tuple[Cue, ...] = (
         lambda v: [float(sum(map(str.isupper, o))) for o in v.options],
         needs="any",
     ),
-    Cue("fits a or an at the question's end", _fits_article, needs="latin"),
+    Cue("fits a or an at the question's end", _score_article, needs="latin"),
     Cue("the first by the alphabet", _alphabetical_rank(-1.0)),
     Cue("the last by the alphabet", _alphabetical_rank(1.0)),
 )
@@ -379,7 +379,7 @@ _ORDINALS = (
 )  # fmt: skip
 
 POSITIONS: tuple[Cue, ...] = tuple(
-    Cue(f"the {ordinal}", _is_at(place), "position", needs="any")
+    Cue(f"the {ordinal}", _score_position(place), "position", needs="any")
     for place, ordinal in enumerate(_ORDINALS, 4)
 )
 """Cues for the positions after the fourth, up to the maximum number of options."""

@@ -417,7 +417,7 @@ class _LocatedItem(NamedTuple):
 
     problem: Problem
     record: Value
-    own: _LocatedOptions
+    located: _LocatedOptions
     text: str
 
 
@@ -455,11 +455,11 @@ def _plan_edits(
     edits: defaultdict[str, list[Edit]] = defaultdict(list)
     for place, item in found.items():
         try:
-            if item.problem.answer is not None and not kinds and not item.own.flagged:
+            if item.problem.answer is not None and not kinds and not item.located.flagged:
                 raise ProblemError("the column of its answer was not found")
             order = draw_order(item.problem, seed)
             edits[place.path] += [
-                *_move_options(item.own, order, item.text),
+                *_move_options(item.located, order, item.text),
                 *_edit_keys(item, order, kinds),
                 *_edit_letters(item, order, kinds),
             ]
@@ -566,16 +566,16 @@ def _is_series(values: Sequence[Value]) -> bool:
     return [str(one.value) for one in values] in ([*map(str, count)], [str(n + 1) for n in count])
 
 
-def _move_options(own: _LocatedOptions, order: Sequence[int], text: str) -> Iterator[Edit]:
+def _move_options(located: _LocatedOptions, order: Sequence[int], text: str) -> Iterator[Edit]:
     """Yield the edits that move each option to its new position.
 
     Raises:
         ProblemError: an option has several lines, whose indentation in YAML can't move.
     """
-    if any("\n" in text[start:end] for slot in own.slots for start, end in slot):
+    if any("\n" in text[start:end] for slot in located.slots for start, end in slot):
         raise ProblemError("its options have several lines")
-    for slot, old in zip(own.slots, order, strict=True):
-        for (start, end), (first, last) in zip(slot, own.slots[old], strict=True):
+    for slot, old in zip(located.slots, order, strict=True):
+        for (start, end), (first, last) in zip(slot, located.slots[old], strict=True):
             if start != first:
                 yield Edit(start, end, text[first:last])
 
@@ -583,11 +583,11 @@ def _move_options(own: _LocatedOptions, order: Sequence[int], text: str) -> Iter
 def _find_keys(found: Iterable[_LocatedItem], columns: formats.Columns | None) -> dict[str, str]:
     """Return the fields that contain the key of all items, with the kind of key; see `_ORDER`."""
     fits: dict[str, set[str]] = {}
-    for problem, record, own, _ in found:
-        for name, value in _other_values(record, own):
+    for problem, record, located, _ in found:
+        for name, value in _other_values(record, located):
             if problem.answer is None or not _may_be_key(name, columns):
                 continue
-            read = _key_readings(value, problem, own)
+            read = _key_readings(value, problem, located)
             if read or value.value not in (None, ""):
                 kinds = {kind for kind, at in read.items() if at == problem.answer}
                 fits[name] = fits.get(name, kinds) & kinds
@@ -602,17 +602,17 @@ def _may_be_key(name: str, columns: formats.Columns | None) -> bool:
     return formats.is_answer_name(name) or (columns is not None and name == columns.answer)
 
 
-def _other_values(record: Value, own: _LocatedOptions) -> Iterator[tuple[str, Value]]:
+def _other_values(record: Value, located: _LocatedOptions) -> Iterator[tuple[str, Value]]:
     """Yield the names and values of a record except for its options."""
-    taken = [own.whole] if own.whole else [span for slot in own.slots for span in slot]
+    taken = [located.whole] if located.whole else [span for slot in located.slots for span in slot]
     for name, value in record.leaves():
         if not any(start < value.end and value.start < end for start, end in taken):
             yield str(name), value
 
 
-def _key_readings(value: Value, problem: Problem, own: _LocatedOptions) -> dict[str, int]:
-    signed = [s + option for s, option in zip(own.signs, problem.options, strict=True) if s]
-    return formats.readings(value.value, problem.options, own.labels, signed)
+def _key_readings(value: Value, problem: Problem, located: _LocatedOptions) -> dict[str, int]:
+    signed = [s + option for s, option in zip(located.signs, problem.options, strict=True) if s]
+    return formats.readings(value.value, problem.options, located.labels, signed)
 
 
 def _edit_keys(
@@ -623,16 +623,16 @@ def _edit_keys(
     Raises:
         ProblemError: a key can't be changed.
     """
-    problem, record, own, text = item
+    problem, record, located, text = item
     if problem.answer is None:
         return
     old, new = problem.answer, order.index(problem.answer)
-    for name, value in _other_values(record, own):
+    for name, value in _other_values(record, located):
         kind = kinds.get(name)
         if value.value in (None, ""):
             continue
         if kind is None:
-            if [*order] != [*range(len(order))] and _may_name_option(name, value, problem, own):
+            if [*order] != [*range(len(order))] and _may_name_option(name, value, problem, located):
                 raise ProblemError(f"its {name!r} may contain the key")
             continue
         raw = text[value.start : value.end]
@@ -647,18 +647,20 @@ def _edit_keys(
                     raise ProblemError(f"its {name!r} can't be changed")
                 yield Edit(at, at + len(sign[0]), _replace_letter(sign[0], old, new))
         elif kind == "label":
-            if raw.count(own.labels[old]) != 1:
+            if raw.count(located.labels[old]) != 1:
                 raise ProblemError(f"its {name!r} can't be changed")
-            yield Edit(value.start, value.end, raw.replace(own.labels[old], own.labels[new]))
+            yield Edit(
+                value.start, value.end, raw.replace(located.labels[old], located.labels[new])
+            )
         elif kind in ("0", "1"):
             yield Edit(value.start, value.end, re.sub(r"\d+", str(new + int(kind)), raw, count=1))
         elif kind == "letter":
             yield Edit(value.start, value.end, _replace_letter(raw, old, new))
 
 
-def _may_name_option(name: str, value: Value, problem: Problem, own: _LocatedOptions) -> bool:
+def _may_name_option(name: str, value: Value, problem: Problem, located: _LocatedOptions) -> bool:
     """Return whether a value that is not a known key may identify the correct option."""
-    by_sign = {*_key_readings(value, problem, own)} - {"text"}
+    by_sign = {*_key_readings(value, problem, located)} - {"text"}
     return bool(by_sign) and not isinstance(value.value, bool) and formats.is_answer_name(name)
 
 
@@ -670,9 +672,9 @@ def _replace_letter(raw: str, old: int, new: int) -> str:
     raise ProblemError(f"the letter of its key {raw} can't be replaced")
 
 
-def _has_value_per_option(value: Value, problem: Problem, own: _LocatedOptions) -> bool:
+def _has_value_per_option(value: Value, problem: Problem, located: _LocatedOptions) -> bool:
     """Return whether another list or object has a value for each option."""
-    spans = [span for slot in own.slots for span in slot]
+    spans = [span for slot in located.slots for span in slot]
     if any(value.start <= start and end <= value.end for start, end in spans):
         return False
     if any(start <= value.start and value.end <= end for start, end in spans):
@@ -681,7 +683,7 @@ def _has_value_per_option(value: Value, problem: Problem, own: _LocatedOptions) 
     if isinstance(value.value, dict):
         signs = [formats.letter_of(name) is not None or name.isdecimal() for name in names]
         return bool(names) and (
-            all(signs) or {*names} <= {*own.labels} or {*names} <= {*problem.options}
+            all(signs) or {*names} <= {*located.labels} or {*names} <= {*problem.options}
         )
     count = len(problem.options)
     return isinstance(value.value, list) and len(names) in (count, count - 1) and len(names) > 1
@@ -696,25 +698,25 @@ def _edit_letters(
         ProblemError: a text may refer to options in another way, or another list or several columns
             have a value for each option.
     """
-    problem, record, own, text = item
+    problem, record, located, text = item
     if [*order] == [*range(len(order))]:
         return
-    if any(_has_value_per_option(value, problem, own) for value in record.within()):
+    if any(_has_value_per_option(value, problem, located) for value in record.within()):
         raise ProblemError("another list has a value for each option")
     for value in record.within():
-        names = [str(name) for name in value.inside if str(name) not in own.labels]
+        names = [str(name) for name in value.inside if str(name) not in located.labels]
         signs = {found[0] for name in names if (found := _SIGNED.search(name))}
         if isinstance(value.value, dict) and len(signs) > 1:
             raise ProblemError("several columns have a value for each option")
     options = {*map(formats.tidy, problem.options)}
-    spans = {span for slot in own.slots for span in slot}
+    spans = {span for slot in located.slots for span in slot}
     for name, value in record.leaves():
         if (value.start, value.end) not in spans or not isinstance(value.value, str):
             continue
         named = _REFERENCE.search(value.value) or _BY_PLACE.search(value.value)
         if named and formats.tidy(value.value) not in options:
             raise ProblemError(f"{name!r} of an option may refer to another option")
-    for name, value in _other_values(record, own):
+    for name, value in _other_values(record, located):
         is_question = isinstance(value.value, str) and (
             len(value.value.split()) > 1 and value.value.strip() in problem.sentence
         )

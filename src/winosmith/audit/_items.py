@@ -82,7 +82,7 @@ class Items(Result):
         texts = {row: comparable_options(dataset[row]) for row in answered}
         block_of = {row: at for at, rows in enumerate(_blocks(dataset)) for row in rows}
 
-        def place(row: int) -> tuple[object, ...]:
+        def sort_key(row: int) -> tuple[object, ...]:
             problem = dataset[row]
             key = texts[row][_key_or_minus_one(problem)]
             return (
@@ -92,7 +92,7 @@ class Items(Result):
                 problem.sentence,
             )
 
-        order = sorted(answered, key=place)
+        order = sorted(answered, key=sort_key)
         first: dict[int, int] = {}
         unit_of: dict[tuple[int, frozenset[str]], int] = {}
         units = []
@@ -285,7 +285,7 @@ class Items(Result):
             columns[:, at] = self._cached_ties[id(cue)][1]
         return columns
 
-    def first_solved(self, cue: str) -> str:
+    def first_solved_id(self, cue: str) -> str:
         """Return the id of the first item whose key a cue selects; "" if there is none."""
         ties = next((ties for known, ties in self._cached_ties.values() if known.name == cue), None)
         hit = np.flatnonzero(ties[self.starts + self.keys]) if ties is not None else self.keys[:0]

@@ -85,7 +85,7 @@ class Overlap(Result):
 
         return score
 
-    def found(self, dataset: Dataset) -> tuple[tuple[int, int], tuple[int, int]]:
+    def count_found(self, dataset: Dataset) -> tuple[tuple[int, int], tuple[int, int]]:
         """Count the keys and the other options that occur in the texts.
 
         Returns:
@@ -128,7 +128,7 @@ def find_overlap(
     given = [texts] if isinstance(texts, str | Path) else texts
     for piece in (piece for path in given for piece in _pieces(Path(path))):
         sought.read_piece(piece)
-    return {name: sought.result(name, dataset) for name, dataset in splits.items()}
+    return {name: sought.build_result(name, dataset) for name, dataset in splits.items()}
 
 
 _Key = tuple[str, str]
@@ -197,7 +197,7 @@ class _Search:
         self.counts.update(options)
         self.together.update(one for one in options if one[0] in asked)
 
-    def result(self, name: str, dataset: Dataset) -> Overlap:
+    def build_result(self, name: str, dataset: Dataset) -> Overlap:
         def counts_by_id(counts: Counter[tuple[_Key, int]]) -> dict[str, tuple[int, ...]]:
             return {
                 p.id: tuple(counts[(name, p.id), at] for at in range(len(p.options)))

@@ -202,12 +202,12 @@ class Choices:
         blocks = int(self.block.max()) + 1
         flat = np.arange(len(right))[:, None] * blocks + self.block
 
-        def of_others(value: Floats) -> Floats:
-            own = np.bincount(flat.ravel(), value.ravel(), len(value) * blocks)
-            others: Floats = value.sum(axis=1, keepdims=True) - own[flat]
+        def exclude_own_block(values: Floats) -> Floats:
+            own = np.bincount(flat.ravel(), values.ravel(), len(values) * blocks)
+            others: Floats = values.sum(axis=1, keepdims=True) - own[flat]
             return others
 
-        ability: Floats = (of_others(right) + 1) / (of_others(asked) + 2)
+        ability: Floats = (exclude_own_block(right) + 1) / (exclude_own_block(asked) + 2)
         return ability
 
     def sum_by_option(self, values: Floats) -> Floats:

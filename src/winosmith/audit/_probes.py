@@ -455,24 +455,26 @@ def _assign_folds(items: Items, seed: int) -> Ints:
     return folds
 
 
-def cross_fit_scores(items: Items, matrix: csr_matrix, learnt: Floats, seed: int) -> Floats:
+def cross_fit_scores(
+    items: Items, matrix: csr_matrix, training_weights: Floats, seed: int
+) -> Floats:
     """Return the score of each option by models that did not see its block, (options,).
 
     Args:
         items: the items.
         matrix: (options, features) features of the options.
-        learnt: (n,) the weight of each item in training; items without weight are predicted by the
-            model fitted to all others.
+        training_weights: (n,) the weight of each item in training; items without weight are
+            predicted by the model fitted to all others.
         seed: random seed of the folds.
     """
-    folds = np.where(learnt > 0, _assign_folds(items, seed), _FOLDS)
-    return _cross_fit(items, matrix, folds, items.correct_options(items.unit_key)[:, None], learnt)[
-        :, 0
-    ]
+    folds = np.where(training_weights > 0, _assign_folds(items, seed), _FOLDS)
+    return _cross_fit(
+        items, matrix, folds, items.correct_options(items.unit_key)[:, None], training_weights
+    )[:, 0]
 
 
 def _cross_fit(
-    items: Items, matrix: csr_matrix, folds: Ints, keys: Ints, counted: Floats | float = 1.0
+    items: Items, matrix: csr_matrix, folds: Ints, keys: Ints, factor: Floats | float = 1.0
 ) -> Floats:
     """Return the scores of options by models that did not see their block, (options, columns).
 
@@ -481,9 +483,9 @@ def _cross_fit(
         matrix: (options, features) features of the options.
         folds: (n,) folds of the items; `_FOLDS` for items that are only predicted.
         keys: (n, columns) indices of the correct options.
-        counted: (n,) factor of each item's weight.
+        factor: (n,) factor of each item's weight.
     """
-    item_weights = items.weights * counted
+    item_weights = items.weights * factor
     weights = np.repeat(item_weights, items.counts)
     expected = weights / np.repeat(items.counts, items.counts)
     right = np.zeros((len(weights), keys.shape[1]))
@@ -530,13 +532,13 @@ def _accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:
 
 
 def _feature_statistics(
-    items: Items, matrix: csr_matrix, own: Ints
+    items: Items, matrix: csr_matrix, keys: Ints
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return, for each feature, its number of options, expected and observed keys, and z."""
     weights = np.repeat(items.weights, items.counts)
     chance = 1 / np.repeat(items.counts, items.counts)
     right = np.zeros(len(weights))
-    right[own] = items.weights
+    right[keys] = items.weights
     on, expected = matrix.T @ weights, matrix.T @ (weights * chance)
     spread = np.sqrt(matrix.T @ (weights * chance * (1 - chance)))
     found = matrix.T @ right
@@ -580,22 +582,22 @@ def _predictive_words(
     )  # fmt: skip
 
 
-def _solved_examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, own: Ints,
+def _solved_examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, keys: Ints,
               solved: Sequence[int]) -> Examples:  # fmt: skip
     """Return the rows of the first solved items, with the most predictive features of the key."""
     at_row = {int(row): at for at, row in enumerate(items.rows)}
     found = []
     for row in solved[:_EXAMPLES]:
-        has = matrix[own[at_row[row]]].indices
+        has = matrix[keys[at_row[row]]].indices
         best = sorted(has.tolist(), key=lambda at: (-z[at], at))[:3]
         found.append((row, tuple(_describe(names[at]) for at in best if z[at] > 0)))
     return tuple(found)
 
 
-def _solved_rows(items: Items, scores: Floats, own: Ints) -> tuple[int, ...]:
+def _solved_rows(items: Items, scores: Floats, keys: Ints) -> tuple[int, ...]:
     """Return the rows of the items whose key has the highest score, sorted by its margin."""
     others = scores.copy()
-    others[own] = -np.inf
-    lead = scores[own] - np.maximum.reduceat(others, items.starts)
+    others[keys] = -np.inf
+    lead = scores[keys] - np.maximum.reduceat(others, items.starts)
     order = np.argsort(-lead, kind="stable")
     return tuple(int(items.rows[at]) for at in order if lead[at] > 0)

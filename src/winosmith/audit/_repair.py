@@ -633,10 +633,10 @@ class Thinning:
             part.items, refit, len(self.items), seed, report_done
         )
 
-    def require_enough_kept(self, learnt: LearntRules, kept: int, of: int) -> None:
+    def require_enough_kept(self, learnt: LearntRules, kept: int, total: int) -> None:
         """Raise `DataError` with a suggestion if too few items would be kept."""
         least = self.plan.settings.least_kept
-        if kept and kept > least * of - 1e-6:
+        if kept and kept > least * total - 1e-6:
             return
         own = self.items.correct_options(self.items.unit_key)
         right = {cue: float(self.cue_scores[cue][own].mean()) for cue in learnt.cues}
@@ -645,12 +645,12 @@ class Thinning:
             by = "the words of the options reveal nearly every key"
             rewrite = "rewrite incorrect options so that they have the same words as keys"
         else:
-            many = round((right[cue] - self.items.chance) * of)
+            many = round((right[cue] - self.items.chance) * total)
             by = f"“{cue}” is correct for {percent(right[cue])} of the items"
             rewrite = f"rewrite options so that “{cue}” is incorrect for about {many:,} more items"
-        lower = int(100 * kept / of) / 100
+        lower = int(100 * kept / total) / 100
         accept = f", or accept the loss with `least_kept={lower}`" if lower else ""
-        few = f"only {kept:,} of {of:,} items ({percent(kept / of)})" if kept else "no item"
+        few = f"only {kept:,} of {total:,} items ({percent(kept / total)})" if kept else "no item"
         raise DataError(
             f"{few} would be kept, but at least {percent(least, 0)} must be: {by}. Instead of "
             f"removing items, {rewrite}{accept}"

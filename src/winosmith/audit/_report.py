@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from winosmith import report
 from winosmith.audit._audit import CHECKS, MIN_BLOCKS, Audit, Part
-from winosmith.audit._battery import LEVEL, CueScore, format_percent, p_in_words
+from winosmith.audit._battery import LEVEL, CueScore, format_p_value, format_percent
 from winosmith.audit._items import key_text
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._planted import KINDS, VISIBILITIES, PlantedKeys
@@ -106,7 +106,7 @@ def _files_table(audit: Audit) -> report.Table:
 def _p_cell(p: float | None, draws: int | None) -> str | None:
     if p is None or draws is None:
         return None
-    return p_in_words(p, draws).removeprefix("p ").removeprefix("= ")
+    return format_p_value(p, draws).removeprefix("p ").removeprefix("= ")
 
 
 def _summary_blocks(audit: Audit) -> Iterator[report.Block]:
@@ -199,16 +199,16 @@ def _cue_section(part: Part) -> report.Section:
             [
                 f"Number of keys at each position: "
                 f"{', '.join(map(report.format_value, scores.positions))} "
-                f"({p_in_words(scores.positions_p, scores.draws)}, chi-square test against random "
-                "positions)."
+                f"({format_p_value(scores.positions_p, scores.draws)}, chi-square test against "
+                "random positions)."
             ]
         ),
     ]
     notes = [
         f"“{found.cue}” is correct for {format_percent(found.right)} of all items, which is within "
-        f"chance ({p_in_words(found.p, scores.draws)}). It is flagged because it adds to the cues "
-        "above it: for items that they don't decide, it is correct more often than by chance "
-        f"({p_in_words(found.p_given, found.draws_given)}). By itself, it reveals little."
+        f"chance ({format_p_value(found.p, scores.draws)}). It is flagged because it adds to the "
+        "cues above it: for items that they don't decide, it is correct more often than by chance "
+        f"({format_p_value(found.p_given, found.draws_given)}). By itself, it reveals little."
         for found in scores.flagged
         if found.p_given is not None and found.draws_given and found.p > LEVEL >= found.p_given
     ]
@@ -392,7 +392,7 @@ def _overlap_rows(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
         len(found.asked),
         f"{first[0]}: “{first[1]}”" if first else None,
     ]
-    (keys, of), (others, of_others) = found.found(Dataset(part.items.problems))
+    (keys, of), (others, of_others) = found.count_found(Dataset(part.items.problems))
     yield [
         f"{part.name}: keys in the texts, of {of:,} searched for",
         keys,

@@ -368,16 +368,22 @@ def problems_for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = F
 
 
 def _compare_models(
-    items: Items, labels: Ints, better: str, worse: str, one: Floats, other: Floats, both: Bools
+    items: Items,
+    labels: Ints,
+    better: str,
+    worse: str,
+    better_credit: Floats,
+    worse_credit: Floats,
+    both_asked: Bools,
 ) -> ModelComparison:
-    labels, first, second = labels[both], one[both], other[both]
+    labels, first, second = labels[both_asked], better_credit[both_asked], worse_credit[both_asked]
     off = first - second
     n, psi = len(off), float((off != 0).mean())
     centred = off - off.mean()
     square = float((centred**2).sum())
     design = float((np.bincount(labels, centred) ** 2).sum()) / square if square else 1.0
     # Errors on halves of twins may cancel, but copies are never more than one item.
-    design = max(design, float((1 / items.weights[both]).mean()))
+    design = max(design, float((1 / items.weights[both_asked]).mean()))
     p_value = paired_p_value(first, second, labels)
     return ModelComparison(
         better, worse, float(off.mean()), psi, p_value, p_value,

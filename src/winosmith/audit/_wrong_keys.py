@@ -200,7 +200,7 @@ def draw_items(items: Items, seed: int) -> Bools:
 def measure_concentration(
     items: Items,
     refit: Callable[[Items], Floats],
-    of: int,
+    total: int,
     seed: int,
     report_done: ReportDone = lambda _: None,
 ) -> Concentration:
@@ -214,7 +214,7 @@ def measure_concentration(
     Args:
         items: the thinned items, or a sample of them, with their actual keys.
         refit: returns the probability that each unit stays, (units,), given items with other keys.
-        of: number of thinned items.
+        total: number of thinned items.
         seed: random seed of the wrong keys.
         report_done: called with the number of completed sets.
     """
@@ -237,5 +237,5 @@ def measure_concentration(
     mean, error = float(np.mean(factors)), float(np.std(factors, ddof=1)) / SETS**0.5
     width = float(t.ppf(0.975, SETS - 1)) * error
     return Concentration(
-        mean, mean - width, mean + width, SETS, round(count / SETS), len(items), of
+        mean, mean - width, mean + width, SETS, round(count / SETS), len(items), total
     )

@@ -142,7 +142,7 @@ def exposure(
     found = {
         one.model: ModelExposure(
             depends=holm <= level,
-            scores=one.of,
+            scores=one.kind,
             blocks=len(tested[one.model][0]),
             equal=len(coins) - len(tested[one.model][0]),
             shift=tests[one.model].shift,

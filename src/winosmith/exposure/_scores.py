@@ -40,14 +40,14 @@ class Scores:
 
     Attributes:
         model: name of the model.
-        of: kind of the scores: "log-probabilities" or "answers".
+        kind: kind of the scores: "log-probabilities" or "answers".
         differences: (n,) the score of presentation A minus that of B for each pair; the score of an
             answer is 1 if it is correct, otherwise 0.
         digest: SHA-256 of the scores as hexadecimal digits.
     """
 
     model: str
-    of: str
+    kind: str
     differences: Floats
     digest: str
 

@@ -44,18 +44,18 @@ def subtract_fit(differences: Floats, strata: Integers, reference: Floats | None
         The residuals, (n,), rounded to preserve ties.
     """
 
-    def centred(values: Floats) -> Floats:
+    def subtract_means(values: Floats) -> Floats:
         sums, counts = np.bincount(strata, values), np.bincount(strata)
         means: Floats = (sums / np.maximum(counts, 1))[strata]
         return values - means
 
-    left = centred(differences)
+    residuals = subtract_means(differences)
     if reference is not None:
-        other = centred(reference)
+        other = subtract_means(reference)
         if size := float(other @ other):
-            left = left - max(0.0, float(left @ other) / size) * other
+            residuals = residuals - max(0.0, float(residuals @ other) / size) * other
     unit = float(np.abs(differences).max(initial=0.0)) or 1.0
-    return unit * np.round(left / unit, 12)
+    return unit * np.round(residuals / unit, 12)
 
 
 def signed_ranks(values: Floats) -> Integers:
@@ -124,7 +124,7 @@ class SignTest:
     interval: tuple[float, float]
 
 
-def sign_test(left: Floats, coins: npt.NDArray[np.bool_]) -> SignTest:
+def sign_test(residuals: Floats, coins: npt.NDArray[np.bool_]) -> SignTest:
     """Test whether residuals depend on the coins, and estimate by how much.
 
     The estimate is the mean of the residuals, multiplied by the signs of the coins. Over the random
@@ -132,15 +132,17 @@ def sign_test(left: Floats, coins: npt.NDArray[np.bool_]) -> SignTest:
     fraction 1 / n because of the fit. The interval uses Student's t.
 
     Args:
-        left: The residuals, (n,), at least two and not all 0.
+        residuals: The residuals, (n,), at least two and not all 0.
         coins: Whether presentation A of each block was published, (n,).
     """
     from scipy.special import stdtrit
 
     signs = np.where(coins, 1, -1)
-    scores = signed_ranks(left)
-    signed = signs * left / left.std()
+    scores = signed_ranks(residuals)
+    signed = signs * residuals / residuals.std()
     shift = float(signed.mean())
-    half = float(stdtrit(len(left) - 1, 0.975) * signed.std(ddof=1) / math.sqrt(len(left)))
+    half = float(
+        stdtrit(len(residuals) - 1, 0.975) * signed.std(ddof=1) / math.sqrt(len(residuals))
+    )
     p_value = float(tail_probability(scores, signs @ scores))
     return SignTest(p_value, shift, (shift - half, shift + half))
