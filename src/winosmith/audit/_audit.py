@@ -454,7 +454,6 @@ class Audit(Result):
 
 
 def _findings_in_split(part: Part) -> Iterator[Finding]:
-    """Yield the findings in a split."""
     for cue in part.battery.found:
         text = f"“{cue.cue}” is correct for {percent(cue.right)} of the items"
         shows = part.items.first_solved_id(cue.cue)
@@ -491,10 +490,7 @@ def _findings_in_split(part: Part) -> Iterator[Finding]:
 def _make_finding(
     part: Part, rule: str, text: str, item: str, what: str | None = None, points: float = 0.0
 ) -> Finding:
-    """Return a finding about an item, or about `what` in the split, with an unnumbered id.
-
-    The id of a refused record depends on the reason, not on the location.
-    """
+    """Return a finding about an item, or about `what` in the split, with an unnumbered id."""
     place = part.places.get(item) or part.places.get(part.dataset[0].id)
     content: object = what
     if what is None:

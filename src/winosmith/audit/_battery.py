@@ -255,7 +255,6 @@ def score_cues(
 
 
 def _positions_p_value(items: Items, draws: int, seed: int) -> float:
-    """Return the p-value of a chi-square test of the number of keys at each position."""
     most = int(items.counts.max())
     at = np.arange(int(items.counts.sum())) - np.repeat(items.starts, items.counts)
     columns = (at[:, None] == np.arange(most)).astype(np.uint8)
@@ -271,7 +270,6 @@ def _positions_p_value(items: Items, draws: int, seed: int) -> float:
 
 
 def _standardise(scores: Floats, mean: Floats, spread: Floats) -> Floats:
-    """Return the z-scores of the columns with a positive spread, (…, columns)."""
     varies = spread > 0
     z: Floats = ((scores[..., varies] - mean[varies]) / spread[varies]).round(_DIGITS)
     return z
@@ -310,14 +308,7 @@ class _Round:
         self._greatest = np.empty(0)
 
     def draw(self, draws: int, most: int, among: Bools, also: Bools | None = None) -> None:
-        """Make draws until it is decided which cue is flagged next.
-
-        Args:
-            draws: initial number of draws; each step doubles the number.
-            most: maximum number of draws.
-            among: (cues,) whether a cue can be flagged.
-            also: (cues,) whether a cue must be decided in any case.
-        """
+        """Make draws until it is decided which cue is flagged next."""
         self._add_draws(draws)
         while self.draws < most and not self._is_settled(among, also):
             self._add_draws(min(self.draws, most - self.draws))
@@ -368,7 +359,6 @@ class _Round:
         return int(np.where(flagged, self._gain, -np.inf).argmax()) if flagged.any() else None
 
     def _is_settled(self, among: Bools, also: Bools | None) -> bool:
-        """Return whether no undecided cue could change which cue is flagged next."""
         undecided, best = self.undecided, self.next_flagged(among)
         matters = among if best is None else among & (self._gain > self._gain[best])
         return not (undecided & (matters if also is None else matters | also)).any()

@@ -62,7 +62,6 @@ def class_cues(dataset: Dataset) -> tuple[Cue, ...]:
 
 
 def _premise_and_text(problem: Problem) -> tuple[Words, Words]:
-    """Return the words of the premise, if there is one, and of the labelled text."""
     for first, second in _PAIR:
         pair = [problem.extra.get(name) for name in (first, second)]
         if all(isinstance(text, str) for text in pair):
@@ -91,7 +90,6 @@ def _text_features(texts: Sequence[tuple[Words, Words]]) -> list[_Feature]:
 
 
 def _shared_fraction(premise: Words, words: Words) -> float:
-    """Return the fraction of a text's content words that occur in its premise."""
     own = set(words) - FUNCTION_WORDS
     return len(own & set(premise)) / len(own) if own else 1.0
 

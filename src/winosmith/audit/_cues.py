@@ -242,7 +242,6 @@ def _middle_number(view: View) -> list[float]:
 
 
 def _score_article(view: View) -> list[float]:
-    """Return 1 for each option that fits an "a" or "an" at the end of the question, or 0."""
     last = view.question_words[-1] if view.question_words else ""
     if last not in ("a", "an"):
         return [0.0] * len(view.options)

@@ -243,10 +243,7 @@ def fix(
 
 
 def _find_copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedCopy]:
-    """Return the copies of earlier items, except for items that share their record with others.
-
-    A file keeps its first item if all of its items are copies.
-    """
+    """Return the copies of earlier items, except for items that share their record with others."""
     first: dict[object, Place] = {}
     times, kept = Counter(contents.places), {str(one.path): 0 for one in sources}
     found = []
@@ -262,7 +259,6 @@ def _find_copies(contents: Contents, sources: Sequence[data.Source]) -> list[Dro
 
 
 def _remove_records(sources: Sequence[data.Source], gone: Iterable[Place]) -> list[data.Source]:
-    """Return the files without the given records."""
     left = []
     for source in sources:
         text, kind = source.text, "yaml" if data.is_yaml(source) else data.read(source).kind
@@ -275,11 +271,7 @@ def _remove_records(sources: Sequence[data.Source], gone: Iterable[Place]) -> li
 
 
 def _record_span(text: str, place: Place, kind: str) -> Span:
-    """Return the start and end of a record with its separator.
-
-    Raises:
-        DataError: the record is inside a line, or there is no separator.
-    """
+    """Return the start and end of a record with its separator."""
     start, end = place.start or 0, place.end or 0
     if kind in ("lines", "delimited"):
         line_end = re.compile(r"\r?\n?").match(text, end)
@@ -327,11 +319,7 @@ def _items_to_leave(
 
 
 def _detect_encoding(source: data.Source, encoding: str | None) -> str:
-    """Return the encoding that turns the text of a file back into its bytes.
-
-    Raises:
-        DataError: there is no such encoding.
-    """
+    """Return the encoding that turns the text of a file back into its bytes."""
     raw = Path(source.path).read_bytes()
     for codec in ("utf-8", "utf-8-sig", *filter(None, [encoding])):
         if source.text.encode(codec, "replace") == raw:
@@ -480,11 +468,7 @@ def _record_reader(source: data.Source) -> Callable[[Place], Value]:
 
 
 def _find_options(record: Value, problem: Problem, text: str) -> _LocatedOptions:
-    """Find the options of an item in its record.
-
-    Raises:
-        ProblemError: the options are not found, or found more than once.
-    """
+    """Find the options of an item in its record."""
     found = [one for value in record.within() for one in _match_value(value, problem, text)]
     if len(found) != 1:
         how = "found more than once" if found else "not found as a list or as columns"
@@ -493,7 +477,6 @@ def _find_options(record: Value, problem: Problem, text: str) -> _LocatedOptions
 
 
 def _match_value(value: Value, problem: Problem, text: str) -> Iterator[_LocatedOptions]:
-    """Yield the options if they are the values of a list or object."""
     options = problem.options
     if isinstance(value.value, list):
         elements = [*value.inside.values()]
@@ -567,11 +550,7 @@ def _is_series(values: Sequence[Value]) -> bool:
 
 
 def _move_options(located: _LocatedOptions, order: Sequence[int], text: str) -> Iterator[Edit]:
-    """Yield the edits that move each option to its new position.
-
-    Raises:
-        ProblemError: an option has several lines, whose indentation in YAML can't move.
-    """
+    """Yield the edits that move each option to its new position."""
     if any("\n" in text[start:end] for slot in located.slots for start, end in slot):
         raise ProblemError("its options have several lines")
     for slot, old in zip(located.slots, order, strict=True):
@@ -603,7 +582,6 @@ def _may_be_key(name: str, columns: formats.Columns | None) -> bool:
 
 
 def _other_values(record: Value, located: _LocatedOptions) -> Iterator[tuple[str, Value]]:
-    """Yield the names and values of a record except for its options."""
     taken = [located.whole] if located.whole else [span for slot in located.slots for span in slot]
     for name, value in record.leaves():
         if not any(start < value.end and value.start < end for start, end in taken):
@@ -618,11 +596,7 @@ def _key_readings(value: Value, problem: Problem, located: _LocatedOptions) -> d
 def _edit_keys(
     item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
 ) -> Iterator[Edit]:
-    """Yield the edits that make the keys refer to the new position of the correct option.
-
-    Raises:
-        ProblemError: a key can't be changed.
-    """
+    """Yield the edits that make the keys refer to the new position of the correct option."""
     problem, record, located, text = item
     if problem.answer is None:
         return
@@ -665,7 +639,6 @@ def _may_name_option(name: str, value: Value, problem: Problem, located: _Locate
 
 
 def _replace_letter(raw: str, old: int, new: int) -> str:
-    """Replace the letter in a key by that of another option."""
     for series in formats.SERIES:
         if len(series) > max(old, new) and raw.count(series[old]) == 1:
             return raw.replace(series[old], series[new])
@@ -673,7 +646,6 @@ def _replace_letter(raw: str, old: int, new: int) -> str:
 
 
 def _has_value_per_option(value: Value, problem: Problem, located: _LocatedOptions) -> bool:
-    """Return whether another list or object has a value for each option."""
     spans = [span for slot in located.slots for span in slot]
     if any(value.start <= start and end <= value.end for start, end in spans):
         return False
@@ -692,12 +664,7 @@ def _has_value_per_option(value: Value, problem: Problem, located: _LocatedOptio
 def _edit_letters(
     item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
 ) -> Iterator[Edit]:
-    """Yield the edits of letters that refer to options in other texts, such as explanations.
-
-    Raises:
-        ProblemError: a text may refer to options in another way, or another list or several columns
-            have a value for each option.
-    """
+    """Yield the edits of letters that refer to options in other texts, such as explanations."""
     problem, record, located, text = item
     if [*order] == [*range(len(order))]:
         return

@@ -88,14 +88,6 @@ class PermutedKeys:
     """
 
     def __init__(self, items: Items, ties: Ties, possible: Bools, seed: list[int]):
-        """Compute the mean and standard deviation of each score.
-
-        Args:
-            items: items of one split.
-            ties: (options, columns) the selections; see `Items.count_ties`.
-            possible: (units, most options) where keys can be; see `possible_positions`.
-            seed: random seed of the draws.
-        """
         self._items, self._ties, self._parts = items, ties, _common_denominator(items)
         codes = possible @ (1 << np.arange(possible.shape[1], dtype=np.int64))
         kinds = np.column_stack([items.unit_counts, codes])
@@ -181,7 +173,6 @@ class UniformKeys:
     """
 
     def __init__(self, items: Items, ties: Ties, possible: Bools, seed: list[int]):
-        """Compute the mean and standard deviation of each score; see `PermutedKeys`."""
         self._parts = _common_denominator(items)
         found: list[Ints] = []
         for first in range(0, len(possible), _TABLE):

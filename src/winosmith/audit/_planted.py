@@ -276,10 +276,7 @@ def rank_items(choices: Choices, seed: int) -> PlantedKeys:
 
 
 def _fraction_at_least(values: Floats, weights: Floats, limits: Floats) -> Floats:
-    """Return the weighted fraction of values that are at least each limit.
-
-    For a limit above all values, it is the fraction of one value with the minimum weight.
-    """
+    """Return the weighted fraction of values that are at least each limit."""
     levels, place = np.unique(np.round(values, 9), return_inverse=True)
     above = np.append(np.bincount(place, weights)[::-1].cumsum()[::-1], weights.min())
     found: Floats = above[np.searchsorted(levels, np.round(limits, 9))] / weights.sum()

@@ -209,19 +209,7 @@ def _measure(
     items: Items, by: str, sees: str, fit_scores: Callable[[Ints], Floats], at_once: int,
     draws: int, seed: int, report_done: ReportDone,
 ) -> Probe:  # fmt: skip
-    """Measure the accuracy of a probe with the actual keys and with permuted keys.
-
-    Args:
-        items: items of one split.
-        by: see `Probe`.
-        sees: see `Probe`.
-        fit_scores: returns the scores, (options, columns), of models fitted to the given numbers of
-            correct options, (n, columns), except for the block that they predict.
-        at_once: number of columns in one call.
-        draws: number of draws of the null.
-        seed: random seed of the draws.
-        report_done: called with the number of completed draws.
-    """
+    """Measure the accuracy of a probe with the actual keys and with permuted keys."""
     own = items.correct_options(items.unit_key)
     scores = fit_scores(own[:, None])
     right = float(_accuracy(items, scores, own[:, None])[0])
@@ -289,7 +277,6 @@ def _logit_rows(items: Items, sees: str, options: Singles, questions: Singles) -
 def _vector_probe(
     items: Items, sees: str, rows: Singles, draws: int, seed: int, report_done: ReportDone
 ) -> Probe:
-    """Fit a vector probe; copies count once in training."""
     firsts = items.originals
     first = np.unique(firsts)
     learnt = np.flatnonzero(np.repeat(firsts == np.arange(len(items)), items.counts))
@@ -350,7 +337,6 @@ class _WordNumbers(dict[str, int]):
 
 
 def _encode(kind: int, one: Ints, other: Ints | int = 0) -> Ints:
-    """Encode features as integers."""
     return (one << _HALF | other) << 2 | kind
 
 
@@ -440,7 +426,6 @@ def _positions_in_parts(codes: Ints) -> Iterator[Ints]:
 
 
 def _decode(code: int, words: Sequence[str]) -> str:
-    """Return the text of an encoded feature."""
     kind, other = code & 3, code >> 2 & (1 << _HALF) - 1
     one = words[code >> 2 + _HALF]
     if kind == _WORD:
@@ -449,7 +434,6 @@ def _decode(code: int, words: Sequence[str]) -> str:
 
 
 def _assign_folds(items: Items, seed: int) -> Ints:
-    """Return the fold of each item, (n,); blocks are not divided."""
     dealt = np.random.default_rng([seed, 2]).permutation(items.blocks) % _FOLDS
     folds: Ints = dealt[items.block]
     return folds
@@ -505,13 +489,7 @@ def _cross_fit(
 
 
 def _fit_weights(on: Floats, expected: Floats, right: Floats) -> Floats:
-    """Return the weight of each feature: the log odds of being correct, relative to chance.
-
-    Args:
-        on: (features,) number of options with each feature.
-        expected: (features,) number of these options that are correct by chance.
-        right: (features, columns) number of these options that are correct.
-    """
+    """Return the weight of each feature: the log odds of being correct, relative to chance."""
     occurs = on > 0
     chance = np.where(occurs, expected / np.where(occurs, on, 1), 0.5)[:, None]
     found = right + _SMOOTHING * chance
@@ -569,7 +547,6 @@ def _describe(feature: str) -> str:
 def _predictive_words(
     names: list[str], on: Floats, expected: Floats, found: Floats, z: Floats
 ) -> Words:
-    """Return the features that are correct more or less often than by chance, sorted by |z|."""
     rows = [
         at for at in np.argsort(-abs(z), kind="stable")[:_MOST_WORDS] if at < len(names) and z[at]
     ]
@@ -584,7 +561,6 @@ def _predictive_words(
 
 def _solved_examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, keys: Ints,
               solved: Sequence[int]) -> Examples:  # fmt: skip
-    """Return the rows of the first solved items, with the most predictive features of the key."""
     at_row = {int(row): at for at, row in enumerate(items.rows)}
     found = []
     for row in solved[:_EXAMPLES]:

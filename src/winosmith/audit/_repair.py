@@ -424,7 +424,6 @@ def thin(cleared: PreparedSet, step: Step, memo: Memo) -> Repair:
 def _reasons_for_doubt(
     data: Dataset, found: wrong_keys.DoubtedKeys, rows: Sequence[int]
 ) -> dict[int, tuple[str, str]]:
-    """Return, by row, the stage and reason of doubted items and of the halves of their twins."""
     reasons = {}
     for one in found.set_aside:
         problem = data[row := data.row(one.id)]
@@ -442,7 +441,6 @@ def _reasons_for_doubt(
 
 
 def _in_later_splits(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, tuple[str, str]]:
-    """Return, by row, the stage and reason of items in later splits and halves of their twins."""
     gone: dict[int, tuple[str, str]] = {}
     for (own, name), pairs in find_shared({_REPAIRED: data, **later}).items() if later else ():
         for one, other in pairs if own == _REPAIRED else ():
@@ -459,10 +457,7 @@ def _in_later_splits(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, t
 def _without_key_or_copies(
     data: Dataset, already: Mapping[int, tuple[str, str]]
 ) -> dict[int, tuple[str, str]]:
-    """Return, by row, the stage and reason of items without a key, copies and contradictions.
-
-    Rows that are already removed are not compared.
-    """
+    """Return, by row, the stage and reason of items without a key, copies and contradictions."""
     gone = {
         row: ("no key", "it has no key")
         for row, key in enumerate(data.answers)
@@ -735,7 +730,6 @@ def _fit_probabilities(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
 
 
 def _compare_cues(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[CueChange, ...]:
-    """Return the accuracy of each cue before and after, starting with the farthest from chance."""
     right = []
     for items in (Items.from_dataset(data), Items.from_dataset(result)):
         own = items.correct_options(items.unit_key)

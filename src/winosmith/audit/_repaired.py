@@ -143,7 +143,6 @@ def _bound_cells(bound: Bound | None) -> tuple[str | None, str | None]:
 
 
 def _step_sentences(repaired: Repair) -> Iterator[str]:
-    """Yield a sentence for each step of the repair."""
     by = [*(f"“{cue}”" for cue in repaired.cues), *([WORDS] if repaired.words else [])]
     stages = Counter(entry.stage for entry in repaired.filtered.dropped)
     if by:
@@ -196,7 +195,6 @@ def _concentration_sentence(repaired: Repair) -> Iterator[str]:
 
 
 def _set_aside_sentences(repaired: Repair) -> Iterator[str]:
-    """Yield sentences about the items set aside and the resulting bias."""
     found = repaired.doubts
     if found is None:
         return
@@ -232,7 +230,6 @@ def _set_aside_sentences(repaired: Repair) -> Iterator[str]:
 
 
 def _model_tables(repaired: Repair) -> Iterator[report.Table]:
-    """Yield tables of each model's accuracy before and after, and of the items set aside."""
     found = repaired.doubts
     if found is None:
         return
@@ -356,7 +353,6 @@ def repair_splits(
 def _recipe(
     data: Dataset, plan: RepairPlan, later: Mapping[str, Dataset] | None = None
 ) -> dict[str, Any]:
-    """Return all inputs that determine a repair."""
     recipe: dict[str, Any] = {"repair": data.digest, **plan.parameters}
     if plan.answers is not None:
         chosen = {
@@ -385,7 +381,6 @@ def _open_folder(
 
 
 def _write_repair(folder: OutputFolder, found: Repair) -> Repair:
-    """Write a repair to its folder, and return it with the number of known repairs."""
     found = replace(found, tried=_count_repairs(folder, found.filtered.input()))
     with folder.write("kept.jsonl") as file:
         file.writelines(formats.lines(found.dataset))
@@ -409,7 +404,6 @@ def _write_repair(folder: OutputFolder, found: Repair) -> Repair:
 
 @contextmanager
 def _name_split_in_errors(split: str) -> Iterator[None]:
-    """Add the name of the split and a remedy to errors."""
     try:
         yield
     except DataError as error:
@@ -419,7 +413,6 @@ def _name_split_in_errors(split: str) -> Iterator[None]:
 
 
 def _learn_once(path: Path, learn: Callable[[], LearntRules]) -> LearntRules:
-    """Return the rules in a file, or learn and write them."""
     if path.is_file():
         record = parse_json(path.read_text("utf-8"))
         arrays = {name: np.array(record[name]) for name in ("posterior", "stays")}
@@ -431,11 +424,7 @@ def _learn_once(path: Path, learn: Callable[[], LearntRules]) -> LearntRules:
 
 
 def _count_repairs(folder: OutputFolder, data: Dataset) -> int:
-    """Record this repair, and return the number of known repairs of the same items.
-
-    They are searched for in the folder's siblings and their subfolders. For the folder of a split,
-    the siblings of its parent folder are used.
-    """
+    """Record this repair, and return the number of known repairs of the same items."""
     lines = sorted(canonical(problem_record(problem)) for problem in data)
     digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
     recipe = {name: value for name, value in folder.recipe.items() if name != "repair"}
@@ -453,7 +442,6 @@ def _count_repairs(folder: OutputFolder, data: Dataset) -> int:
 
 
 def _known_repairs(path: Path) -> dict[str, list[str]]:
-    """Read repairs by the digest of their input; return none if the file can't be read."""
     try:
         record = parse_json(path.read_text("utf-8"))
         return {str(digest): [*map(str, tried)] for digest, tried in record.items()}

@@ -306,7 +306,6 @@ def _informative_probes(part: Part) -> Iterator[Probe]:
 
 
 def _shorten(text: str) -> str:
-    """Shorten a text to its end, because the question of a passage is at its end."""
     return text if len(text) <= _LONG else f"… {text[-_LONG:].split(' ', 1)[-1]}"
 
 

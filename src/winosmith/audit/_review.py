@@ -175,12 +175,10 @@ def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Revi
 
 
 def _normalise_option(option: str) -> str:
-    """Normalise case, spaces and final marks of an option."""
     return comparable_text(option).rstrip(_ENDS)
 
 
 def _field_leaks(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
-    """Return the leaks of all fields except for the options, which cues check."""
     if not any(answer is not None for answer in dataset.answers):
         return None
     tried = 1 + sum(1 for _ in iterate_columns(dataset))
@@ -202,7 +200,6 @@ def _near_duplicates(dataset: Dataset, step: Step) -> list[tuple[Problem, Proble
 def _pairs_with_different_answers(
     pairs: Sequence[tuple[Problem, Problem]],
 ) -> list[tuple[Problem, Problem]]:
-    """Return the pairs whose answers are different texts, pairs with the same options first."""
     same: list[tuple[Problem, Problem]] = []
     others: list[tuple[Problem, Problem]] = []
     for one, other in pairs:
@@ -214,7 +211,6 @@ def _pairs_with_different_answers(
 
 
 def _are_related(one: Problem, other: Problem) -> bool:
-    """Return whether two problems are alike by design, as halves of a twin or as a family."""
     return one.root == other.root or (one.twin_id is not None and one.twin_id == other.twin_id)
 
 

@@ -228,7 +228,6 @@ def _learn_from_planted(items: Items, votes: Votes, seed: int) -> tuple[PlantedK
 
 
 def _rank_incorrect(items: Items, votes: Votes) -> tuple[Suspect, ...]:
-    """Rank items in descending order of the weight of the models that are incorrect."""
     wrong = votes.asked & (votes.credit == 0)
     weight = votes.weights @ wrong / np.maximum(votes.weights @ votes.asked, 1e-300)
     models = wrong.sum(axis=0)

@@ -158,7 +158,6 @@ def exposure(
 
 
 def _mean_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
-    """Return the mean difference of the items of each block, in the order of the pairs."""
     values: dict[str, list[float]] = {}
     for pair, difference in zip(keyed.pairs, scores.differences.tolist(), strict=True):
         values.setdefault(pair.block, []).append(difference)
@@ -166,7 +165,6 @@ def _mean_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
 
 
 def _differing_rows(model: str, differences: Floats) -> npt.NDArray[np.int64]:
-    """Return the indices of the blocks whose presentations have different scores."""
     rows = np.flatnonzero(differences)
     if len(rows) < MIN_BLOCKS:
         raise DataError(

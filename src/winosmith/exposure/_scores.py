@@ -219,7 +219,6 @@ NOT_BOTH = (
 def _read_header(
     lines: Iterator[tuple[int, dict[str, Any]]], path: str | Path, release: str
 ) -> str:
-    """Check the header of a file of scores, and return the name of the model."""
     number, record = next(lines, (None, {}))
     if "release" not in record:
         reason = NOT_BOTH if record and not {"a", "b"} <= record.keys() else (
@@ -241,7 +240,6 @@ def _read_header(
 
 
 def _score_kind(score: object, options: int) -> str:
-    """Return the kind of a score, or "unknown"."""
     if score is None or (isinstance(score, str) and score in [*LETTERS[:options]]):
         return ANSWERS
     if isinstance(score, int | float) and not isinstance(score, bool) and abs(score) < 1e300:
@@ -250,7 +248,6 @@ def _score_kind(score: object, options: int) -> str:
 
 
 def _score_difference(pair: Pair, a: Score, b: Score) -> float:
-    """Return the score of presentation A minus that of B."""
     if isinstance(a, int | float) and isinstance(b, int | float):
         return float(a) - float(b)
     return float(a == LETTERS[_require_answer(pair.a)]) - float(
