@@ -275,7 +275,7 @@ def test_near_copies_with_other_answers_are_told_to_be_looked_at() -> None:
     html = audit.page(audit.audit(data, cues=audit.CUES[:1], draws=19, probe_draws=0))
     table = html.partition("Nearly identical items of mine with different answers")[2]
     assert table.index("granite") < table.index("marble") < table.index("chalk")
-    assert "Check whether a key is wrong" in table
+    assert "Check whether one of the keys is wrong" in table
 
 
 def test_what_a_template_or_another_list_left_is_found() -> None:
@@ -299,7 +299,7 @@ def test_a_rule_that_no_item_carries_has_no_row() -> None:
     found = audit.audit(data, cues=audit.CUES[:5], draws=99, probe_draws=0)
     html = audit.page(found)
     assert "50.0–50.0" not in html
-    assert "or all do in the same way): “the third”, “the fourth”" in html
+    assert "or of all items in the same way): “the third”, “the fourth”" in html
     assert html.count("the second") > html.count("the third") == 1
 
 

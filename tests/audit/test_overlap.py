@@ -63,7 +63,7 @@ def test_items_without_spaces_between_words_are_told_as_not_looked_for(tmp_path:
     data = Dataset([*_quiz(39), other], "quiz")
     texts = _written(tmp_path / "web.txt", [" ".join(p.options[p.answer or 0] for p in data)])
     found = audit.find_overlap({"quiz": data}, texts)
-    assert found["quiz"].found(data) == ((39, 39), (0, 78))
+    assert found["quiz"].count_found(data) == ((39, 39), (0, 78))
     assert found["quiz"].record()["items_unread"] == 1
     told = audit.page(audit.audit({"quiz": data}, texts=found, draws=19, probe_draws=0))
     assert "items not searched for" in told

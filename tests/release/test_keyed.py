@@ -102,7 +102,7 @@ def test_two_releases_of_the_same_data_differ_only_by_coins(
         assert name == "README.md" or old == new
     wrong = found(keyed.folder, private=again.key)
     assert any(
-        one.startswith("private/coins.json: its coins are those of another") for one in wrong
+        one.startswith("private/coins.json: its coins belong to another") for one in wrong
     )
 
 
