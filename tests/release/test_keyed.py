@@ -101,9 +101,7 @@ def test_two_releases_of_the_same_data_differ_only_by_coins(
         old, new = ((done.folder / name).read_text("utf-8") for done in (keyed, again))
         assert name == "README.md" or old == new
     wrong = found(keyed.folder, private=again.key)
-    assert any(
-        one.startswith("private/coins.json: its coins belong to another") for one in wrong
-    )
+    assert any(one.startswith("private/coins.json: its coins belong to another") for one in wrong)
 
 
 def test_the_bytes_are_kept_when_a_release_is_repeated_or_resumed(tmp_path: Path) -> None:
