@@ -173,7 +173,7 @@ class Job:
 
 @lru_cache(TEXTS)
 def text(*of: int) -> audit.Items:
-    return audit.Items.of(made(*of))
+    return audit.Items.from_dataset(made(*of))
 
 
 def counts(job: Job) -> dict[str, float]:
@@ -218,11 +218,11 @@ def cells(asked: argparse.Namespace, what: str) -> Iterator[tuple[int, int, Coun
 def of_null(job: Job) -> Iterator[list[str]]:
     items = job.items()
     for at, rng in job.rngs():
-        keys = (rng.random(len(items.leads)) * items.unit_counts).astype(int)
+        keys = (rng.random(len(items.unit_firsts)) * items.unit_counts).astype(int)
         if job.uneven:
             keys[rng.random(len(keys)) < 0.2] = 0
-        found = audit.battery(
-            items.keyed_anew(keys), draws=job.draws, max_draws=job.max_draws, seed=at
+        found = audit.score_cues(
+            items.with_keys(keys), draws=job.draws, max_draws=job.max_draws, seed=at
         )
         content = any(one.about == "content" for one in found.flagged)
         flagged = content if job.uneven else bool(found.flagged)
@@ -246,12 +246,12 @@ def with_longest(
     items: audit.Items, longest: np.ndarray, share: float, rng: np.random.Generator
 ) -> audit.Items:
     """Return the items with keys by lot, but for a share that are the longest option."""
-    keys = (rng.random(len(items.leads)) * items.unit_counts).astype(int)
-    return items.keyed_anew(np.where(rng.random(len(keys)) < share, longest, keys))
+    keys = (rng.random(len(items.unit_firsts)) * items.unit_counts).astype(int)
+    return items.with_keys(np.where(rng.random(len(keys)) < share, longest, keys))
 
 
 def longest_of(items: audit.Items) -> np.ndarray:
-    units = [items.problems[lead].options for lead in items.leads]
+    units = [items.problems[lead].options for lead in items.unit_firsts]
     return np.array([int(np.argmax(list(map(len, options)))) for options in units])
 
 
@@ -260,7 +260,7 @@ def of_planted(job: Job) -> Iterator[list[str]]:
     longest = longest_of(items)
     for at, rng in job.rngs():
         planted = with_longest(items, longest, job.share / (1 - 1 / job.options), rng)
-        found = audit.battery(planted, draws=job.draws, max_draws=job.max_draws, seed=at).flagged
+        found = audit.score_cues(planted, draws=job.draws, max_draws=job.max_draws, seed=at).flagged
         it = any(one.cue == "the longest, in characters" for one in found)
         yield ["it"] * it + ["some"] * bool(found)
 
@@ -279,7 +279,7 @@ def of_seeds(job: Job) -> Iterator[list[str]]:
     for at, rng in job.rngs():
         planted = with_longest(items, longest, job.share / (1 - 1 / job.options), rng)
         one, two = (
-            audit.battery(planted, draws=job.draws, max_draws=job.max_draws, seed=2 * at + seed)
+            audit.score_cues(planted, draws=job.draws, max_draws=job.max_draws, seed=2 * at + seed)
             for seed in (0, 1)
         )
         same = [found.cue for found in one.flagged] == [found.cue for found in two.flagged]
@@ -303,7 +303,7 @@ def band() -> None:
     keys[right] = longest[right]
     print("| draws | right | expected ± spread | at most | p |\n|---|---|---|---|---|")
     for draws in (19, 199, 1000, 20_000):
-        found = audit.battery(items.keyed_anew(keys), draws=draws, max_draws=draws).found
+        found = audit.score_cues(items.with_keys(keys), draws=draws, max_draws=draws).found
         it = next(one for one in found if one.cue == "the longest, in characters")
         print(f"| {draws:,} | {100 * it.right:.1f} % | {100 * it.expected:.1f} ± "
               f"{100 * it.spread:.2f} | {100 * it.high:.1f} % | {it.p:.5f} |")  # fmt: skip
@@ -360,7 +360,7 @@ def repair(folder: Path, draws: int) -> None:
         print(
             f"| {name} | {len(data):,} | {len(found.dataset):,} | {best.rule} "
             f"{100 * best.before:.1f} %, {100 * best.after:.1f} % | {told if words else ''} | "
-            f"{len(proof.bounds) - len(proof.wide)} of {len(proof.bounds)} | {took:.0f} |",
+            f"{len(proof.bounds) - len(proof.not_shown)} of {len(proof.bounds)} | {took:.0f} |",
             flush=True,
         )
 
@@ -449,7 +449,7 @@ def of_proof(job: Job) -> Iterator[list[str]]:
     items = job.items(UNSEEN)
     longest = longest_of(items)
     for at, rng in job.rngs():
-        seen = np.isin(items.unit, rng.permutation(len(items.leads))[: job.n])
+        seen = np.isin(items.unit, rng.permutation(len(items.unit_firsts))[: job.n])
         held = holds(with_longest(items, longest, PLANTED_SHARE, rng), seen, longest, job.draws, at)
         off = [f"missed {rule}" for rule, is_in in held.items() if not is_in]
         yield ["every"] * (not off) + ["bound"] * len(held) + off
@@ -483,9 +483,11 @@ def holds(
     its probability, so that the lots by which keys were planted add no noise.
     """
     fixed = np.zeros(len(items), np.bool_)
-    thinning = Thinning(items, fixed, RepairPlan.of(draws=draws, probe_draws=50, seed=seed))
-    shares = items.gathered(items.picked(audit.CUES))
-    new = ~seen[items.leads]
+    thinning = Thinning(
+        items, fixed, RepairPlan.from_settings(draws=draws, probe_draws=50, seed=seed)
+    )
+    shares = items.unit_scores(items.count_ties(audit.CUES))
+    new = ~seen[items.unit_firsts]
     chance = np.arange(shares.shape[1]) < items.unit_counts[:, None]
     chance = chance / items.unit_counts[:, None]
     key = (1 - PLANTED_SHARE) * chance
@@ -499,10 +501,10 @@ def holds(
         weight = (key * found.stays_at)[new]
         excess = shares[new] - chance[new].max(axis=1)[:, None, None]
         left.append(np.einsum("uk,ukc->c", weight, excess) / weight.sum())
-        part = items.part(seen)
-        return found.stays[items.unit][seen][part.leads]
+        part = items.subset(seen)
+        return found.stays[items.unit][seen][part.unit_firsts]
 
-    bounds = {b.rule: b for b in audit.prove(items.part(seen), thin, seed=seed).bounds}
+    bounds = {b.rule: b for b in audit.prove(items.subset(seen), thin, seed=seed).bounds}
     truth = dict(zip([cue.name for cue in audit.CUES], np.mean(left, axis=0), strict=True))
     return {
         name: bounds[name].low <= is_ <= bounds[name].high
@@ -534,10 +536,10 @@ def encoded(folder: Path, encoder: str, draws: int) -> None:
     print("| set | n | words, options | vectors, options | and the question | question alone | "
           "seconds |\n|---|---|---|---|---|---|---|")  # fmt: skip
     for name in SHARED:
-        items = audit.Items.of(read(folder, name))
-        words = audit.probes(items, draws=draws)[0]
+        items = audit.Items.from_dataset(read(folder, name))
+        words = audit.fit_probes(items, draws=draws)[0]
         began = time.process_time()
-        found = {one.sees: one for one in audit.probes(items, embedder, draws=draws)}
+        found = {one.sees: one for one in audit.fit_probes(items, embedder, draws=draws)}
         took = time.process_time() - began
         told = (
             f"{100 * one.right:.1f} % ({100 * one.expected:.1f}; "

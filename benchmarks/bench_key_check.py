@@ -117,7 +117,7 @@ def main() -> None:
         marks = {one["id"]: one["error_type"] for one in map(json.loads, records)}
         wrong = {name for name in data.ids if marks[name] == "wrong_groundtruth"}
         given = answers.read([asked.data / "answers.csv"], data)
-        suspects = audit.triage(audit.Items.of(data), given).suspects
+        suspects = audit.triage(audit.Items.from_dataset(data), given).suspects
         for n, undecided in CHECKS:
             name = f"{len(wrong)} of {len(data):,}"
             measure(data, lambda _: (suspects, wrong), n, undecided, asked.sets, name)

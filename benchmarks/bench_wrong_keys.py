@@ -21,7 +21,7 @@ from scipy.stats import rankdata
 
 from winosmith import Problem, audit, formats
 from winosmith.answers import read as read_answers
-from winosmith.audit._planted import KINDS, VISIBILITIES, Choices, features, learn
+from winosmith.audit._planted import KINDS, VISIBILITIES, Choices, compute_features, rank_items
 from winosmith.audit._triage import Votes
 from winosmith.dataset import Dataset
 from winosmith.metrics import wilson_interval
@@ -123,7 +123,7 @@ def auroc(scores: np.ndarray, is_wrong: np.ndarray) -> float:
 
 def agreement(choices: Choices) -> np.ndarray:
     """Return the fraction of models' weight on the most attractive other option."""
-    return features(choices, choices.keys).values[:, 1]
+    return compute_features(choices, choices.keys).values[:, 1]
 
 
 def run(of: Condition, sets: int) -> None:
@@ -133,7 +133,7 @@ def run(of: Condition, sets: int) -> None:
     areas, seen, started, wrong = [], [], time.process_time(), 0
     for number in range(sets):
         choices, is_wrong = simulate(of, np.random.default_rng([number, 1]))
-        found = learn(choices, number)
+        found = rank_items(choices, number)
         wrong = int(is_wrong.sum())
         areas.append((auroc(found.scores, is_wrong), auroc(agreement(choices), is_wrong)))
         seen.append((np.exp(-found.seen[is_wrong]) <= TOP).mean() if wrong else np.nan)
@@ -171,7 +171,7 @@ def published(folder: Path) -> None:
         data = Dataset((one for one in contents.items if isinstance(one, Problem)), name)
         records = (folder / name / "items.jsonl").read_text("utf-8").split("\n")[:-1]
         marks = {str(record["id"]): record[field] for record in map(json.loads, records)}
-        items = audit.Items.of(data)
+        items = audit.Items.from_dataset(data)
         answers = read_answers(folder / name / "answers.csv", data)
         is_wrong = np.array(
             [marks[one.id] not in (None, "ok") for one in items.problems]
@@ -182,7 +182,7 @@ def published(folder: Path) -> None:
         found = audit.triage(items, answers).wrong_keys
         took = time.process_time() - started
         assert found is not None
-        votes = Votes.of(items, answers)
+        votes = Votes.from_answers(items, answers)
         agree = votes.agreement(items)
         agree[np.arange(len(items)), items.keys] = 0.0
         for by, scores in (("planted keys", found.scores), ("agreement", agree.max(axis=1))):

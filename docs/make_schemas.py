@@ -180,7 +180,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
             repair=NotRequired[Repaired],
             repairs=NotRequired[dict[str, Repaired]],
         ),
-        Printed(audit.Fixed),
+        Printed(audit.ShuffledFiles),
     ],
     "build": _BUILD,
     "check": Printed(

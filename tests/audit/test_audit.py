@@ -36,8 +36,8 @@ def _worded(n: int, share: float, seed: int = 0, name: str = "mine") -> Dataset:
 
 def test_a_probe_finds_a_word_that_tells() -> None:
     """A word that is right four times in five is guessed from the options, and named."""
-    items = audit.Items.of(_worded(200, 0.8))
-    options, question, both = audit.probes(items, draws=49)
+    items = audit.Items.from_dataset(_worded(200, 0.8))
+    options, question, both = audit.fit_probes(items, draws=49)
     assert options.right > 0.7
     assert options.p == both.p == 0.02
     assert question.p > 0.05
@@ -48,7 +48,7 @@ def test_a_probe_finds_a_word_that_tells() -> None:
 
 def test_a_probe_of_random_keys_is_within_its_null() -> None:
     """Where no word tells, the share guessed lies among those of keys dealt anew."""
-    probe = audit.probes(audit.Items.of(_worded(200, 0.5, seed=4)), draws=49)[0]
+    probe = audit.fit_probes(audit.Items.from_dataset(_worded(200, 0.5, seed=4)), draws=49)[0]
     assert probe.low <= probe.right <= probe.high
 
 
@@ -92,7 +92,9 @@ def test_vectors_see_whether_an_option_is_like_its_question() -> None:
         answer = int(rng.integers(2))
         options = (other, asked) if answer else (asked, other)
         data.append(Problem(str(at), f"{asked} {at}", options, answer, blank=None))
-    options, question, both = audit.probes(audit.Items.of(Dataset(data)), _Places(), draws=39)
+    options, question, both = audit.fit_probes(
+        audit.Items.from_dataset(Dataset(data)), _Places(), draws=39
+    )
     assert (options.p > 0.05, question.p > 0.05) == (True, True)
     assert both.right > 0.95
 
@@ -106,7 +108,9 @@ def test_vectors_of_a_question_tell_a_position() -> None:
         answer = 0 if old else int(rng.integers(1, 3))
         words = f"how {'old' if old else 'big'} was {at}"
         data.append(Problem(str(at), words, tuple(texts), answer, blank=None))
-    options, question, _ = audit.probes(audit.Items.of(Dataset(data)), _Places(), draws=39)
+    options, question, _ = audit.fit_probes(
+        audit.Items.from_dataset(Dataset(data)), _Places(), draws=39
+    )
     assert options.p > 0.05
     assert (question.right > 0.7, question.p) == (True, 0.025)
 
@@ -119,7 +123,7 @@ def test_copies_and_the_order_of_items_change_nothing_that_vectors_guess() -> No
     ]
     for other in (Dataset([*data, *again]), Dataset(reversed(data.problems))):
         one, two = (
-            audit.probes(audit.Items.of(some), _Places(), draws=19)
+            audit.fit_probes(audit.Items.from_dataset(some), _Places(), draws=19)
             for some in (Dataset(data), other)
         )
         for before, after in zip(one, two, strict=True):
@@ -135,7 +139,7 @@ def test_an_embedder_that_gives_no_vector_a_text_is_refused() -> None:
             return super().embed_texts(texts[:3])
 
     with pytest.raises(DataError, match=r"shape \(3, 8\) for 10 texts"):
-        audit.probes(audit.Items.of(_worded(60, 0.5)), Short())
+        audit.fit_probes(audit.Items.from_dataset(_worded(60, 0.5)), Short())
 
 
 def test_items_of_a_template_whose_options_are_classes_are_drawn_one_by_one() -> None:
@@ -144,14 +148,14 @@ def test_items_of_a_template_whose_options_are_classes_are_drawn_one_by_one() ->
         _item(str(at), f"Is the number {at} a prime number?", ("no", "yes"), int(at % 5 > 0))
         for at in range(200)
     )
-    items = audit.Items.of(data)
-    assert (len(items.leads), int(items.block.max()) + 1) == (200, 200)
+    items = audit.Items.from_dataset(data)
+    assert (len(items.unit_firsts), int(items.block.max()) + 1) == (200, 200)
     twins = Dataset(
         _item(f"{at}{half}", f"w{at} x{at} y{at} z{at} was {word}", (f"a{at}", f"b{at}"), half)
         for at in range(200)
         for half, word in enumerate(["big", "small"])
     )
-    assert len(audit.Items.of(twins).leads) == 200
+    assert len(audit.Items.from_dataset(twins).unit_firsts) == 200
 
 
 def test_a_question_that_tells_its_position_is_found() -> None:
@@ -167,7 +171,7 @@ def test_a_question_that_tells_its_position_is_found() -> None:
         )
         for at, (verb, answer) in enumerate(rows)
     )
-    options, question, _ = audit.probes(audit.Items.of(data), draws=49)
+    options, question, _ = audit.fit_probes(audit.Items.from_dataset(data), draws=49)
     assert question.right > 0.9
     assert question.p == 0.02
     assert "option 1, if the question has denied" in {word.text for word in question.words}
@@ -180,7 +184,10 @@ def test_a_long_question_is_paired_by_its_end() -> None:
         replace(p, sentence=" ".join(["early", *(f"w{at}x{n}" for n in range(60)), "late _"]))
         for at, p in enumerate(_worded(80, 0.9))
     ]
-    told = {word.text for word in audit.probes(audit.Items.of(Dataset(data)), draws=19)[2].words}
+    told = {
+        word.text
+        for word in audit.fit_probes(audit.Items.from_dataset(Dataset(data)), draws=19)[2].words
+    }
     assert "granite, if the question has late" in told
     assert "granite, if the question has early" not in told
     html = audit.page(audit.audit(Dataset(data), cues=audit.CUES[:1], draws=19, probe_draws=59))
@@ -205,7 +212,10 @@ def test_probes_know_no_order_of_items_and_weigh_copies_once() -> None:
     rows = np.random.default_rng(0).permutation(80).tolist()
     twice = Dataset([*data, *(Problem(p.id + "x", p.sentence, p.options, p.answer) for p in data)])
     told = [
-        [(probe.right, probe.p, probe.words) for probe in audit.probes(audit.Items.of(d), draws=19)]
+        [
+            (probe.right, probe.p, probe.words)
+            for probe in audit.fit_probes(audit.Items.from_dataset(d), draws=19)
+        ]
         for d in (data, data.select(rows), twice)
     ]
     assert told[0] == told[1] == told[2]
@@ -265,7 +275,7 @@ def test_near_copies_with_other_answers_are_told_to_be_looked_at() -> None:
     html = audit.page(audit.audit(data, cues=audit.CUES[:1], draws=19, probe_draws=0))
     table = html.partition("Nearly identical items of mine with different answers")[2]
     assert table.index("granite") < table.index("marble") < table.index("chalk")
-    assert "Check whether a key is wrong" in table
+    assert "Check whether one of the keys is wrong" in table
 
 
 def test_what_a_template_or_another_list_left_is_found() -> None:
@@ -289,7 +299,7 @@ def test_a_rule_that_no_item_carries_has_no_row() -> None:
     found = audit.audit(data, cues=audit.CUES[:5], draws=99, probe_draws=0)
     html = audit.page(found)
     assert "50.0–50.0" not in html
-    assert "or all do in the same way): “the third”, “the fourth”" in html
+    assert "or of all items in the same way): “the third”, “the fourth”" in html
     assert html.count("the second") > html.count("the third") == 1
 
 
@@ -343,7 +353,7 @@ def test_rules_break_for_what_is_found(rules: str, broken: int) -> None:
 def test_a_rule_that_is_none_is_refused(rule: str) -> None:
     """A misspelt rule would never break; the error lists those that there are."""
     found = audit.audit(_worded(60, 0.5), draws=19, probe_draws=0)
-    with pytest.raises(InputError, match="there is no rule"):
+    with pytest.raises(InputError, match="unknown rule"):
         found.failures(rule)
 
 
@@ -426,7 +436,7 @@ def test_models_of_words_may_see_a_sample_in_whole_blocks() -> None:
     """Cues see all items, probes the sample: the same one for a seed, and copies stay together."""
     data = make_twins(200)
     again = (replace(p, id=f"{p.id} again", twin_id=f"{p.twin_id} again") for p in data)
-    items = audit.Items.of(Dataset([*data, *again]))
+    items = audit.Items.from_dataset(Dataset([*data, *again]))
     some = items.sample(100, 1)
     assert 100 <= len(some) <= 102
     assert [p.id for p in some.problems] == [p.id for p in items.sample(100, 1).problems]
@@ -490,11 +500,11 @@ def test_a_long_audit_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_probe_is_the_same_however_much_is_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few features sorted and few draws at a time give the probe of all at once."""
-    items = audit.Items.of(_worded(120, 0.7))
-    whole = audit.probes(items, draws=9)
+    items = audit.Items.from_dataset(_worded(120, 0.7))
+    whole = audit.fit_probes(items, draws=9)
     monkeypatch.setattr(_probes, "_SORTED", 50)
     monkeypatch.setattr(_probes, "_CELLS", 2 * len(items))
-    for one, other in zip(audit.probes(items, draws=9), whole, strict=True):
+    for one, other in zip(audit.fit_probes(items, draws=9), whole, strict=True):
         assert one.scores.tobytes() == other.scores.tobytes()
         assert replace(one, scores=other.scores) == other
 
@@ -502,7 +512,7 @@ def test_a_probe_is_the_same_however_much_is_held_at_once(monkeypatch: pytest.Mo
 def test_each_word_of_a_large_set_is_held_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """What options hold, and what near copies are found by, is no text for each word of an item."""
     data = _worded(60, 0.5)
-    wholes = Corpus.of(problem.options for problem in data).wholes
+    wholes = Corpus.from_options(problem.options for problem in data).wholes
     looked: list[Sequence[Sequence[str]]] = []
     monkeypatch.setattr(_review, "find", lambda words, *_: looked.append(words))
     _review.find_near_duplicates(list(data))

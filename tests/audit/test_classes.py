@@ -71,7 +71,7 @@ def test_signs_are_those_of_the_hypothesis_and_not_of_its_premise(tmp_path: Path
     pair = replace(data[0], sentence=f"{premise} {said}", extra=extra)
     cues = audit.class_cues(Dataset([pair, *data[1:]]))
     assert len(cues) == 3 * 7
-    view = audit.View(pair.sentence, pair.options, audit.Corpus.of([pair.options]))
+    view = audit.View(pair.sentence, pair.options, audit.Corpus.from_options([pair.options]))
     assert [cue.name for cue in cues if any(cue.score(view))] == [
         f"{label}, if the hypothesis {sign}"
         for sign in ("has fewer words than most", "has all its words in the premise")

@@ -31,7 +31,7 @@ def problems(draw: st.DrawFn, most: int = 12) -> Dataset:
 
 
 def _scores(dataset: Dataset) -> dict[str, float]:
-    found = audit.battery(audit.Items.of(dataset), draws=19).found
+    found = audit.score_cues(audit.Items.from_dataset(dataset), draws=19).found
     return {one.cue: round(one.right, 9) for one in found if one.about == "content"}
 
 
@@ -54,8 +54,8 @@ def test_the_order_of_items_changes_nothing(dataset: Dataset, random: object) ->
     """Every figure of the battery is the same for the items in another order."""
     rows = list(range(len(dataset)))
     random.shuffle(rows)
-    one = audit.battery(audit.Items.of(dataset), draws=39)
-    assert audit.battery(audit.Items.of(dataset.select(rows)), draws=39) == one
+    one = audit.score_cues(audit.Items.from_dataset(dataset), draws=39)
+    assert audit.score_cues(audit.Items.from_dataset(dataset.select(rows)), draws=39) == one
 
 
 @settings(deadline=None, max_examples=15)
@@ -63,8 +63,8 @@ def test_the_order_of_items_changes_nothing(dataset: Dataset, random: object) ->
 def test_a_second_copy_of_every_item_changes_no_p(dataset: Dataset) -> None:
     """Copies share a draw, so that p stays what it was when each item is there twice."""
     again = [replace(problem, id=f"{problem.id} again") for problem in dataset]
-    one = audit.battery(audit.Items.of(dataset), draws=39)
-    two = audit.battery(audit.Items.of(Dataset([*dataset, *again])), draws=39)
+    one = audit.score_cues(audit.Items.from_dataset(dataset), draws=39)
+    two = audit.score_cues(audit.Items.from_dataset(Dataset([*dataset, *again])), draws=39)
     assert {f.cue: (f.p, f.rank) for f in two.found} == {f.cue: (f.p, f.rank) for f in one.found}
     assert two.positions_p == one.positions_p
 
@@ -75,8 +75,8 @@ def test_a_copy_whose_options_are_reordered_shares_its_draw() -> None:
     again = [
         replace(p, id=f"{p.id}x", options=p.options[::-1], answer=1 - (p.answer or 0)) for p in data
     ]
-    one = audit.battery(audit.Items.of(data), draws=39).found
-    two = audit.battery(audit.Items.of(Dataset([*data, *again])), draws=39).found
+    one = audit.score_cues(audit.Items.from_dataset(data), draws=39).found
+    two = audit.score_cues(audit.Items.from_dataset(Dataset([*data, *again])), draws=39).found
     told = [{f.cue: round(f.z, 6) for f in of if f.about == "content"} for of in (one, two)]
     assert told[0] == told[1]
 
@@ -84,7 +84,7 @@ def test_a_copy_whose_options_are_reordered_shares_its_draw() -> None:
 def _picked(name: str, question: str, options: tuple[str, ...]) -> set[int]:
     """Return the options that a cue picks of an item."""
     cue = next(cue for cue in CUES if cue.name == name)
-    view = audit.View(question, options, audit.Corpus.of([options]))
+    view = audit.View(question, options, audit.Corpus.from_options([options]))
     scores = np.asarray(cue.score(view))
     return set(np.flatnonzero(scores == scores.max()).tolist())
 
@@ -135,7 +135,7 @@ def _lengths(n: int, share: float, seed: int = 0) -> Dataset:
 
 def test_a_planted_cue_is_named_first_and_explains_its_likes() -> None:
     """If the longest option is the key, length is flagged, once, and no p is under 1/(1 + B)."""
-    tried = audit.battery(audit.Items.of(_lengths(200, 0.8)), draws=199)
+    tried = audit.score_cues(audit.Items.from_dataset(_lengths(200, 0.8)), draws=199)
     assert [found.cue for found in tried.flagged] == ["the longest, in characters"]
     assert tried.flagged[0].p == 0.005
     assert all(found.p >= 0.005 for found in tried.found)
@@ -149,7 +149,7 @@ def test_keys_of_one_position_name_a_position_and_no_content() -> None:
         options = ("stone", "a cold river", f"the mouse of {at} rivers")
         answer = 0 if rng.random() < 0.5 else int(rng.integers(3))
         found.append(Problem(str(at), f"What is number {at}? _", options, answer))
-    named = audit.battery(audit.Items.of(Dataset(found)), draws=199).flagged
+    named = audit.score_cues(audit.Items.from_dataset(Dataset(found)), draws=199).flagged
     assert [one.cue for one in named] == ["the first"]
 
 
@@ -172,14 +172,14 @@ def test_a_position_after_the_fourth_is_a_cue_too() -> None:
 @given(problems(most=3))
 def test_a_band_is_of_shares(dataset: Dataset) -> None:
     """However few items there are, chance gives a cue between none and all of them."""
-    found = audit.battery(audit.Items.of(dataset), draws=19).found
+    found = audit.score_cues(audit.Items.from_dataset(dataset), draws=19).found
     assert all(0 <= end <= 1 for one in found for end in (one.expected, one.high))
 
 
 def test_a_set_without_cues_has_none_named() -> None:
     """Keys drawn at random name no cue in most sets: here in 19 of 20 at least."""
     named = [
-        audit.battery(audit.Items.of(_lengths(60, 0.5, seed)), draws=99).flagged
+        audit.score_cues(audit.Items.from_dataset(_lengths(60, 0.5, seed)), draws=99).flagged
         for seed in range(20)
     ]
     assert sum(map(bool, named)) <= 4
@@ -194,7 +194,7 @@ def test_twins_keep_their_relation_under_the_null() -> None:
             Problem(f"{at}a", f"It was big, so the _ {at} fell.", options, 0, f"t{at}"),
             Problem(f"{at}b", f"It was small, so the _ {at} fell.", options, 1, f"t{at}"),
         ]
-    tried = audit.battery(audit.Items.of(Dataset(halves)), draws=39)
+    tried = audit.score_cues(audit.Items.from_dataset(Dataset(halves)), draws=39)
     longest = next(found for found in tried.found if found.cue == "the longest, in characters")
     assert (longest.right, longest.expected, longest.high, longest.p) == (0.5, 0.5, 0.5, 1.0)
 
@@ -202,7 +202,7 @@ def test_twins_keep_their_relation_under_the_null() -> None:
 def test_cues_that_no_draw_changes_come_last() -> None:
     """The strongest cue is one that chance could have made weaker, if there is any."""
     data = Dataset(Problem(str(at), f"w{at} x{at}? _", ("no", "yes"), at % 2) for at in range(60))
-    found = audit.battery(audit.Items.of(data), CUES[:6], draws=39).found
+    found = audit.score_cues(audit.Items.from_dataset(data), CUES[:6], draws=39).found
     fixed = [one.spread == 0 for one in found]
     assert fixed == sorted(fixed)
     assert fixed[-1]
@@ -227,14 +227,14 @@ def test_a_cue_of_ones_own_is_one_line() -> None:
     ("score", "message"),
     [
         (lambda view: [1.0], "gives 1 scores to the 2 options"),
-        (lambda view: [float("nan")] * 2, "no finite number"),
+        (lambda view: [float("nan")] * 2, "not a finite number"),
     ],
 )
 def test_a_cue_whose_scores_do_not_fit_is_named_in_the_error(score: object, message: str) -> None:
     """Too few scores, or none that are numbers, are refused by the cue's name."""
     cue = Cue("mine", score)
     with pytest.raises(DataError, match=f"'mine' .*{message}"):
-        audit.battery(audit.Items.of(_lengths(10, 0.5)), [cue], draws=19)
+        audit.score_cues(audit.Items.from_dataset(_lengths(10, 0.5)), [cue], draws=19)
 
 
 def test_words_are_not_checked_where_none_stand_apart() -> None:
@@ -243,7 +243,7 @@ def test_words_are_not_checked_where_none_stand_apart() -> None:
         Problem(str(at), f"茶碗{at}が急須に当たって_が割れた。", ("茶碗", "大きい急須"), at % 2)
         for at in range(40)
     )
-    tried = audit.battery(audit.Items.of(data), draws=19)
+    tried = audit.score_cues(audit.Items.from_dataset(data), draws=19)
     assert "the longest, in words" in tried.unchecked
     assert "the longest, in characters" in {found.cue for found in tried.found}
 
@@ -262,25 +262,27 @@ def test_a_cue_is_asked_once_about_each_item() -> None:
         seen.append(weakref.ref(view))
         return view.characters
 
-    items = audit.Items.of(make_twins(40))
+    items = audit.Items.from_dataset(make_twins(40))
     own = Cue("mine", score)
     half = items.block % 2 == 0
-    audit.battery(items, [own, *CUES], draws=19)
-    for these in (items.part(half), items.keyed_anew(1 - items.unit_key)):
-        audit.battery(these, [own, *CUES], draws=19)
+    audit.score_cues(items, [own, *CUES], draws=19)
+    for these in (items.subset(half), items.with_keys(1 - items.unit_key)):
+        audit.score_cues(these, [own, *CUES], draws=19)
     assert len(seen) == len(items)
     assert all(view() is None for view in seen)
-    assert (items.part(half).picked([own]) == items.picked([own])[np.repeat(half, 2)]).all()
+    assert (
+        items.subset(half).count_ties([own]) == items.count_ties([own])[np.repeat(half, 2)]
+    ).all()
 
 
 def test_it_is_the_same_however_much_is_drawn_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few units, draws and items at a time give the figures of all at once."""
     data = Dataset([*make_twins(30), *(replace(p, id=f"{p.id}x") for p in make_twins(10, seed=2))])
-    whole = audit.battery(audit.Items.of(data), draws=99)
+    whole = audit.score_cues(audit.Items.from_dataset(data), draws=99)
     for of, name, few in ((_null, "_UNITS", 7), (_null, "_KEYS", 100), (_null, "_TABLE", 11),
                           (_items, "_AT_ONCE", 3)):  # fmt: skip
         monkeypatch.setattr(of, name, few)
-    assert audit.battery(audit.Items.of(data), draws=99) == whole
+    assert audit.score_cues(audit.Items.from_dataset(data), draws=99) == whole
 
 
 def test_cues_that_can_read_nothing_are_told() -> None:
@@ -290,5 +292,5 @@ def test_cues_that_can_read_nothing_are_told() -> None:
         for n in range(9)
     ]
     listed = [cue for cue in CUES if cue.needs == "latin"]
-    found = audit.battery(audit.Items.of(Dataset(asked)), listed, draws=19)
+    found = audit.score_cues(audit.Items.from_dataset(Dataset(asked)), listed, draws=19)
     assert (found.found, found.unchecked) == ((), tuple(cue.name for cue in listed))

@@ -194,30 +194,30 @@ def test_letters_in_explanations_follow_their_options(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("further", "reason"),
     [
-        ({"why": "Clearly B is meant."}, "its 'why' may name an option by 'B'"),
-        ({"why": "Only 'C' is right."}, "its 'why' may name an option by 'C'"),
-        ({"why": "b is right"}, "its 'why' may name an option by 'b'"),
-        ({"why": "The first is right."}, "its 'why' may name an option by its place"),
-        ({"why": "(A)-(C) are wrong."}, "its 'why' may name an option by 'A'"),
-        ({"why": "Vitamin (A) is healthy."}, "its 'why' may name an option by 'A'"),
-        ({"subject": "Choice A"}, "its 'subject' may name an option by 'A'"),
+        ({"why": "Clearly B is meant."}, "its 'why' may refer to an option by 'B'"),
+        ({"why": "Only 'C' is right."}, "its 'why' may refer to an option by 'C'"),
+        ({"why": "b is right"}, "its 'why' may refer to an option by 'b'"),
+        ({"why": "The first is right."}, "its 'why' may refer to an option by its position"),
+        ({"why": "(A)-(C) are wrong."}, "its 'why' may refer to an option by 'A'"),
+        ({"why": "Vitamin (A) is healthy."}, "its 'why' may refer to an option by 'A'"),
+        ({"subject": "Choice A"}, "its 'subject' may refer to an option by 'A'"),
         ({"feedback": {"A": "yes", "B": "no"}}, "another list has a value for each option"),
-        ({"feedback_A": "yes", "feedback_B": "no"}, "columns have a value for each option"),
+        ({"feedback_A": "yes", "feedback_B": "no"}, "several columns have a value for each option"),
         ({"question": "Is (A) or (B) right?"}, "the order of its options has a meaning"),
-        ({"why": "Here A is wrong."}, "its 'why' may name an option by 'A'"),
-        ({"why": "A describes it better."}, "its 'why' may name an option by 'A'"),
-        ({"why": "Hence option b."}, "its 'why' may name an option by 'option b'"),
-        ({"why": "Верно Б."}, "its 'why' may name an option by 'Б'"),
-        ({"why": "B是错的"}, "its 'why' may name an option by 'B'"),
-        ({"why": "The 2nd option is wrong."}, "its 'why' may name an option by its place"),
-        ({"why": "The second option is wrong."}, "its 'why' may name an option by its place"),
+        ({"why": "Here A is wrong."}, "its 'why' may refer to an option by 'A'"),
+        ({"why": "A describes it better."}, "its 'why' may refer to an option by 'A'"),
+        ({"why": "Hence option b."}, "its 'why' may refer to an option by 'option b'"),
+        ({"why": "Верно Б."}, "its 'why' may refer to an option by 'Б'"),
+        ({"why": "B是错的"}, "its 'why' may refer to an option by 'B'"),
+        ({"why": "The 2nd option is wrong."}, "its 'why' may refer to an option by its position"),
+        ({"why": "The second option is wrong."}, "may refer to an option by its position"),
         ({"feedback": ["a", "b", "c", "d"]}, "another list has a value for each option"),
         ({"feedback": {"A": "a", "B": "b", "C": "c", "D": "d"}}, "another list has a value"),
         (
             {"options": ["a", "b", "c", "all of the above"]},
             "the order of its options has a meaning",
         ),
-        ({"copy": ["a", "b", "c", "d"], "options": ["a", "b", "c", "d"]}, "in two places"),
+        ({"copy": ["a", "b", "c", "d"], "options": ["a", "b", "c", "d"]}, "found more than once"),
     ],
 )
 def test_what_cannot_be_changed_safely_stays(
@@ -249,9 +249,7 @@ def test_a_second_key_that_has_a_gap_is_not_left_behind(tmp_path: Path) -> None:
     quiz[0]["correct_index"] = "n/a"
     path.write_text(json.dumps(quiz))
     found = fix([path])
-    assert {one.reason for one in found.unchanged} == {
-        "its 'correct_index' may say which option is correct"
-    }
+    assert {one.reason for one in found.unchanged} == {"its 'correct_index' may contain the key"}
     assert len(found.write()) <= 1
     assert json.loads(path.read_text())[1:] == quiz[1:]
 
@@ -292,7 +290,7 @@ def test_a_file_keeps_its_mode_and_its_link(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
     found = fix([path], seed=1)
     path.write_text(path.read_text() + "\n")
-    with pytest.raises(DataError, match="was changed meanwhile"):
+    with pytest.raises(DataError, match="has changed since it was read"):
         found.write()
 
 
@@ -312,7 +310,7 @@ def test_a_packed_file_is_refused(tmp_path: Path) -> None:
     """It could not be written back as it was."""
     path = tmp_path / "quiz.json.gz"
     path.write_bytes(gzip.compress(quiz(tmp_path).read_bytes()))
-    with pytest.raises(DataError, match="unpack it"):
+    with pytest.raises(DataError, match="decompress it"):
         fix([path])
 
 

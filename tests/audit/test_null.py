@@ -29,7 +29,7 @@ def items(draw: st.DrawFn, most: int) -> audit.Items:
         if draw(st.booleans()):
             found.append(Problem(f"p{at}x", f"w{at} x{at} y{at} is _", options[::-1],
                                  len(options) - 1 - answer))  # fmt: skip
-    return audit.Items.of(Dataset(found))
+    return audit.Items.from_dataset(Dataset(found))
 
 
 def _dealt(of: audit.Items, possible: np.ndarray) -> Iterator[np.ndarray]:
@@ -53,12 +53,12 @@ def _uniform(of: audit.Items, possible: np.ndarray) -> Iterator[np.ndarray]:
 @given(items(5), st.sampled_from([None, "the longest, in characters", "the first"]))
 def test_mean_and_spread_are_those_of_all_deals(of: audit.Items, kept: str | None) -> None:
     """The exact moments of every cue are those of an enumeration, also if a cue's score stays."""
-    ties = of.picked(CUES)
-    held = of.picked([cue for cue in CUES if cue.name == kept])
+    ties = of.count_ties(CUES)
+    held = of.count_ties([cue for cue in CUES if cue.name == kept])
     possible = _null.possible_positions(of, held)
-    for null_of, deals in ((_null.DealtKeys, _dealt), (_null.UniformKeys, _uniform)):
+    for null_of, deals in ((_null.PermutedKeys, _dealt), (_null.UniformKeys, _uniform)):
         null = null_of(of, ties, possible, [0])
-        scores = [_null.observed_scores(of.keyed_anew(keys), ties) for keys in deals(of, possible)]
+        scores = [_null.observed_scores(of.with_keys(keys), ties) for keys in deals(of, possible)]
         assert null.mean == pytest.approx(np.mean(scores, axis=0), abs=1e-9)
         assert null.spread == pytest.approx(np.std(scores, axis=0), abs=1e-7)
 
@@ -67,11 +67,11 @@ def test_mean_and_spread_are_those_of_all_deals(of: audit.Items, kept: str | Non
 @given(items(6), st.sampled_from([None, "the longest, in characters"]))
 def test_draws_are_of_the_deals(of: audit.Items, kept: str | None) -> None:
     """Every drawn score is that of a possible deal, and each of a few deals is drawn."""
-    ties = of.picked(CUES)
-    possible = _null.possible_positions(of, of.picked([c for c in CUES if c.name == kept]))
+    ties = of.count_ties(CUES)
+    possible = _null.possible_positions(of, of.count_ties([c for c in CUES if c.name == kept]))
     null = _null.UniformKeys(of, ties, possible, [0])
     known = {
-        tuple(_null.observed_scores(of.keyed_anew(keys), ties).round(6))
+        tuple(_null.observed_scores(of.with_keys(keys), ties).round(6))
         for keys in _uniform(of, possible)
     }
     drawn = {tuple(row) for row in null.scores(200).round(6)}
@@ -90,13 +90,13 @@ def _sized(n: int, share: float, seed: int, options: int = 4) -> audit.Items:
         longest = int(np.argmax([len(text) for text in texts]))
         answer = longest if rng.random() < share else int(rng.integers(options))
         found.append(Problem(str(at), f"What is {at}?", tuple(texts), answer, blank=None))
-    return audit.Items.of(Dataset(found))
+    return audit.Items.from_dataset(Dataset(found))
 
 
 @pytest.mark.parametrize("draws", [19, 199, 1000])
 def test_the_null_of_a_cue_does_not_know_its_score(draws: int) -> None:
     """The longest option, right in 45 %, has 25.0 ± 1.1 expected and a narrow band at any draws."""
-    found = audit.battery(_sized(1600, 0.27, 0), draws=draws, max_draws=draws).found
+    found = audit.score_cues(_sized(1600, 0.27, 0), draws=draws, max_draws=draws).found
     longest = next(one for one in found if one.cue == "the longest, in characters")
     assert longest.right > 0.43
     assert longest.expected == pytest.approx(0.25, abs=0.005)
@@ -114,7 +114,7 @@ def test_a_score_is_above_its_band_exactly_if_p_is_at_most_5_percent(
 ) -> None:
     """Right > high exactly if p ≤ 0.05, in the first round and given the cues flagged before."""
     of = _sized(n, share, seed, options)
-    tried = audit.battery(of, draws=draws, max_draws=draws if fixed else 2000, seed=seed)
+    tried = audit.score_cues(of, draws=draws, max_draws=draws if fixed else 2000, seed=seed)
     for one in tried.found:
         assert (one.right > one.high) == (one.p <= 0.05)
         if one.p_given is not None and one.high_given is not None:
@@ -129,8 +129,8 @@ def test_19_draws_keep_the_level() -> None:
     below = 0
     for at in range(1000):
         of = texts[at % len(texts)]
-        keys = np.random.default_rng([3, at]).integers(4, size=len(of.leads))
-        found = audit.battery(of.keyed_anew(keys), draws=19, max_draws=19, seed=at).found
+        keys = np.random.default_rng([3, at]).integers(4, size=len(of.unit_firsts))
+        found = audit.score_cues(of.with_keys(keys), draws=19, max_draws=19, seed=at).found
         below += min(one.p for one in found) <= 0.05
     low, high = metrics.wilson_interval(below, 1000)
     assert low <= 0.05
@@ -144,22 +144,22 @@ def test_two_seeds_flag_the_same_cues() -> None:
     differ = 0
     for at in range(100):
         of, rng = texts[at % len(texts)], np.random.default_rng([4, at])
-        longest = [int(np.argmax([*map(len, of.problems[one].options)])) for one in of.leads]
-        keys = rng.integers(4, size=len(of.leads))
-        planted = of.keyed_anew(np.where(rng.random(len(keys)) < 0.1 * (at % 3), longest, keys))
-        one, two = (audit.battery(planted, draws=19, seed=2 * at + seed) for seed in (0, 1))
+        longest = [int(np.argmax([*map(len, of.problems[one].options)])) for one in of.unit_firsts]
+        keys = rng.integers(4, size=len(of.unit_firsts))
+        planted = of.with_keys(np.where(rng.random(len(keys)) < 0.1 * (at % 3), longest, keys))
+        one, two = (audit.score_cues(planted, draws=19, seed=2 * at + seed) for seed in (0, 1))
         differ += [f.cue for f in one.flagged] != [f.cue for f in two.flagged]
     assert differ <= 3
 
 
 def test_draws_are_added_until_p_is_decided() -> None:
     """A clear p takes the draws asked for, another up to the most, and then it is borderline."""
-    clear = audit.battery(_sized(60, 0.0, 2), draws=99)
+    clear = audit.score_cues(_sized(60, 0.0, 2), draws=99)
     assert (clear.draws, clear.flagged, clear.borderline) == (99, (), ())
-    strong = audit.battery(_sized(60, 0.9, 5), draws=19)
+    strong = audit.score_cues(_sized(60, 0.9, 5), draws=19)
     assert strong.draws > 19  # of 19 draws none tells p = 0.05 from less
     assert strong.flagged[0].p < 0.05
-    few = audit.battery(_sized(60, 0.9, 5), draws=19, max_draws=19)
+    few = audit.score_cues(_sized(60, 0.9, 5), draws=19, max_draws=19)
     assert (few.draws, few.flagged) == (19, ())
     assert few.borderline[0].cue == "the longest, in characters"
 
@@ -167,4 +167,4 @@ def test_draws_are_added_until_p_is_decided() -> None:
 def test_too_few_draws_are_refused() -> None:
     """With fewer than 19 draws no p can be 0.05."""
     with pytest.raises(InputError, match="18 draws can't give a p"):
-        audit.battery(_sized(20, 0.0, 0), draws=18)
+        audit.score_cues(_sized(20, 0.0, 0), draws=18)

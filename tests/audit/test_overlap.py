@@ -51,7 +51,7 @@ def test_a_question_is_found_by_its_own_words_in_any_case(tmp_path: Path) -> Non
         f"He said: {own.upper()},", "that was all.", "",
         " ".join(data[8].sentence.rstrip("?").split()[-7:]),
     ])  # fmt: skip
-    found = audit.overlap({"quiz": data}, texts)["quiz"]
+    found = audit.find_overlap({"quiz": data}, texts)["quiz"]
     assert list(found.asked) == ["q7"]
     assert found.asked["q7"] in own
     assert (found.pieces, found.checked) == (3, 40)
@@ -62,8 +62,8 @@ def test_items_without_spaces_between_words_are_told_as_not_looked_for(tmp_path:
     other = Problem("z", "什么动物会在夜里捕鱼呢？", ("猫头鹰", "大熊猫"), 0, blank=None)
     data = Dataset([*_quiz(39), other], "quiz")
     texts = _written(tmp_path / "web.txt", [" ".join(p.options[p.answer or 0] for p in data)])
-    found = audit.overlap({"quiz": data}, texts)
-    assert found["quiz"].found(data) == ((39, 39), (0, 78))
+    found = audit.find_overlap({"quiz": data}, texts)
+    assert found["quiz"].count_found(data) == ((39, 39), (0, 78))
     assert found["quiz"].record()["items_unread"] == 1
     told = audit.page(audit.audit({"quiz": data}, texts=found, draws=19, probe_draws=0))
     assert "items not searched for" in told
@@ -75,7 +75,7 @@ def test_copies_of_a_question_are_found_too(tmp_path: Path) -> None:
     data = _quiz(5)
     again = Problem("again", data[2].sentence, data[2].options, 0, blank=None)
     texts = _written(tmp_path / "web.txt", [data[2].sentence])
-    found = audit.overlap({"one": data, "two": Dataset([again])}, texts)
+    found = audit.find_overlap({"one": data, "two": Dataset([again])}, texts)
     assert ([*found["one"].asked], [*found["two"].asked]) == (["q2"], ["again"])
 
 
@@ -88,7 +88,7 @@ def test_texts_are_read_as_they_come(kind: str, tmp_path: Path) -> None:
     lines = [json.dumps({"meta": 1, key: text}) for text in said]
     raw = "\n\n".join(said if kind == "web.txt" else lines).encode()
     (tmp_path / kind).write_bytes(gzip.compress(raw) if kind.endswith(".gz") else raw)
-    found = audit.overlap({"quiz": data}, tmp_path / kind)["quiz"]
+    found = audit.find_overlap({"quiz": data}, tmp_path / kind)["quiz"]
     assert sorted(found.asked) == ["q0", "q1", "q2"]
     assert [found.options[f"q{at}"] for at in range(4)] == [(0, 1, 0)] * 3 + [(0, 0, 0)]
     assert found.together == found.options
@@ -106,7 +106,7 @@ def test_keys_beside_their_questions_are_a_cue_and_options_at_large_are_none(
     clean = [f"{p.sentence} {' '.join(p.options)}" for p in data]
     named = {}
     for name, lines in (("leaked", leaked), ("clean", clean)):
-        texts = audit.overlap({"quiz": data}, _written(tmp_path / name, ["\n\n".join(lines)]))
+        texts = audit.find_overlap({"quiz": data}, _written(tmp_path / name, ["\n\n".join(lines)]))
         found = audit.audit({"quiz": data}, texts=texts, draws=99, probe_draws=0)
         named[name] = [one.cue for one in found.parts[0].battery.flagged]
         assert len(texts["quiz"].asked) == (67 if name == "leaked" else 200)
@@ -123,12 +123,12 @@ def test_texts_that_are_not_json_are_told_by_line(tmp_path: Path) -> None:
     """A broken line of JSON Lines is named, and a file that is no gzip, or a broken one."""
     path = _written(tmp_path / "web.jsonl", ['{"text": "a"}', "{no"])
     with pytest.raises(FormatError, match=r"web\.jsonl:2: the line is not JSON"):
-        audit.overlap({"quiz": _quiz(3)}, path)
+        audit.find_overlap({"quiz": _quiz(3)}, path)
     whole = gzip.compress(b"words and words")
     for raw in (b"plain", whole[:-9], whole[:10] + b"\xff" * 9):
         (tmp_path / "web.txt.gz").write_bytes(raw)
         with pytest.raises(FormatError, match="can't be read"):
-            audit.overlap({"quiz": _quiz(3)}, tmp_path / "web.txt.gz")
+            audit.find_overlap({"quiz": _quiz(3)}, tmp_path / "web.txt.gz")
 
 
 GUID = "26b5c67b-86ad-4a3e-8f4d-9a3f1d1a0f3c"
@@ -149,7 +149,7 @@ def test_a_card_declares_a_licence(card: str, text: str, says: str | None, tmp_p
     """A licence is found in the cards beside a file, and in nothing else there."""
     path = _written(tmp_path / "quiz.jsonl", ["{}"])
     _written(tmp_path / card, [text])
-    assert audit.find_declared(path).licence == (says and (says, card))
+    assert audit.find_declarations(path).licence == (says and (says, card))
 
 
 def test_what_items_declare_comes_first_and_a_canary_is_more_than_a_bird(tmp_path: Path) -> None:
@@ -158,10 +158,10 @@ def test_what_items_declare_comes_first_and_a_canary_is_more_than_a_bird(tmp_pat
     path = _written(tmp_path / "data" / "quiz.jsonl", ['{"question": "Is a canary a bird?"}'])
     item = Problem("a", "It is _", ("x", "y"), 0, origin=Origin(licence="CC0-1.0"))
     data = Dataset([item], "quiz")
-    known = audit.find_declared(path, data)
-    assert known == audit.Declared(("CC0-1.0", "its items"), None)
+    known = audit.find_declarations(path, data)
+    assert known == audit.Declarations(("CC0-1.0", "its items"), None)
     found = audit.audit(data, draws=19, probe_draws=0, declared={"quiz": known})
     assert found.failures("licence,canary") == ["quiz: no canary is declared"]
     assert "No canary of quiz is declared" in audit.page(found)
     _written(tmp_path / "CANARY", [f"BENCHMARK DATA. canary GUID {GUID}"])
-    assert audit.find_declared(path).canary == (GUID, "CANARY")
+    assert audit.find_declarations(path).canary == (GUID, "CANARY")

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Problem, answers, audit
 from winosmith.answers import from_choices
-from winosmith.audit._planted import Choices, features, fit_ridge, learn, most_wrong
+from winosmith.audit._planted import Choices, compute_features, fit_ridge, most_wrong, rank_items
 from winosmith.metrics import wilson_interval
 
 Chosen = dict[str, dict[str, int | None]]
@@ -42,7 +42,7 @@ def _quiz(n: int, models: int = 6, *, wrong: int = 4, seed: int = 0) -> tuple[Da
 
 
 def _found(data: Dataset, said: Chosen) -> audit.Triage:
-    return audit.triage(audit.Items.of(data), from_choices(said))
+    return audit.triage(audit.Items.from_dataset(data), from_choices(said))
 
 
 def test_planted_keys_rank_wrong_keys_first_and_bound_their_number() -> None:
@@ -67,13 +67,13 @@ def test_a_bound_is_always_printed_with_its_condition() -> None:
     data, said = _quiz(200)
     found = audit.audit(data, draws=19, probe_draws=0, answers=from_choices(said))
     page = " ".join(audit.page(found).split())
-    assert "if a wrong key is seen v times as often as a planted one" in page
-    assert "They only concern keys for which another listed option is correct" in page
+    assert "if a wrong key is detected v times as often as a planted one" in page
+    assert "They include only keys for which another listed option is correct" in page
     record = found.record()["splits"]["data"]["answers"]["wrong_keys"]
     assert [one["visibility"] for one in record["bounds"]] == [1.0, 0.75, 0.5] * 2
     first = record["bounds"][1]
     assert first["in_words"] == (
-        f"at most {first['most']}, if a wrong key is seen 0.75 times as often as a planted one"
+        f"at most {first['most']}, if a wrong key is detected 0.75 times as often as a planted one"
     )
     assert {*record} == {"blocks", "planted", "bounds"}
     keys = found.parts[0].triage
@@ -161,9 +161,9 @@ def test_a_doubled_row_is_one_observation(seed: int) -> None:
 def test_ability_is_measured_on_other_blocks() -> None:
     """The answers to a block change a model's ability in all blocks but this one."""
     data, said = _quiz(60)
-    items = audit.Items.of(data)
+    items = audit.Items.from_dataset(data)
     chosen = np.array([[own[p.id] for p in items.problems] for own in said.values()])
-    made = Choices.of(items, chosen, np.ones(chosen.shape, bool))
+    made = Choices.from_items(items, chosen, np.ones(chosen.shape, bool))
     other = made.chosen.copy()
     other[:, 7] = made.keys[7]
     assert (other[:, 7] != made.chosen[:, 7]).any()
@@ -178,7 +178,7 @@ def test_an_item_on_which_all_models_contradict_the_key_is_not_taken_for_an_ordi
     made = Choices(
         chosen, np.ones((4, 4), bool), np.zeros(4, int), np.full(4, 3), np.arange(4), np.arange(4)
     )
-    values = features(made, made.keys).values
+    values = compute_features(made, made.keys).values
     assert values[:, 14].tolist() == [1, 0, 0, 1]
     assert values[:, 15].tolist() == [1, 0, 0, 1]
 
@@ -186,11 +186,11 @@ def test_an_item_on_which_all_models_contradict_the_key_is_not_taken_for_an_ordi
 def test_large_sets_are_planted_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
     """No draw is made after enough planted keys; every item has a rank."""
     data, said = _quiz(330)
-    items = audit.Items.of(data)
+    items = audit.Items.from_dataset(data)
     chosen = np.array([[own[p.id] for p in items.problems] for own in said.values()])
-    made = Choices.of(items, chosen, np.ones(chosen.shape, bool))
+    made = Choices.from_items(items, chosen, np.ones(chosen.shape, bool))
     monkeypatch.setattr("winosmith.audit._planted._ENOUGH", 100)
-    found = learn(made, 0)
+    found = rank_items(made, 0)
     assert found.planted == 100
     assert np.isfinite(found.scores).all()
 
@@ -275,7 +275,7 @@ def test_grades_without_letters_rank_items_by_the_incorrect_models() -> None:
         {"id": p.id, **{m: words[own[p.id] == p.answer] for m, own in said.items()}} for p in data
     ]
     given = answers.read(table, data)
-    found = audit.triage(audit.Items.of(data), given)
+    found = audit.triage(audit.Items.from_dataset(data), given)
     letters = _found(data, said)
     assert {m: one.right for m, one in found.models.items()} == {
         m: one.right for m, one in letters.models.items()

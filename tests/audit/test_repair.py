@@ -85,8 +85,8 @@ def test_a_planted_cue_is_at_chance_on_blocks_that_the_repair_did_not_see(
 def test_no_unit_is_cut(planted: Dataset, mended: audit.Repair) -> None:
     """Of the items whose key the cue picks some stay, and of the others some go."""
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
-    items = audit.Items.of(planted)
-    picked = items.picked([longest])[items.keyed(items.unit_key), 0] > 0
+    items = audit.Items.from_dataset(planted)
+    picked = items.count_ties([longest])[items.correct_options(items.unit_key), 0] > 0
     stayed = np.array([problem.id in mended.dataset for problem in items.problems])
     assert stayed[picked].any()
     assert not stayed[~picked].all()
@@ -95,10 +95,10 @@ def test_no_unit_is_cut(planted: Dataset, mended: audit.Repair) -> None:
 @pytest.mark.parametrize("kept", [0.0, 1.0])
 def test_a_cut_and_no_repair_are_found_out(planted: Dataset, kept: float) -> None:
     """Leaving out all items whose longest option is right, or none, has a bound beyond guessing."""
-    items = audit.Items.of(planted)
+    items = audit.Items.from_dataset(planted)
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
-    picked = items.picked([longest])[items.keyed(items.unit_key), 0] > 0
-    stays = np.where(picked[items.leads], kept, 1.0)
+    picked = items.count_ties([longest])[items.correct_options(items.unit_key), 0] > 0
+    stays = np.where(picked[items.unit_firsts], kept, 1.0)
     proof = audit.prove(items, lambda _: stays, LENGTHS)
     assert not proof.shown
     bound = _bound(proof)
@@ -110,23 +110,23 @@ def test_enough_items_in_which_nothing_tells_are_shown() -> None:
     found = _repaired(_planted(1500, 0.0, options=12, seed=3), LENGTHS[2:4])
     assert (found.cues, found.words, found.filtered.dropped) == ((), False, ())
     assert found.proof.shown
-    assert not found.proof.wide
-    assert "Shown: " in audit.repair_verdict(found)
-    assert "Nothing to thin" in audit.repair_page(found)
+    assert not found.proof.not_shown
+    assert "rules is shown to be within" in audit.repair_verdict(found)
+    assert "No items were thinned" in audit.repair_page(found)
 
 
 def test_few_items_are_not_shown_and_never_clean() -> None:
     """A bound wider than 3 points says not shown; positions that lots decide have none."""
     found = _repaired(_planted(120, 0.0))
     told = audit.repair_verdict(found)
-    assert "Not shown" in told
+    assert "not shown" in told
     assert "clean" not in audit.repair_page(found)
     assert {bound.rule for bound in found.proof.bounds if bound.is_shuffled} == {
         "the first",
         "the last",
     }
     assert audit.repair_page(found).count("shuffled</td>") == 2
-    assert found.proof.needed is None or found.proof.needed > 120
+    assert found.proof.items_needed is None or found.proof.items_needed > 120
 
 
 def test_twins_in_which_nothing_can_tell_are_shown() -> None:
@@ -137,8 +137,8 @@ def test_twins_in_which_nothing_can_tell_are_shown() -> None:
         for at in range(300)
         for half, word in enumerate(["big", "small"])
     )  # fmt: skip
-    items = audit.Items.of(data)
-    assert audit.prove(items, lambda _: np.ones(len(items.leads))).shown
+    items = audit.Items.from_dataset(data)
+    assert audit.prove(items, lambda _: np.ones(len(items.unit_firsts))).shown
 
 
 @given(st.integers(1, 12), st.integers(1, 40), st.integers(0, 99))
@@ -156,9 +156,9 @@ def test_a_bound_holds_what_was_seen(size: int, heard: int, seed: int) -> None:
 
 def _bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
     """Return the bound that 400 items give a thinning, and what it leaves of 1,000 others."""
-    items = audit.Items.of(_planted(1400, 0.2, seed=seed))
+    items = audit.Items.from_dataset(_planted(1400, 0.2, seed=seed))
     longest = next(cue for cue in LENGTHS if cue.name == LONGEST)
-    right = SHARES[items.picked([longest])[items.keyed(items.unit_key), 0]]
+    right = SHARES[items.count_ties([longest])[items.correct_options(items.unit_key), 0]]
     new = items.rows >= 400
     left = []
 
@@ -168,7 +168,7 @@ def _bound_and_truth(seed: int) -> tuple[audit.Bound, float]:
         left.append(stays[new] @ (right[new] - 0.25) / stays[new].sum())
         return np.asarray(stays[~new])
 
-    proof = audit.prove(items.part(~new), thin, LENGTHS, seed=seed)
+    proof = audit.prove(items.subset(~new), thin, LENGTHS, seed=seed)
     return _bound(proof), float(np.mean(left))
 
 
@@ -345,13 +345,13 @@ def test_what_two_splits_hold_stays_in_the_last_one(tmp_path: Path) -> None:
     assert all(found[name].proof.bounds for name in splits)
     alone = audit.repair(splits["test"], **how)
     assert alone.dataset == found["test"].dataset
-    assert "Removed items that a later split has: 4, such as same" in audit.repair_page(
+    assert "Removed items that occur in a later split: 4, such as same" in audit.repair_page(
         found["train"]
     )
     assert (tmp_path / "out" / "train" / "kept.jsonl").exists()
     again = audit.repair_splits(splits, tmp_path / "b", seed=1, **how)
     assert [again[name].tried for name in splits] == [2, 2]
-    with pytest.raises(DataError, match="train: nothing is left to repair: q0 is the same as q0"):
+    with pytest.raises(DataError, match="train: nothing is left to repair: for example, q0 is"):
         audit.repair_splits(
             {"train": splits["test"], "test": splits["test"]}, tmp_path / "c",
             **how,

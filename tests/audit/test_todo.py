@@ -1,4 +1,4 @@
-"""The work list of options to lengthen (`winosmith.audit.todo`)."""
+"""The work list of options to lengthen (`winosmith.audit.list_rewrites`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from io import StringIO
 from hypothesis import given, strategies as st
 
 from tests.conftest import examples
-from winosmith.audit import todo, write_todo
+from winosmith.audit import list_rewrites, write_rewrites
 from winosmith.problem import Problem
 
 LENGTHS = st.lists(st.integers(1, 6), min_size=2, max_size=5)
@@ -36,7 +36,7 @@ def surplus(problems: list[Problem]) -> float:
 def test_afterwards_the_longest_is_at_chance(items: list[tuple[list[int], int]]) -> None:
     """With all options lengthened the surplus is gone; with one fewer, some is left."""
     problems = [problem(n, *one) for n, one in enumerate(items)]
-    rewrites = todo(problems)
+    rewrites = list_rewrites(problems)
     at = {one.id: row for row, one in enumerate(problems)}
     left = surplus(problems)
     for rewrite in rewrites:
@@ -59,7 +59,7 @@ def test_texts_of_strangers_are_harmless_in_the_list() -> None:
     items = [Problem(f"q{n}", "Which?", ("a longer one", "=1<b>"), 0, blank=None) for n in range(4)]
     lists = {as_csv: StringIO() for as_csv in (True, False)}
     for as_csv, file in lists.items():
-        write_todo(todo(items), file, as_csv=as_csv)
+        write_rewrites(list_rewrites(items), file, as_csv=as_csv)
     assert lists[True].getvalue().splitlines() == [
         "item,option,text,characters_to_add", "q0,2,'=1<b>,8", "q1,2,'=1<b>,8",
     ]  # fmt: skip

@@ -15,7 +15,7 @@ from sklearn.metrics import roc_auc_score
 from tests.conftest import examples
 from winosmith import Dataset, Prediction, Problem, answers, audit
 from winosmith.answers import from_choices
-from winosmith.audit._wrong_keys import doubts
+from winosmith.audit._wrong_keys import choose_items_to_set_aside
 from winosmith.errors import DataError
 from winosmith.metrics import compare, correct_by_holm, grade, sign_flip_p_value
 
@@ -35,7 +35,7 @@ def test_items_are_ranked_by_agreement_on_another_option() -> None:
     good = {problem.id: 0 for problem in data} | {"q3": 2}
     poor = {problem.id: 1 for problem in data} | {"q3": 0}
     found = audit.triage(
-        audit.Items.of(data),
+        audit.Items.from_dataset(data),
         from_choices({"one": good, "two": good, "three": good, "poor": poor}),
     )
     assert (found.suspects[0].id, found.suspects[0].other, found.suspects[0].models) == ("q3", 2, 3)
@@ -60,8 +60,8 @@ def test_every_row_several_times_changes_no_figure_of_two_models(times: int, see
     again = [(p.id, replace(p, id=f"{p.id}-{n}")) for p in data for n in range(times)]
     copied = Dataset(problem for _, problem in again)
     repeated = {name: {p.id: own[of] for of, p in again} for name, own in chosen.items()}
-    first = audit.triage(audit.Items.of(data), from_choices(chosen)).pairs[0]
-    second = audit.triage(audit.Items.of(copied), from_choices(repeated)).pairs[0]
+    first = audit.triage(audit.Items.from_dataset(data), from_choices(chosen)).pairs[0]
+    second = audit.triage(audit.Items.from_dataset(copied), from_choices(repeated)).pairs[0]
     for field in ("difference", "psi", "p_value", "detectable"):
         assert getattr(first, field) == pytest.approx(getattr(second, field), abs=1e-9), field
     assert second.design == pytest.approx(times * first.design)
@@ -72,9 +72,9 @@ def test_models_that_differ_on_a_few_blocks_differ_in_as_many_cases() -> None:
     data = _items(6)
     copied = Dataset(replace(p, id=f"{p.id}-{n}") for p in data for n in range(6))
     right, wrong = {p.id: 0 for p in copied}, {p.id: 1 for p in copied}
-    found = audit.triage(audit.Items.of(copied), from_choices({"one": right, "two": wrong})).pairs[
-        0
-    ]
+    found = audit.triage(
+        audit.Items.from_dataset(copied), from_choices({"one": right, "two": wrong})
+    ).pairs[0]
     assert found.p_value == pytest.approx(sign_flip_p_value([1] * 6))
 
 
@@ -87,7 +87,7 @@ def test_the_audit_tests_two_models_as_compare_does(copies: int) -> None:
         name: {p.id: int(rng.random() > share) for p in data}
         for name, share in (("one", 0.7), ("two", 0.55), ("three", 0.4))
     }
-    found = audit.triage(audit.Items.of(data), from_choices(chosen))
+    found = audit.triage(audit.Items.from_dataset(data), from_choices(chosen))
     graded = {
         name: grade(data, [Prediction(p.id, own[p.id]) for p in data])
         for name, own in chosen.items()
@@ -110,10 +110,12 @@ def test_saturated_and_missed_items_are_told() -> None:
     data = _items(3)
     one: dict[str, int | None] = {"q0": 0, "q1": 1, "q2": 0}
     two: dict[str, int | None] = {"q0": 0, "q1": 2}
-    found = audit.triage(audit.Items.of(data), from_choices({"one": one, "two": two}))
+    found = audit.triage(audit.Items.from_dataset(data), from_choices({"one": one, "two": two}))
     assert (found.saturated, found.missed) == (("q0", "q2"), ("q1",))
     assert [one.answered for one in found.models.values()] == [3, 2]
-    invalid = audit.triage(audit.Items.of(data), from_choices({"one": one, "two": {"q2": None}}))
+    invalid = audit.triage(
+        audit.Items.from_dataset(data), from_choices({"one": one, "two": {"q2": None}})
+    )
     assert (invalid.saturated, [one.invalid for one in invalid.models.values()]) == (
         ("q0",),
         [0, 1],
@@ -124,7 +126,7 @@ def test_saturated_and_missed_items_are_told() -> None:
 def test_an_answer_that_is_no_option_is_refused() -> None:
     """Option 4 of 3 names the model and the item."""
     with pytest.raises(DataError, match="m: the answer to 'q0' is option 4; there are 3"):
-        audit.triage(audit.Items.of(_items(2)), from_choices({"m": {"q0": 3}}))
+        audit.triage(audit.Items.from_dataset(_items(2)), from_choices({"m": {"q0": 3}}))
 
 
 def test_answers_to_another_set_are_refused() -> None:
@@ -158,7 +160,7 @@ def redux(data_dir: Path) -> tuple[audit.Items, Mapping[str, answers.Answers], s
         if len({choice.strip() for choice in row["choices"]}) == len(row["choices"])
     )
     wrong = {row["id"] for row in rows if row["error_type"] == "wrong_groundtruth"} & {*data.ids}
-    return audit.Items.of(data), answers.read(folder / "answers.csv", data), wrong
+    return audit.Items.from_dataset(data), answers.read(folder / "answers.csv", data), wrong
 
 
 def test_the_suspects_of_mmlu_redux_are_those_that_experts_marked(
@@ -187,6 +189,6 @@ def test_of_mmlu_redux_nearly_half_of_the_items_set_aside_have_wrong_keys(
 ) -> None:
     """By default a repair sets aside 2 % of 5,693 items, 49 of which experts marked."""
     items, given, wrong = redux
-    found = doubts(items, given, None, 0)
+    found = choose_items_to_set_aside(items, given, None, 0)
     assert len(found.set_aside) == int(0.02 * len(items)) == 113
     assert sum(one.id in wrong for one in found.set_aside) == 49

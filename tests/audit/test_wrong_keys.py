@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from tests.conftest import examples
 from winosmith import Dataset, Problem, audit, formats
 from winosmith.answers import from_choices
-from winosmith.audit._wrong_keys import AT_MOST, doubts
+from winosmith.audit._wrong_keys import MOST_SET_ASIDE, choose_items_to_set_aside
 from winosmith.errors import DataError
 
 CUES = [cue for cue in audit.CUES if cue.name in ("the longest, in characters", "a comma")]
@@ -84,14 +84,14 @@ def test_with_answers_thinning_leaves_no_greater_rate_of_wrong_keys(seed: int) -
     )
     found = _repaired(data, answers=from_choices(said))
     assert _rate(found.dataset, planted) <= _rate(data, planted)
-    assert len(found.set_aside) <= AT_MOST * n
+    assert len(found.set_aside) <= MOST_SET_ASIDE * n
     assert found.filtered.input() == data
 
 
 def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
     """The number asked for is taken, the greatest agreement first; zero sets nothing aside."""
     data, said, _ = _quiz(400, 0.02)
-    ranked = audit.triage(audit.Items.of(data), from_choices(said)).suspects
+    ranked = audit.triage(audit.Items.from_dataset(data), from_choices(said)).suspects
     suspects = sorted(ranked, key=lambda one: -one.agreement)
     assert len(suspects) > 15
     found = _repaired(data, answers=from_choices(said), set_aside=15)
@@ -110,7 +110,7 @@ def test_the_first_suspects_are_set_aside_with_their_reason() -> None:
     )
     assert "three models must" not in audit.repair_page(found)
     every = _repaired(data, answers=from_choices(said), set_aside=1000)
-    assert f"Models doubt no more than {len(suspects)}." in audit.repair_page(every)
+    assert f"Models doubt only {len(suspects)} keys." in audit.repair_page(every)
     none = _repaired(data, answers=from_choices(said), set_aside=0)
     assert len(none.set_aside) == 0
     assert none.dataset == _repaired(data).dataset
@@ -157,8 +157,8 @@ def test_ids_and_the_order_of_rows_do_not_decide_what_is_set_aside(order: list[i
     rows = Dataset(replace(data[at], id=names[data[at].id]) for at in order)
     renamed = {m: {names[name]: choice for name, choice in own.items()}
                for m, own in said.items()}  # fmt: skip
-    one = doubts(audit.Items.of(data), from_choices(said), 5, 0)
-    two = doubts(audit.Items.of(rows), from_choices(renamed), 5, 0)
+    one = choose_items_to_set_aside(audit.Items.from_dataset(data), from_choices(said), 5, 0)
+    two = choose_items_to_set_aside(audit.Items.from_dataset(rows), from_choices(renamed), 5, 0)
     assert [names[found.id] for found in one.set_aside] == [found.id for found in two.set_aside]
 
 
@@ -168,7 +168,7 @@ def test_two_models_set_nothing_aside_by_default() -> None:
     found = _repaired(data, answers=from_choices(said))
     assert found.doubts
     assert (found.doubts.set_aside, found.doubts.threshold) == ((), None)
-    assert "at least three models must have answered" in audit.repair_page(found)
+    assert "needs the answers of at least three models" in audit.repair_page(found)
     some = _repaired(data, answers=from_choices(said), set_aside=3)
     assert len(some.set_aside) == 3
 
@@ -185,7 +185,7 @@ def test_the_page_states_the_number_the_bias_and_accuracies() -> None:
     for sentence in (
         "Set aside because models agree on another option: 10 items, such as "
         + found.doubts.set_aside[0].id,
-        "Most may be sound items that models miss.",
+        "Most of them may be sound items that models get wrong.",
         "are biased upwards",
         f") on {beyond - 10} more items.",
         f"set_aside={beyond} includes them",

@@ -61,12 +61,12 @@ def test_records_that_are_no_items_are_a_finding(told: Path, cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ("leak,cues=3pt", "there is no rule 'cues=3pt' (do you mean cue=3pt?); there are cue=3pt, "
+        ("leak,cues=3pt", "unknown rule 'cues=3pt' (did you mean cue=3pt?); use cue=3pt, "
          "probe=3pt, borderline, duplicates, contradictions, leak, options, unfilled, refused, "
          "texts, licence, canary"),
-        ("cue", "there is no rule 'cue'"),
-        ("cue=3%", "there is no rule 'cue=3%'"),
-        ("duplicates=3", "there is no rule 'duplicates=3'"),
+        ("cue", "unknown rule 'cue'"),
+        ("cue=3%", "unknown rule 'cue=3%'"),
+        ("duplicates=3", "unknown rule 'duplicates=3'"),
         ("probe=3pt", "omit --no-probes"),
         ("texts", "--fail-on texts needs texts; add --texts FILE"),
     ],
@@ -198,7 +198,7 @@ def test_a_repair_is_written_and_told_on_terminal_page_and_json(
     folder, page = tmp_path / "fixed", tmp_path / "audit.html"
     asked = ["audit", str(leaning), "--draws", "39", "--no-probes", "--repair", str(folder)]
     printed = cli(*asked, "--out", page)
-    assert "Not shown" in printed
+    assert "This is not shown" in printed
     assert "its neighbours: 1" in printed
     assert "Repair: before and after" in page.read_text("utf-8")
     assert "Repair of leaning" in (folder / "report.html").read_text("utf-8")

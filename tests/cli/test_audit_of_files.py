@@ -46,9 +46,7 @@ def test_many_files_are_one_data_set(cli: Any, units: list[Path]) -> None:
 def test_many_files_are_a_table(cli: Any, units: list[Path]) -> None:
     """Without --pool each file is measured by itself, and the number expected by chance is said."""
     told = cli("audit", *units, "--no-probes", "--draws", 99, "--answer-is", 0)
-    assert (
-        "of 20 files have a cue that gives answers away (expected by chance alone: about 1)" in told
-    )
+    assert "of 20 files have a cue that gives answers away (expected by chance: about 1)" in told
     rows = [line for line in told.splitlines() if "the longest, in" in line]
     assert len(rows) >= 20
     assert "units/unit-19" in told

@@ -147,9 +147,7 @@ def test_a_check_that_can_not_be_made_or_read_is_refused(
     cli("audit", *quiz, "--check", "20", "--check-to", folder)
     votes = tmp_path / "votes.jsonl"
     write_votes([Response("other", "x", "test", 0)], votes)
-    assert "none of the answers is to an item of this check" in cli.refused(
-        "humans", "keys", folder, votes
-    )
+    assert "no answer is for an item of this check" in cli.refused("humans", "keys", folder, votes)
     write_votes([Response("1", "x", "test", 0)], votes)
     assert "there is no verdict on" in cli.refused("humans", "keys", folder, votes)
 
@@ -190,4 +188,4 @@ def test_a_site_gets_the_drawn_items(
     told = forking.run(
         ("audit", quiz[0], *asked[2:8], str(tmp_path / "six"), *asked[9:]), site.environment
     ).stderr
-    assert "it has 6 options; people see at most 5" in told
+    assert "it has 6 options; at most 5 can be shown" in told

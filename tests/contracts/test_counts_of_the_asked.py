@@ -128,6 +128,6 @@ def test_only_what_was_searched_for_is_counted(tmp_path: Path) -> None:
     ]
     (tmp_path / "web.txt").write_text("minus1 and anow and nothing else", "utf-8")
     data = Dataset([*own, *shared], "quiz")
-    found = audit.overlap({"quiz": data}, tmp_path / "web.txt")["quiz"]
+    found = audit.find_overlap({"quiz": data}, tmp_path / "web.txt")["quiz"]
     assert found.checked == 4
-    assert found.found(data) == ((1, 3), (1, 7))
+    assert found.count_found(data) == ((1, 3), (1, 7))

@@ -16,14 +16,14 @@ from winosmith.errors import InputError
 from winosmith.exposure import (
     COINS,
     PRESENTATIONS,
-    Keyed,
+    KeyedRelease,
     Pair,
     coins_text,
-    commit,
+    compute_commitment,
     data_digest,
     draw_coins,
     draw_key,
-    present,
+    present_blocks,
     presentation_lines,
     read_keyed,
 )
@@ -35,7 +35,7 @@ def pairs_of(data: Dataset) -> tuple[Pair, ...]:
     """Return the pairs of a data set, by block and id."""
     found = [
         Pair(min(p.id for p in one.a), a, b)
-        for one in present(data, ["dev"] * len(data))
+        for one in present_blocks(data, ["dev"] * len(data))
         for a, b in zip(one.a, one.b, strict=True)
     ]
     return tuple(sorted(found, key=lambda pair: (pair.block, pair.a.id)))
@@ -47,7 +47,7 @@ PAIRS = pairs_of(practice.corpus(30, seed=1).dataset)
 def write_release(folder: Path, key: bytes, pairs: tuple[Pair, ...] = PAIRS) -> Path:
     """Write what `read_keyed` reads of a release, with its private files; return its folder."""
     coins = draw_coins(key, NAME, pairs)
-    keyed = Keyed(pairs, coins, "", 0)
+    keyed = KeyedRelease(pairs, coins, "", 0)
     dev = Dataset(map(keyed.published, pairs), "dev")
     digest, lines = data_digest(NAME, {"dev": dev}), presentation_lines(pairs)
     public, private = folder / "small-1.0.0-0", folder / "private/small-1.0.0-0"
@@ -56,11 +56,11 @@ def write_release(folder: Path, key: bytes, pairs: tuple[Pair, ...] = PAIRS) -> 
     record = {
         "about": {"name": "small", "version": "1.0.0"},
         "digests": {"dev": dev.digest},
-        "keyed": {"commitment": commit(key, digest, lines), "without": 2},
+        "keyed": {"commitment": compute_commitment(key, digest, lines), "without": 2},
     }
     (public / "release.json").write_text(json.dumps(record), "utf-8")
     (private / PRESENTATIONS).write_text(lines, "utf-8")
-    text = coins_text(key, Keyed(pairs, coins, digest, 2))
+    text = coins_text(key, KeyedRelease(pairs, coins, digest, 2))
     (private / COINS).write_text(text, "utf-8")
     return public
 
@@ -82,15 +82,19 @@ def test_the_commitment_is_the_documented_digest() -> None:
     key, lines = bytes(range(32)), presentation_lines(PAIRS)
     other = hashlib.sha256(lines.encode()).hexdigest()
     text = b"winosmith coins 1\n" + key + b"d\n" + other.encode() + b"\n"
-    assert commit(key, "d", lines) == hashlib.sha256(text).hexdigest()
+    assert compute_commitment(key, "d", lines) == hashlib.sha256(text).hexdigest()
 
 
 @given(st.binary(min_size=32, max_size=32), st.integers(0, 255))
 def test_one_changed_bit_gives_another_commitment(key: bytes, bit: int) -> None:
     """Other bytes, another digest and other presentations have other commitments."""
     flipped = (int.from_bytes(key, "big") ^ (1 << bit)).to_bytes(32, "big")
-    made = {commit(key, "d", "p"), commit(flipped, "d", "p"), commit(key, "e", "p")}
-    assert len(made | {commit(key, "d", "q")}) == 4
+    made = {
+        compute_commitment(key, "d", "p"),
+        compute_commitment(flipped, "d", "p"),
+        compute_commitment(key, "e", "p"),
+    }
+    assert len(made | {compute_commitment(key, "d", "q")}) == 4
 
 
 def test_coins_are_fair_and_independent_of_contents_and_each_other() -> None:
@@ -127,14 +131,14 @@ def _changed(folder: Path, name: str, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "fault"),
     [
-        (COINS, "true", "false", "its coins are not those of its bytes"),
+        (COINS, "true", "false", "its coins don't match its bytes"),
         (COINS, '"bytes": "', '"bytes": "00', "it has no 32 bytes in hexadecimal digits"),
-        (COINS, '"version": 1', '"version": 2', "not a file of coins of this version"),
+        (COINS, '"version": 1', '"version": 2', "not a valid file of coins"),
         (COINS, "{", "[", "it is not JSON"),
-        (COINS, '"digest": "', '"digest": "0', "are those of another release, or the data were"),
-        (PRESENTATIONS, '"a":{', '"a":{"embargo":true,', "are not those of the commitment"),
+        (COINS, '"digest": "', '"digest": "0', "belong to another release, or the data were"),
+        (PRESENTATIONS, '"a":{', '"a":{"embargo":true,', "don't match the commitment"),
         (PRESENTATIONS, '"block"', '"b"', "occurs twice in one object"),
-        (PRESENTATIONS, '"answer":0', '"answer":7', "this is not a pair of presentations"),
+        (PRESENTATIONS, '"answer":0', '"answer":7', "invalid pair of presentations"),
         (PRESENTATIONS, '"id"', '"no"', "the presentations have different ids"),
     ],
 )
@@ -153,12 +157,12 @@ def test_other_bytes_lost_files_and_changed_data_are_refused(tmp_path: Path) -> 
     folder = write_release(tmp_path / "one", draw_key())
     other = write_release(tmp_path / "two", draw_key())
     private = tmp_path / "two/private" / other.name
-    with pytest.raises(InputError, match="coins are those of another release"):
+    with pytest.raises(InputError, match="coins belong to another release"):
         read_keyed(folder, private)
     key = json.loads((private / COINS).read_text("utf-8"))["bytes"]
     old = json.loads((tmp_path / f"one/private/{folder.name}/{COINS}").read_text("utf-8"))["bytes"]
     _changed(folder, COINS, old, key)
-    with pytest.raises(InputError, match=r"lines of presentations\.jsonl, are not those"):
+    with pytest.raises(InputError, match=r"lines of presentations\.jsonl, don't match"):
         read_keyed(folder)
     for name in (PRESENTATIONS, COINS):
         (private / name).unlink()

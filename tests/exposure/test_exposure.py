@@ -14,7 +14,13 @@ from tests.cli.conftest import Cli
 from tests.exposure.test_coins import pairs_of, write_release
 from winosmith import exposure as exposures, practice
 from winosmith.errors import DataError, FormatError
-from winosmith.exposure import Keyed, level_of_look, read_keyed, read_scores, write_presentations
+from winosmith.exposure import (
+    KeyedRelease,
+    level_of_look,
+    read_keyed,
+    read_scores,
+    write_presentations,
+)
 from winosmith.locks import try_lock
 from winosmith.testing import tiny_language_model
 
@@ -30,7 +36,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def keyed(folder: Path) -> Keyed:
+def keyed(folder: Path) -> KeyedRelease:
     """Return its presentations and coins."""
     return read_keyed(folder)
 
@@ -42,7 +48,7 @@ def private(folder: Path) -> Path:
 
 
 @pytest.fixture
-def write(tmp_path: Path, keyed: Keyed) -> Write:
+def write(tmp_path: Path, keyed: KeyedRelease) -> Write:
     """Return a function that writes the scores of a model with a shift to published texts."""
 
     def made(name: str, shift: float = 0.0, seed: int = 0, **header: Any) -> Path:
@@ -84,7 +90,9 @@ def test_a_model_that_prefers_published_texts_is_found(
     assert found["blocks"] == told["blocks"] == len({pair.block for pair in PAIRS})
 
 
-def test_further_looks_have_smaller_levels(keyed: Keyed, private: Path, write: Write) -> None:
+def test_further_looks_have_smaller_levels(
+    keyed: KeyedRelease, private: Path, write: Write
+) -> None:
     """Other scores are a new look; the same ones, by any name and order, are the same look."""
     one, two, again = (
         read_scores(write(name, seed=seed), keyed.pairs, keyed.digest)
@@ -100,7 +108,9 @@ def test_further_looks_have_smaller_levels(keyed: Keyed, private: Path, write: W
     assert [line["models"] for line in lines] == [["one", "two"], ["one"], ["two"], ["one"]]
 
 
-def test_a_damaged_or_used_ledger_is_refused(keyed: Keyed, private: Path, write: Write) -> None:
+def test_a_damaged_or_used_ledger_is_refused(
+    keyed: KeyedRelease, private: Path, write: Write
+) -> None:
     """Levels depend on all looks, so a look that is cut, missing or not ours stops the test."""
     scores = [read_scores(write("one"), keyed.pairs, keyed.digest)]
     exposures.exposure(keyed, scores, private=private)
@@ -109,7 +119,7 @@ def test_a_damaged_or_used_ledger_is_refused(keyed: Keyed, private: Path, write:
     for text, message in (
         (line.replace('"look":1', '"look":2'), "looks.jsonl:1: the ledger of looks is damaged"),
         (line.replace('"models"', '"model"'), "looks.jsonl:1: the ledger of looks is damaged"),
-        (line[:-1], "last line is cut"),
+        (line[:-1], "last line is incomplete"),
     ):
         ledger.write_text(text)
         with pytest.raises(FormatError, match=message):
@@ -117,11 +127,11 @@ def test_a_damaged_or_used_ledger_is_refused(keyed: Keyed, private: Path, write:
     ledger.write_text(line)
     with ledger.open() as file:
         assert try_lock(file.fileno())
-        with pytest.raises(DataError, match="another command uses the ledger"):
+        with pytest.raises(DataError, match="another command is using the ledger"):
             exposures.exposure(keyed, scores, private=private)
 
 
-def test_letters_are_graded_in_each_presentation(keyed: Keyed, tmp_path: Path) -> None:
+def test_letters_are_graded_in_each_presentation(keyed: KeyedRelease, tmp_path: Path) -> None:
     """A letter counts as correct by its own presentation's key; null is not correct."""
 
     def letter(answer: int | None) -> str:
@@ -147,16 +157,16 @@ BAD: dict[str, tuple[Callable[[list[Any]], object], str]] = {
     "no header": (lambda lines: lines.pop(0), "the file has no header"),
     "another release": (
         lambda lines: lines[0].update(release="0" * 64),
-        "scores of the release '000000000000', not of",
+        "scores are for the release '000000000000', not for",
     ),
-    "no name": (lambda lines: lines[0].update(model=None), "the header names no model"),
+    "no name": (lambda lines: lines[0].update(model=None), "the header has no name of a model"),
     "published answers": (
         lambda lines: lines.__setitem__(slice(None), [{"id": "x", "choice": 1}]),
         ":1: .*Published answers can't be used",
     ),
     "one presentation": (lambda lines: lines[1].pop("b"), ":2: .*no scores 'a' and 'b'"),
-    "an unknown item": (lambda lines: lines[1].update(id="x"), ":2: the release has no item 'x'"),
-    "twice": (lambda lines: lines.append(lines[1]), "has scores already"),
+    "an unknown item": (lambda lines: lines[1].update(id="x"), ":2: no item 'x' of the release"),
+    "twice": (lambda lines: lines.append(lines[1]), "already has scores"),
     "missing": (lambda lines: lines.pop(), "1 of 180 items have no scores"),
     "too large": (lambda lines: lines[2].update(a=10**400), "use finite numbers for both"),
     "not finite": (lambda lines: lines[2].update(a=float("nan")), ":3: .*NaN is not a JSON number"),
@@ -170,7 +180,9 @@ BAD: dict[str, tuple[Callable[[list[Any]], object], str]] = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_scores_that_are_not_of_one_run_are_refused(name: str, keyed: Keyed, write: Write) -> None:
+def test_scores_that_are_not_of_one_run_are_refused(
+    name: str, keyed: KeyedRelease, write: Write
+) -> None:
     """The message has the line and the remedy."""
     change, message = BAD[name]
     path = write("m")
@@ -181,7 +193,7 @@ def test_scores_that_are_not_of_one_run_are_refused(name: str, keyed: Keyed, wri
 
 
 def test_scores_that_can_show_nothing_are_refused(
-    keyed: Keyed, private: Path, write: Write
+    keyed: KeyedRelease, private: Path, write: Write
 ) -> None:
     """Equal presentations, equal differences, two models of one name, and no model."""
     one = read_scores(write("one"), keyed.pairs, keyed.digest)
@@ -192,19 +204,19 @@ def test_scores_that_can_show_nothing_are_refused(
         return str(error.value)
 
     def changed(values: np.ndarray) -> exposures.Scores:
-        return exposures.Scores("m", one.of, values, "0")
+        return exposures.Scores("m", one.kind, values, "0")
 
     few = np.where(np.arange(len(keyed.pairs)) < 20, one.differences, 0.0)
     assert "50 or more are needed" in refused(changed(few))
     assert "in 0 of" in refused(changed(np.zeros(len(few))))
-    assert "the same in all blocks of a kind" in refused(changed(np.ones(len(few))))
-    assert "with different names" in refused(one, one)
-    assert "one model or more" in refused()
+    assert "the same in all blocks of each kind" in refused(changed(np.ones(len(few))))
+    assert "names must be unique" in refused(one, one)
+    assert "at least one model" in refused()
     assert not (private / "looks.jsonl").exists()
 
 
 def test_presentations_are_exported_with_their_texts(
-    folder: Path, keyed: Keyed, tmp_path: Path, cli: Cli
+    folder: Path, keyed: KeyedRelease, tmp_path: Path, cli: Cli
 ) -> None:
     """The file has a header to copy, and the texts with their answers, in canonical order."""
     aside = cli.aside("exposure", folder, "--export", tmp_path / "both.jsonl")
@@ -226,7 +238,7 @@ def test_presentations_are_exported_with_their_texts(
 
 @pytest.mark.models
 def test_a_language_model_scores_both_presentations(
-    folder: Path, private: Path, keyed: Keyed, tmp_path: Path, cli: Cli
+    folder: Path, private: Path, keyed: KeyedRelease, tmp_path: Path, cli: Cli
 ) -> None:
     """The file of scores has the log-probability of each text, and the model's snapshot."""
     from winosmith.models import load_causal_model
@@ -253,7 +265,7 @@ def test_the_command_refuses_what_it_cannot_test(folder: Path, private: Path, cl
     coins, scores = private / "coins.json", folder / "release.json"
     text = coins.read_text()
     coins.write_text(text.replace(": true", ": false", 1))
-    assert "coins are not those of its bytes" in cli.refused("exposure", folder, "--scores", scores)
+    assert "coins don't match its bytes" in cli.refused("exposure", folder, "--scores", scores)
     coins.unlink()
     assert "coins can't be drawn again" in cli.refused("exposure", folder, "--scores", scores)
     scores.write_text("{}")

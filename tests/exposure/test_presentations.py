@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Lineage, Origin, Problem, formats, practice
-from winosmith.exposure import Presented, present, variants
+from winosmith.exposure import PresentedBlock, list_presentations, present_blocks
 from winosmith.exposure._presentations import exchange_names, reverse_options
 from winosmith.lineage import make_child
 from winosmith.validate import StructureRules, filter_by_structure
@@ -76,7 +76,7 @@ def test_names_in_an_anchor_or_in_edits_stay() -> None:
         told, "Ann lent Maria a scarf because _ was cold.", told.options, 1, source="x"
     )
     assert exchange_names(child) is None
-    assert present([child], ["train"])[0].kind == "options"
+    assert present_blocks([child], ["train"])[0].kind == "options"
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_options_whose_order_has_a_meaning_stay(question: str, options: tuple[st
     """Such a problem has no coin: there is one presentation, and it is unchanged."""
     problem = Problem("q", question, options, None, blank=None)
     assert reverse_options(problem) is None
-    assert present([problem], ["train"]) == [Presented((0,), None, (problem,), ())]
+    assert present_blocks([problem], ["train"]) == [PresentedBlock((0,), None, (problem,), ())]
 
 
 NAMES = ("Ann", "Maria", "Zoe", "James", "Robert", "cup", "jug", "mug")
@@ -147,19 +147,19 @@ def test_each_presentation_is_its_own_inverse_and_keeps_the_answer(problem: Prob
 @given(st.lists(st.one_of(problems, quizzes), min_size=1, max_size=8, unique_by=lambda p: p.id))
 def test_presentations_do_not_depend_on_the_one_given(data: list[Problem]) -> None:
     """The same pairs come from either presentation of each block, and from any order of rows."""
-    found = present(data, ["train"] * len(data))
+    found = present_blocks(data, ["train"] * len(data))
     assert sorted(row for one in found for row in one.rows) == [*range(len(data))]
     pairs = {(a.id, a, b) for one in found for a, b in zip(one.a, one.b, strict=False)}
     switched = [problem for one in found for problem in (one.b or one.a)]
-    again = present(switched[::-1], ["train"] * len(data))
+    again = present_blocks(switched[::-1], ["train"] * len(data))
     assert {(a.id, a, b) for one in again for a, b in zip(one.a, one.b, strict=False)} == pairs
-    assert all(b in variants(a) and a != b for _, a, b in pairs)
+    assert all(b in list_presentations(a) and a != b for _, a, b in pairs)
 
 
 def test_both_presentations_of_practice_twins_keep_the_rules_for_twins() -> None:
     """Twins of both domains have two presentations, and both pass the checks of structure."""
     data = practice.corpus(120, seed=1).dataset
-    found = present(data, ["train"] * len(data))
+    found = present_blocks(data, ["train"] * len(data))
     kinds = Counter((one.kind, data[one.rows[0]].origin.domain) for one in found)
     assert set(kinds) == {("names", "social"), ("options", "physical")}
     rules = StructureRules(rules="winogrande", complete=True)
@@ -173,7 +173,7 @@ def test_a_twin_that_differs_only_in_the_order_of_names_has_its_options_reversed
         Problem("a", "After Ann beat Maria, _ smiled.", ("Ann", "Maria"), 0, "t"),
         Problem("b", "After Maria beat Ann, _ smiled.", ("Ann", "Maria"), 1, "t"),
     ]
-    (one,) = present(halves, ["train"] * 2)
+    (one,) = present_blocks(halves, ["train"] * 2)
     assert (one.kind, one.rows) == ("options", (0, 1))
 
 
@@ -183,8 +183,8 @@ def test_no_lookalikes_are_made_on_two_sides_of_a_split() -> None:
         replace(people("Ann, tired, met Maria; _ bowed."), twin_id="t"),
         replace(people("Maria, tired, met Ann; _ sang."), id="q", twin_id="u"),
     ]
-    assert [found.rows for found in present(data, ["train", "train"])] == [(0, 1)]
-    apart = present(data, ["train", "dev"])
+    assert [found.rows for found in present_blocks(data, ["train", "train"])] == [(0, 1)]
+    apart = present_blocks(data, ["train", "dev"])
     assert [(found.rows, found.kind) for found in apart] == [((0,), "options"), ((1,), "options")]
 
 
@@ -193,7 +193,7 @@ def test_problems_of_a_family_change_together() -> None:
     root = people()
     child = Problem("c", "Ann gave Maria a hat as _ froze.", ("Ann", "Maria"), 1,
                     lineage=Lineage("p", "p"))  # fmt: skip
-    (one,) = present([root, child], ["train", "train"])
+    (one,) = present_blocks([root, child], ["train", "train"])
     assert one.kind == "names"
     assert {p.sentence.split()[0] for p in one.a} == {"Ann"}
 
@@ -201,6 +201,6 @@ def test_problems_of_a_family_change_together() -> None:
 def test_every_block_of_winogrande_has_two_presentations(data_dir: Path) -> None:
     """Each twin has a coin, and names are exchanged in half of them."""
     dev = formats.read(data_dir / "winogrande/dev.jsonl")
-    found = present(dev, ["dev"] * len(dev))
+    found = present_blocks(dev, ["dev"] * len(dev))
     assert None not in {one.kind for one in found}
     assert 0.4 < sum(one.kind == "names" for one in found) / len(found) < 0.6

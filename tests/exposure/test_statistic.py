@@ -113,7 +113,7 @@ def test_the_levels_of_all_looks_sum_to_the_level() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: detectable_shift(0), "one block or more, not 0"),
+        (lambda: detectable_shift(0), "must be 1 or more, not 0"),
         (lambda: detectable_shift(9, 1.0), "level must be between 0 and 1, not 1.0"),
         (lambda: detectable_shift(9, 0.1, 0.0), "power must be between 0 and 1"),
         (lambda: level_of_look(0), "numbered from 1, not 0"),

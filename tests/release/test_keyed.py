@@ -17,7 +17,7 @@ from winosmith import Dataset, Extra, Problem, formats, practice
 from winosmith.build import build, recipe_of
 from winosmith.cli import main
 from winosmith.errors import DataError, InputError, OutputError
-from winosmith.exposure import COINS, PRESENTATIONS, Keyed, read_keyed
+from winosmith.exposure import COINS, PRESENTATIONS, KeyedRelease, read_keyed
 from winosmith.release import Content, Released, release
 from winosmith.release._keyed import keep_key, pending_path
 
@@ -49,7 +49,7 @@ def _private(folder: Path) -> Path:
     return folder.parent / "private" / folder.name
 
 
-def _check_published(content: Content, found: Keyed) -> None:
+def _check_published(content: Content, found: KeyedRelease) -> None:
     shown = {problem.id: problem for problem in content.problems}
     for pair in found.pairs:
         form = found.published(pair)
@@ -101,9 +101,7 @@ def test_two_releases_of_the_same_data_differ_only_by_coins(
         old, new = ((done.folder / name).read_text("utf-8") for done in (keyed, again))
         assert name == "README.md" or old == new
     wrong = found(keyed.folder, private=again.key)
-    assert any(
-        one.startswith("private/coins.json: its coins are those of another") for one in wrong
-    )
+    assert any(one.startswith("private/coins.json: its coins belong to another") for one in wrong)
 
 
 def test_the_bytes_are_kept_when_a_release_is_repeated_or_resumed(tmp_path: Path) -> None:
@@ -144,7 +142,7 @@ def _edit(path: Path, old: str, new: str) -> None:
 @pytest.mark.parametrize(
     ("name", "old", "new", "fault"),
     [
-        (COINS, "true", "false", "private/coins.json: its coins are not those of its bytes"),
+        (COINS, "true", "false", "private/coins.json: its coins don't match its bytes"),
         (COINS, '"bytes": "..', '"bytes": "00', "private/coins.json: its bytes, or the lines of"),
         (COINS, "(?s).*", "[]", "private/coins.json: "),
         (PRESENTATIONS, '"answer":0', '"answer":1', "private/coins.json: its bytes, or the lines"),
@@ -177,7 +175,7 @@ def test_another_presentation_or_commitment_is_found(keyed: Released, tmp_path: 
     wrong = rewritten(changed, tmp_path / "dev/x")
     assert found(wrong) == []  # the other presentation is as good; only the coins show the change
     (fault,) = found(wrong, private=keyed.key)
-    assert fault.startswith("private/coins.json: its coins are those of another release, or the")
+    assert fault.startswith("private/coins.json: its coins belong to another release, or the")
     copy = Path(shutil.copytree(keyed.folder, tmp_path / "card" / keyed.folder.name))
     statement = keyed.content.keyed
     assert statement is not None

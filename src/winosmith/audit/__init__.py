@@ -1,4 +1,4 @@
-"""The audit of a multiple-choice set: the artifacts that give its answers away.
+"""Audit a multiple-choice data set: find the artifacts that give its answers away.
 
 >>> from winosmith import audit
 >>> from winosmith.testing import make_twins
@@ -10,14 +10,14 @@
 from __future__ import annotations
 
 from winosmith.audit._audit import Audit, AuditSettings, Check, Finding, Part, audit, parse_rules
-from winosmith.audit._battery import MAX_DRAWS, Battery, Found, battery
+from winosmith.audit._battery import MAX_DRAWS, Battery, CueScore, score_cues
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Corpus, Cue, View
 from winosmith.audit._findings import annotation_lines, badge, job_summary, read_baseline, sarif
-from winosmith.audit._in_place import Fixed, FixedFile, Unchanged, fix
+from winosmith.audit._in_place import ShuffledFile, ShuffledFiles, UnchangedItem, fix
 from winosmith.audit._items import Items, report_progress
 from winosmith.audit._key_check import (
-    FEWEST_CHECKS,
+    MIN_CHECKS,
     KeyCheck,
     WrongKeys,
     check_problems,
@@ -26,44 +26,49 @@ from winosmith.audit._key_check import (
     draw_check,
     read_check,
 )
-from winosmith.audit._overlap import Overlap, overlap
+from winosmith.audit._overlap import Overlap, find_overlap
 from winosmith.audit._planted import PlantedKeys, WrongKeysBound
-from winosmith.audit._probes import Probe, Word, probes
+from winosmith.audit._probes import Probe, Word, fit_probes
 from winosmith.audit._proof import LIMIT, WORDS, Bound, Proof, prove
-from winosmith.audit._repair import Changed, Repair, RepairSettings, repair
+from winosmith.audit._repair import CueChange, Repair, RepairSettings, repair
 from winosmith.audit._repaired import repair_page, repair_splits, repair_to_folder, repair_verdict
 from winosmith.audit._report import page, sections, title, verdict
-from winosmith.audit._review import Declared, Review, find_declared, review
-from winosmith.audit._todo import Rewrite, todo, write_todo
-from winosmith.audit._triage import Against, ModelAnswers, Suspect, Triage, for_people, triage
-from winosmith.audit._wrong_keys import Accuracy, Concentration, Doubts
+from winosmith.audit._review import Declarations, Review, find_declarations, review
+from winosmith.audit._todo import Rewrite, list_rewrites, write_rewrites
+from winosmith.audit._triage import (
+    ModelAnswers,
+    ModelComparison,
+    Suspect,
+    Triage,
+    problems_for_people,
+    triage,
+)
+from winosmith.audit._wrong_keys import Accuracy, Concentration, DoubtedKeys
 
 __all__ = [
     "CUES",
-    "FEWEST_CHECKS",
     "LIMIT",
     "MAX_DRAWS",
+    "MIN_CHECKS",
     "WORDS",
     "Accuracy",
-    "Against",
     "Audit",
     "AuditSettings",
     "Battery",
     "Bound",
-    "Changed",
     "Check",
     "Concentration",
     "Corpus",
     "Cue",
-    "Declared",
-    "Doubts",
+    "CueChange",
+    "CueScore",
+    "Declarations",
+    "DoubtedKeys",
     "Finding",
-    "Fixed",
-    "FixedFile",
-    "Found",
     "Items",
     "KeyCheck",
     "ModelAnswers",
+    "ModelComparison",
     "Overlap",
     "Part",
     "PlantedKeys",
@@ -73,9 +78,11 @@ __all__ = [
     "RepairSettings",
     "Review",
     "Rewrite",
+    "ShuffledFile",
+    "ShuffledFiles",
     "Suspect",
     "Triage",
-    "Unchanged",
+    "UnchangedItem",
     "View",
     "Word",
     "WrongKeys",
@@ -83,20 +90,20 @@ __all__ = [
     "annotation_lines",
     "audit",
     "badge",
-    "battery",
     "check_problems",
     "check_record",
     "class_cues",
     "count_wrong_keys",
     "draw_check",
-    "find_declared",
+    "find_declarations",
+    "find_overlap",
+    "fit_probes",
     "fix",
-    "for_people",
     "job_summary",
-    "overlap",
+    "list_rewrites",
     "page",
     "parse_rules",
-    "probes",
+    "problems_for_people",
     "prove",
     "read_baseline",
     "read_check",
@@ -108,10 +115,10 @@ __all__ = [
     "report_progress",
     "review",
     "sarif",
+    "score_cues",
     "sections",
     "title",
-    "todo",
     "triage",
     "verdict",
-    "write_todo",
+    "write_rewrites",
 ]

@@ -1,4 +1,4 @@
-"""The audit of a set: each split separately, and the items that splits share."""
+"""Audit a data set: each split separately, and the items that splits share."""
 
 from __future__ import annotations
 
@@ -17,13 +17,20 @@ from pydantic import Field
 from winosmith import formats
 from winosmith._version import __version__
 from winosmith.answers import Answers
-from winosmith.audit._battery import LEAST_DRAWS, Battery, Found, battery, in_percent, p_in_words
+from winosmith.audit._battery import (
+    MIN_DRAWS,
+    Battery,
+    CueScore,
+    format_p_value,
+    format_percent,
+    score_cues,
+)
 from winosmith.audit._classes import class_cues
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import Items, Step, report_progress
 from winosmith.audit._overlap import Overlap
-from winosmith.audit._probes import ASKED, SEEN, Probe, probes
-from winosmith.audit._review import Declared, Review, find_shared, review
+from winosmith.audit._probes import ASKED, SEEN, Probe, fit_probes
+from winosmith.audit._review import Declarations, Review, find_shared, review
 from winosmith.audit._triage import Triage, triage
 from winosmith.blocks import comparable_text
 from winosmith.data import Place
@@ -41,13 +48,13 @@ from winosmith.text import pieces
 
 @declaration
 class AuditSettings:
-    """How cues and models are compared with chance."""
+    """Settings for comparing cues and models with chance."""
 
-    draws: Annotated[int, Field(ge=LEAST_DRAWS, le=1_000_000)] = 1000
+    draws: Annotated[int, Field(ge=MIN_DRAWS, le=1_000_000)] = 1000
     """Initial number of random draws for the p-values of cues; p is at least 1 / (1 + draws). Draws
     are added, up to 20,000, until it is clear whether p is below 0.05."""
     probe_draws: Annotated[int, Field(ge=0)] = 200
-    """Number of random draws for the p-values of the models of words; 0 skips these models."""
+    """Number of random draws for the p-values of the word models; 0 skips these models."""
     seed: Seed = 0
     """Random seed."""
 
@@ -58,18 +65,18 @@ class Part(Result):
 
     Attributes:
         name: name of the split.
-        dataset: its items.
-        items: its items with a key, as cues and probes see them.
-        battery: the scores of the cues; see `Found`.
-        probes: probes of words that see the options, the question, and both, and then of vectors;
-            empty if there are too few items.
+        dataset: the items of the split.
+        items: the items with a key, as cues and probes see them.
+        battery: the scores of the cues; see `CueScore`.
+        probes: word probes that see the options, the question, and both, followed by the vector
+            probes; empty if there are too few items.
         review: the other findings.
-        refused: place and reason of each record of the file that is not an item.
+        refused: location and reason of each record of the file that is not an item.
         triage: the findings from models' answers; None without answers to this split.
         overlap: the parts that occur in a collection of texts; None without texts.
-        declared: its licence and its canary; None if the file is not known.
-        places: by id, the place of each item, if known; and of each of `refused`.
-        sampled: number of items that the probes saw, if they did not see all.
+        declared: the licence and the canary of the split; None if the file is not known.
+        places: the known locations of items by id, and of the refused records.
+        sampled: size of the sample that the probes saw; 0 if they saw all items.
     """
 
     name: str = field(metadata=HIDDEN)
@@ -83,19 +90,19 @@ class Part(Result):
     )
     triage: Triage | None = field(default=None, metadata={"key": "answers"})
     overlap: Overlap | None = field(default=None, metadata={"key": "texts"})
-    declared: Declared | None = None
+    declared: Declarations | None = None
     places: Mapping[str, Place] = field(default_factory=dict, metadata=HIDDEN)
     sampled: int = field(default=0, metadata=IF_ANY)
 
     @property
-    def learnable(self) -> bool:
+    def has_enough_blocks(self) -> bool:
         """Whether there are enough blocks for a probe to learn from."""
-        return learnable(self.items)
+        return has_enough_blocks(self.items)
 
     @property
     @computed()
     def chance(self) -> float:
-        """The accuracy of guessing, 0–1."""
+        """The accuracy of random guessing, 0–1."""
         return self.items.chance
 
     @property
@@ -107,30 +114,30 @@ class Part(Result):
     @cached_property
     @computed(json=lambda of: [{"differ": psi, "difference": least} for psi, least in of])
     def detectable(self) -> tuple[tuple[float, float | None], ...]:
-        """The smallest detectable difference between two models, by the fraction that differ."""
+        """The smallest detectable accuracy difference for several fractions of differing items."""
         return detectable_differences(Dataset(self.items.problems))
 
     @cached_property
     def problems(self) -> Mapping[str, Problem]:
-        """The items by their ids."""
+        """The items by id."""
         return {problem.id: problem for problem in self.dataset}
 
     @property
-    def best(self) -> Found | None:
-        """The flagged cue that scores most above chance; None if no cue is flagged."""
+    def best(self) -> CueScore | None:
+        """The flagged cue with the highest score above chance; None if no cue is flagged."""
         return self.battery.flagged[0] if self.battery.flagged else None
 
     @property
     def significant(self) -> tuple[Probe, ...]:
-        """The probes that predict better than chance, at 0.05 over all of them (Bonferroni)."""
+        """The probes that are better than chance at 0.05, after Bonferroni's correction."""
         return tuple(probe for probe in self.probes if probe.p <= 0.05 / len(self.probes))
 
     def charts(self) -> list[Svg]:
-        """Return the chart of the cues."""
+        """Return the chart of cue scores."""
         return self.battery.charts(f"Cues of {self.name}")
 
     def verdict(self) -> Iterator[str]:
-        """Yield the first sentences: the best prediction without reading, and its p-value."""
+        """Yield sentences about the best prediction without reading, with its p-value."""
         if leaks := self.review.leaks:
             worst = max(leaks, key=lambda leak: leak.accuracy * leak.problems)
             yield f"{self.name} gives answers away by a field: {worst}."
@@ -139,8 +146,8 @@ class Part(Result):
         if best is not None:
             yield (
                 f"{self.name} gives answers away: choosing “{best.cue}” is correct for "
-                f"{in_percent(best.right)} of {items} (expected by chance: "
-                f"{in_percent(best.expected)}; {p_in_words(best.p, scores.draws)}, "
+                f"{format_percent(best.right)} of {items} (expected by chance: "
+                f"{format_percent(best.expected)}; {format_p_value(best.p, scores.draws)}, "
                 f"corrected for {tried} cues)."
             )
             return
@@ -148,14 +155,14 @@ class Part(Result):
             blind = max(self.significant, key=lambda probe: probe.right)
             yield (
                 f"No cue of {self.name} is flagged, but a {blind.model} is correct for "
-                f"{in_percent(blind.right)} of {items} (expected by chance: "
-                f"{in_percent(blind.expected)}; {p_in_words(blind.p, blind.draws)})."
+                f"{format_percent(blind.right)} of {items} (expected by chance: "
+                f"{format_percent(blind.expected)}; {format_p_value(blind.p, blind.draws)})."
             )
             return
         first = scores.found[0]
         figures = (
-            f"correct for {in_percent(first.right)} of {items} (chance limit: "
-            f"{in_percent(first.high)}; {p_in_words(first.p, scores.draws)})."
+            f"correct for {format_percent(first.right)} of {items} (chance limit: "
+            f"{format_percent(first.high)}; {format_p_value(first.p, scores.draws)})."
         )
         if scores.borderline:
             yield (
@@ -171,14 +178,14 @@ class Part(Result):
 
 @dataclass(frozen=True)
 class Check:
-    """A question about a split that is answered with a list of items.
+    """A check that finds items of a split with one kind of fault.
 
     Attributes:
-        title: the findings, in the plural.
+        title: description of the findings, in the plural.
         find: returns the ids of items, or of groups of items; for fields and for records that are
-            not items, a sentence on each; None if there are too few items to find any.
-        rule: its name in `Audit.failures`; empty if it has none.
-        one: a finding, in words: {0} is an item, {1} the first one of its group; empty if its
+            not items, a sentence about each; None if there are too few items for the check.
+        rule: name of the rule in `Audit.failures`; empty if there is none.
+        one: template of a finding: {0} is an item, {1} the first item of its group; empty if the
             findings are not items.
     """
 
@@ -188,7 +195,7 @@ class Check:
     one: str = ""
 
     def examples(self, found: Sequence[Sequence[str]], most: int = 3) -> str:
-        """Return the first findings in words.
+        """Return a text that lists the first findings.
 
         >>> Check("", lambda part: ()).examples([("0", "240"), ("3", "5")])
         '0 and 240; 3 and 5'
@@ -199,7 +206,7 @@ class Check:
         return "; ".join([*map(join_names, found[:most]), *more])
 
 
-def _each(name: str) -> Callable[[Part], Sequence[Sequence[str]]]:
+def _review_ids(name: str) -> Callable[[Part], Sequence[Sequence[str]]]:
     return lambda part: [(one,) for one in getattr(part.review, name)]
 
 
@@ -230,14 +237,14 @@ CHECKS = (
     ),
     Check(
         "items with equal options (except case or a final mark)",
-        _each("equal"),
+        _review_ids("equal"),
         "options",
         "{0} has equal options (except case or a final mark)",
     ),
-    Check("items with another number of options than most", _each("uneven")),
+    Check("items with another number of options than most", _review_ids("uneven")),
     Check(
         "items with an unfilled field of a template",
-        _each("unfilled"),
+        _review_ids("unfilled"),
         "unfilled",
         "{0} has an unfilled field of a template",
     ),
@@ -248,25 +255,25 @@ CHECKS = (
         "{0}",
     ),
 )
-"""The questions that are answered with a list of items."""
+"""The checks that find items, in the order of the report."""
 
 Level = Literal["error", "warning", "note"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding(Result):
-    """A finding of an audit, for reviews of changes.
+    """One finding of an audit, as shown in code reviews.
 
     Attributes:
-        level: "error" if it breaks a rule of `Audit.judge`; "note" if it needs no change.
-        rule: a rule of `Audit.failures`, or "shared" for items that several splits have.
+        level: "error" if the finding breaks a rule of `Audit.judge`; "note" if no change is needed.
+        rule: a rule of `Audit.failures`, or "shared" for items that occur in several splits.
         split: name of the split.
         text: a sentence without a full stop.
-        path: the file of the item, relative to the current folder; None if not known. A finding
-            about the whole split has its first item, or the first item that shows it.
+        path: the item's file, relative to the current folder; None if not known. A finding about
+            the whole split is located at its first item, or at the first item that shows it.
         line: the 1-based number of the item's first line; None if not known.
-        id: a digest of the rule and of the item's content. It is the same for any other line,
-            file or id of the item, and the nth equal finding ends in ":n".
+        id: a digest of the rule and of the item's content. It does not depend on the item's line,
+            file or id. The nth equal finding ends in ":n".
         points: for a cue or a model, its accuracy above the expected one, 0–1; otherwise 0.
     """
 
@@ -283,42 +290,42 @@ class Finding(Result):
 RULES = {
     "cue": "cues that select the correct option more often than by chance",
     "probe": "models of words that predict the correct option",
-    "borderline": "cues that the draws can't decide about",
+    "borderline": "cues for which the draws can't decide whether they are flagged",
     **{check.rule: check.title for check in CHECKS if check.rule},
-    "shared": "items that several splits have",
+    "shared": "items that occur in several splits",
     "texts": "questions found in the texts",
     "licence": "files without a declared licence",
     "canary": "files without a declared canary",
 }
-"""The kinds of findings, in their order, and what each finds."""
+"""Description of each kind of finding, in the order of the report."""
 
 _ALSO = {"shared": ("leak", "duplicates")}
-"""The rules of `Audit.failures` for findings that have no rule of their name."""
+"""Rules of `Audit.failures` that cover findings without a rule of the same name."""
 
 _DECLARED = ("licence", "canary")
 _NOTES = ("borderline", *_DECLARED)
 _SINGLE = ("cue", "probe", "borderline", "leak")
-"""Rules whose findings are reported one by one."""
+"""Rules whose findings `Audit.failures` reports one by one."""
 
 
 def _shared_record(
-    of: Mapping[tuple[str, str], tuple[tuple[str, str], ...]],
+    shared: Mapping[tuple[str, str], tuple[tuple[str, str], ...]],
 ) -> list[dict[str, Any]]:
     return [
         {"splits": names, "count": len({other for _, other in pairs}), "examples": pairs[:5]}
-        for names, pairs in of.items()
+        for names, pairs in shared.items()
     ]
 
 
 @dataclass(frozen=True)
 class Audit(Result):
-    """The artifacts that give the answers of a set away.
+    """The audit of a data set.
 
     Attributes:
-        parts: one for each split.
-        shared: for two splits, the pairs of ids that are copies or near-duplicates.
-        seed: of all draws.
-        embedder: the parameters of the vectors that were probed; empty if none were.
+        parts: the audit of each split.
+        shared: for each pair of splits, the ids of their copies and near-duplicates, in pairs.
+        seed: random seed of all draws.
+        embedder: parameters of the embedder whose vectors were probed; empty if there was none.
         version: version of winosmith.
     """
 
@@ -341,12 +348,12 @@ class Audit(Result):
     @property
     @computed()
     def line(self) -> str:
-        """One line for a README: the accuracy without reading, in each split."""
-        return f"Audited by winosmith {__version__}: " + "; ".join(map(_summary, self.parts))
+        """A line for a README with the accuracy without reading in each split."""
+        return f"Audited by winosmith {__version__}: " + "; ".join(map(_summary_line, self.parts))
 
     @property
     def signature(self) -> str:
-        """The parameters that determine the numbers."""
+        """The parameters that determine the results."""
         return "; ".join(
             f"{part.name}: "
             f"{signature_of(part.dataset, self.seed, draws=part.battery.draws, **self.embedder)}"
@@ -354,11 +361,11 @@ class Audit(Result):
         )
 
     def sentences(self) -> list[str]:
-        """Return the verdict on each split, the null, and the conditions."""
+        """Return sentences with the verdict on each split, the null, and the conditions."""
         return [
             *(sentence for part in self.parts for sentence in part.verdict()),
             "By chance: the positions of the keys are permuted among the items, or drawn uniformly "
-            "for cues of position; copies and twins are drawn together.",
+            "for position cues; copies and twins are drawn together.",
             f"Conditions: {self.signature}.",
         ]
 
@@ -369,18 +376,18 @@ class Audit(Result):
     @property
     @computed()
     def findings(self) -> tuple[Finding, ...]:
-        """The findings, in the order of `RULES`; none of them is an error yet."""
-        return self._findings
+        """All findings in the order of `RULES`, none at the level "error"; see `judge`."""
+        return self._numbered_findings
 
     @cached_property
-    def _findings(self) -> tuple[Finding, ...]:
-        found = [one for part in self.parts for one in _findings(part)]
+    def _numbered_findings(self) -> tuple[Finding, ...]:
+        found = [one for part in self.parts for one in _findings_in_split(part)]
         parts = {part.name: part for part in self.parts}
         for (one, other), pairs in self.shared.items():
             firsts = {ours: theirs for theirs, ours in reversed(pairs)}
             for ours, theirs in firsts.items():
                 text = f"{ours} is identical to {theirs} of {one}, or nearly so"
-                found.append(_finding(parts[other], "shared", text, ours))
+                found.append(_make_finding(parts[other], "shared", text, ours))
         order, seen = [*RULES], Counter[str]()
         numbered = []
         for finding in sorted(found, key=lambda one: order.index(one.rule)):
@@ -389,14 +396,14 @@ class Audit(Result):
         return tuple(numbered)
 
     def judge(self, rules: str, known: Mapping[str, float] | None = None) -> tuple[Finding, ...]:
-        """Return the new findings: those that break a rule, as errors, and then the others.
+        """Return the new findings: first those that break a rule, as errors, then the others.
 
-        A missing licence or canary is a finding only if a rule needs it.
+        A missing licence or canary is a finding only if a rule requires them.
 
         Args:
             rules: see `failures`.
-            known: the `points` of an earlier audit's findings by their ids. A known finding is not
-                new, except for a cue or model whose rule it breaks only now.
+            known: the `points` of an earlier audit's findings by their ids. A known finding is
+                omitted, unless it is a cue or model that breaks its rule only now.
 
         Raises:
             InputError: a rule is unknown.
@@ -414,7 +421,7 @@ class Audit(Result):
         return (*errors, *others)
 
     def failures(self, rules: str, known: Mapping[str, float] | None = None) -> list[str]:
-        """Return a sentence for each new finding that breaks a rule, or for several of one rule.
+        """Return sentences about the new findings that break a rule; equal rules share a sentence.
 
         Args:
             rules: separated by commas. `cue=3pt`: a cue is flagged that scores 3 points or more
@@ -446,46 +453,44 @@ class Audit(Result):
         ]
 
 
-def _findings(part: Part) -> Iterator[Finding]:
-    """Yield the findings in a split."""
+def _findings_in_split(part: Part) -> Iterator[Finding]:
     for cue in part.battery.found:
         text = f"“{cue.cue}” is correct for {percent(cue.right)} of the items"
-        shows = part.items.first_solved(cue.cue)
+        shows = part.items.first_solved_id(cue.cue)
         if cue.rank is not None:
             text = f"{text} (expected: {percent(cue.expected)})"
-            yield _finding(part, "cue", text, shows, cue.cue, cue.right - cue.expected)
+            yield _make_finding(part, "cue", text, shows, cue.cue, cue.right - cue.expected)
         elif cue.borderline:
             text = (
                 f"{text} (chance limit: {percent(cue.high)}); {part.battery.draws:,} draws can't "
                 "decide whether it is flagged"
             )
-            yield _finding(part, "borderline", text, shows, cue.cue)
+            yield _make_finding(part, "borderline", text, shows, cue.cue)
     for probe in part.significant:
         text = (
             f"a {probe.model} is correct for {percent(probe.right)} of the items (expected: "
             f"{percent(probe.expected)})"
         )
-        yield _finding(part, "probe", text, "", probe.model, probe.right - probe.expected)
+        yield _make_finding(part, "probe", text, "", probe.model, probe.right - probe.expected)
     for leak in part.review.leaks or ():
-        yield _finding(part, "leak", str(leak), "", f"{leak.field}, {leak.tell}")
+        yield _make_finding(part, "leak", str(leak), "", f"{leak.field}, {leak.tell}")
     for check in CHECKS:
         for ids in (check.find(part) or ()) if check.one else ():
             for item in ids[1:] or ids:
-                yield _finding(part, check.rule, check.one.format(item, ids[0]), item)
+                yield _make_finding(part, check.rule, check.one.format(item, ids[0]), item)
     for item, text in (part.overlap.asked if part.overlap else {}).items():
-        yield _finding(part, "texts", f"the question of {item} is in the texts: “{text}”", item)
+        yield _make_finding(
+            part, "texts", f"the question of {item} is in the texts: “{text}”", item
+        )
     for what in _DECLARED:
         if not getattr(part.declared, what, None):
-            yield _finding(part, what, f"no {what} is declared", "", "")
+            yield _make_finding(part, what, f"no {what} is declared", "", "")
 
 
-def _finding(
+def _make_finding(
     part: Part, rule: str, text: str, item: str, what: str | None = None, points: float = 0.0
 ) -> Finding:
-    """Return a finding about an item, or about `what` in the split.
-
-    Its id is not numbered yet. That of a refused record depends on the reason, not on the place.
-    """
+    """Return a finding about an item, or about `what` in the split, with an unnumbered id."""
     place = part.places.get(item) or part.places.get(part.dataset[0].id)
     content: object = what
     if what is None:
@@ -513,7 +518,7 @@ def _finding(
 
 
 def fingerprint(rule: str, split: str, content: object) -> str:
-    """Return the `Finding.id`, without its number, of a finding about some content."""
+    """Return the id of a finding about some content, without its number; see `Finding.id`."""
     return sha256(canonical([rule, split, content]).encode()).hexdigest()[:16]
 
 
@@ -525,34 +530,35 @@ def audit(
     refused: Mapping[str, Sequence[str]] | None = None,
     answers: Mapping[str, Answers] | None = None,
     texts: Mapping[str, Overlap] | None = None,
-    declared: Mapping[str, Declared] | None = None,
+    declared: Mapping[str, Declarations] | None = None,
     places: Mapping[str, Mapping[str, Place]] | None = None,
     sample: int = 0,
     step: Step = lambda _: None,
     **settings: Any,
 ) -> Audit:
-    """Audit a set of any multiple-choice items: find the artifacts that give its answers away.
+    """Audit a data set of any multiple-choice items: find artifacts that give its answers away.
 
     Args:
-        data: the items, with their answers, as a data set or as `formats.read` takes them; or
-            splits by their names.
+        data: the items, with their answers, as a data set or as anything that `formats.read`
+            accepts; or a mapping of such splits by name.
         cues: rules that select an option without reading; `[*CUES, Cue(...)]` adds one. If options
             are classes, `class_cues` are added.
-        embedder: embedder of texts, such as `embed.EncoderEmbedder`; its vectors are probed next to
-            words.
-        refused: by split, the records of its file that are not items.
-        answers: answers of models; ids are unique across the splits.
-        texts: by split, its parts that occur in a collection of texts; see `overlap`. It adds cues.
-        declared: by split, its licence and its canary; see `find_declared`.
-        places: by split, the place of each item by its id, and of each of `refused`.
+        embedder: embedder of texts, such as `embed.EncoderEmbedder`; its vectors are probed in
+            addition to words.
+        refused: for each split, the records of its file that are not items.
+        answers: answers of models; ids must be unique across the splits.
+        texts: for each split, its parts that occur in a collection of texts; see `find_overlap`.
+            They add cues.
+        declared: for each split, its licence and its canary; see `find_declarations`.
+        places: for each split, the location of each item by id, and of each refused record.
         sample: number of items of each split that the probes see, drawn at random in whole blocks;
             0 for all. Cues always see all items.
-        step: called with the next step.
+        step: called with a description of the next step.
         settings: `draws`, `probe_draws` and `seed`, the attributes of `AuditSettings`.
 
     Raises:
-        DataError: a split without a single key, two cues of one name, a cue whose scores don't
-            fit, or answers none of which is for an item.
+        DataError: a split has no key, two cues have the same name, a cue gives invalid scores, or
+            no answer is for an item.
         RecipeError: a setting is unknown or out of range.
 
     >>> from winosmith import Problem
@@ -575,22 +581,24 @@ def audit(
         )
         step(f"{name}: cues{memory}")
         try:
-            items = Items.of(dataset)
+            items = Items.from_dataset(dataset)
         except DataError as error:
             raise DataError(f"{name}: {error}") from None
         overlap = texts.get(name) if texts else None
         tried = [*cues, *class_cues(dataset), *(overlap.cues if overlap else ())]
-        readable = items.readable(tried)
-        items.picked(readable, report_progress(step, f"{name}: cues", len(items), "items"))
-        scores = battery(items, tried, draws=how.draws, seed=how.seed)
+        readable = items.readable_cues(tried)
+        items.count_ties(readable, report_progress(step, f"{name}: cues", len(items), "items"))
+        scores = score_cues(items, tried, draws=how.draws, seed=how.seed)
         probed: tuple[Probe, ...] = ()
         of_vectors = f"{name}: vectors of questions and options"
         kinds = [(None, f"{name}: probes"), *([(embedder, of_vectors)] if embedder else [])]
         seen = items.sample(sample, how.seed)
-        for kind, what in kinds if how.probe_draws and learnable(seen) else ():
+        for kind, what in kinds if how.probe_draws and has_enough_blocks(seen) else ():
             step(what)
-            tell = report_progress(step, what, len(SEEN) * how.probe_draws, "draws")
-            probed += probes(seen, kind, draws=how.probe_draws, seed=how.seed, tell=tell)
+            report_done = report_progress(step, what, len(SEEN) * how.probe_draws, "draws")
+            probed += fit_probes(
+                seen, kind, draws=how.probe_draws, seed=how.seed, report_done=report_done
+            )
         step(f"{name}: copies, fields, splits")
         found = review(dataset, how.seed, lambda what, name=name: step(f"{name}: {what}"))  # type: ignore[misc]
         models = triage(items, answers, seed=how.seed) if answers is not None else None
@@ -622,28 +630,28 @@ def audit(
 
 
 FOREIGN = "no answer has the id of an item; are the answers for another data set?"
-"""The error for answers to other items."""
+"""The error if no answer belongs to an item."""
 
 _OPTION, _WORD, _PAIR, _VECTOR = 700, 34, 32, 9_400
-"""Bytes of memory for an option, a word of an item, a pair of a question's and an option's word,
-and an option's vectors of 512 numbers, as measured."""
+"""Measured bytes of memory for each option, each word of an item, each pair of a question's and an
+option's word, and each option's vectors of 512 numbers."""
 
 _SAMPLE = 20_000
-"""The size of the sample that the note suggests."""
+"""Sample size that the note about memory suggests."""
 
 _COUNTED = 10_000
-"""Number of items, at most, whose words are counted to estimate the memory."""
+"""Maximum number of items whose words are counted to estimate the memory."""
 
 
 def _memory_note(dataset: Dataset, *, probes: bool, vectors: bool = False, sample: int = 0) -> str:
-    """Return the memory that a large set needs, and how to need less; "" for others."""
-    some = dataset.problems[:: 1 + len(dataset) // _COUNTED]
+    """Return a note on the memory that a large data set needs; "" if it is less than 2 GiB."""
+    counted = dataset.problems[:: 1 + len(dataset) // _COUNTED]
     cues = learnt = 0
-    for problem in some:
+    for problem in counted:
         asked, said = len(pieces(problem.sentence)), sum(map(len, map(pieces, problem.options)))
         cues += _OPTION * len(problem.options) + _WORD * (asked + said)
         learnt += _PAIR * (2 + min(asked, ASKED)) * said + _VECTOR * len(problem.options) * vectors
-    scale = len(dataset) / max(1, len(some)) / 2**30
+    scale = len(dataset) / max(1, len(counted)) / 2**30
     share = min(1.0, sample / max(1, len(dataset))) if sample else 1.0
     needed = (cues + learnt * probes * share) * scale
     if needed < 2:
@@ -653,16 +661,16 @@ def _memory_note(dataset: Dataset, *, probes: bool, vectors: bool = False, sampl
     return f" (this needs about {needed:.0f} GiB of memory{less})"
 
 
-LEAST = 50
-"""The least number of blocks that a probe can learn from."""
+MIN_BLOCKS = 50
+"""Minimum number of blocks that a probe can learn from."""
 
 
-def learnable(items: Items) -> bool:
-    """Return whether items are in enough blocks for a probe to learn from."""
-    return items.blocks >= LEAST
+def has_enough_blocks(items: Items) -> bool:
+    """Return whether the items form enough blocks for a probe to learn from."""
+    return items.blocks >= MIN_BLOCKS
 
 
-def _summary(part: Part) -> str:
+def _summary_line(part: Part) -> str:
     found = [f"{leak.field} reveals the key" for leak in part.review.leaks or ()]
     if part.best:
         found.append(f"“{part.best.cue}” is correct for {percent(part.best.right)}")
@@ -681,10 +689,10 @@ def _summary(part: Part) -> str:
 
 
 def parse_rules(rules: str) -> list[tuple[str, float]]:
-    """Return the name of each rule of `Audit.failures`, and its points, 0–1.
+    """Parse the rules of `Audit.failures` into their names and points, 0–1.
 
     Raises:
-        InputError: a rule is unknown; the message lists all.
+        InputError: a rule is unknown; the message lists all rules.
 
     >>> parse_rules("cue=3pt, leak")
     [('cue', 0.03), ('leak', 0.0)]
@@ -696,9 +704,9 @@ def parse_rules(rules: str) -> list[tuple[str, float]]:
         name, equals, points = rule.partition("=")
         number = re.fullmatch(r"(\d+(?:\.\d+)?)(?:pt)?", points)
         if name not in forms or bool(equals) != ("=" in forms[name]) or (equals and not number):
-            near = [f" (do you mean {forms[one]}?)" for one in get_close_matches(name, forms, 1)]
+            near = [f" (did you mean {forms[one]}?)" for one in get_close_matches(name, forms, 1)]
             raise InputError(
-                f"there is no rule {rule!r}{''.join(near)}; there are {', '.join(forms.values())}"
+                f"unknown rule {rule!r}{''.join(near)}; use {', '.join(forms.values())}"
             )
         found.append((name, float(number[1]) / 100 if number else 0.0))
     return found

@@ -1,14 +1,14 @@
-"""The battery: the score of every cue next to its null, and the cues that stand out.
+"""Score all cues, compare the scores with their null, and flag the significant cues.
 
-Each cue's score is standardised by the exact mean and spread of its null (`_null`), the observed
-score and the drawn ones alike. The p-value of a cue is then the fraction of draws whose greatest
-standardised score, over all cues, is as great (Westfall and Young 1993, single step). After the
-first flagged cue, another is flagged only if it stands out in draws that keep the scores of those
-before it.
+Observed and drawn scores of a cue are standardised by the exact mean and standard deviation of its
+null (`_null`). The p-value of a cue is the fraction of draws in which the maximum standardised
+score of all cues is at least as large (Westfall and Young 1993, single step). After the first
+flagged cue, another cue is flagged only if it is significant in draws that keep the scores of the
+flagged cues.
 
-Draws are added until a 99 % Monte Carlo interval of each p that matters excludes 0.05, so that
-another seed flags the same cues (Besag and Clifford 1991 stop early, Gandy 2009 bounds the risk
-that another seed decides otherwise). A cue still undecided after `MAX_DRAWS` is *borderline*.
+Draws are added until a 99 % Monte Carlo interval of each relevant p excludes 0.05, so that another
+seed flags the same cues (Besag and Clifford 1991 stop early; Gandy 2009 bounds the risk that
+another seed decides otherwise). A cue that is undecided after `MAX_DRAWS` is *borderline*.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from winosmith.audit._cues import CUES, POSITIONS, Cue, Ties
 from winosmith.audit._items import Bools, Floats, Ints, Items
-from winosmith.audit._null import DealtKeys, UniformKeys, observed_scores, possible_positions
+from winosmith.audit._null import PermutedKeys, UniformKeys, observed_scores, possible_positions
 from winosmith.errors import InputError
 from winosmith.metrics import find_nth_greatest
 from winosmith.report import (
@@ -35,44 +35,45 @@ from winosmith.report import (
 from winosmith.results import Result, computed, shown
 
 LEVEL = 0.05
-"""The largest probability that any cue of a set without artifacts is flagged."""
+"""Maximum probability that any cue is flagged in a data set without artifacts."""
 
 MAX_FLAGGED = 8
-"""Number of cues that are flagged at most; probes measure what remains."""
+"""Maximum number of flagged cues."""
 
-LEAST_DRAWS, MAX_DRAWS = 19, 20_000
-"""The fewest draws with which p can be 0.05, and the number after which none are added."""
+MIN_DRAWS, MAX_DRAWS = 19, 20_000
+"""Minimum number of draws with which p can be 0.05, and maximum number of draws."""
 
 DRAWN = 14
-"""Number of cues in a chart."""
+"""Maximum number of cues in a chart."""
 
 _UNCERTAIN = 0.005
-"""The probability beyond each end of a 99 % interval."""
+"""Probability outside each end of a 99 % interval."""
 
 _DIGITS = 9
-"""Decimals to which scores are rounded before comparison; another order of a sum changes less."""
+"""Decimals to which scores are rounded, so that the order of summation makes no difference."""
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Result):
+class CueScore(Result):
     """The score of a cue.
 
     Attributes:
-        cue: its name.
+        cue: name of the cue.
         about: "content", "position" or "class"; see `Cue`.
-        right: the fraction of items for which it is correct, 0–1; equal options share the pick.
-        expected: the exact mean of `right` in a set without artifacts.
-        spread: its exact standard deviation; 0 if no draw changes `right`.
-        high: the upper end of the one-sided band: `expected` plus the product of `spread` and the
-            greatest standardised score of all cues that 5 % of the draws exceed. `right` is above
-            it exactly if p is at most 0.05.
+        right: the fraction of items for which the cue is correct, 0–1; a tie of n options that
+            includes the key counts 1 / n.
+        expected: the exact mean of `right` in a data set without artifacts.
+        spread: the exact standard deviation of `right`; 0 if no draw changes it.
+        high: the chance limit: `expected` plus `spread` times the value that the maximum
+            standardised score of all cues exceeds in 5 % of the draws. `right` is above it exactly
+            if p is at most 0.05.
         z: (`right` − `expected`) / `spread`.
-        p: the fraction of draws in which any cue has as great a z, with the set itself counted as
-            one of them: corrected for the whole battery.
-        speaks: the fraction of items whose options it distinguishes, 0–1.
-        rank: its rank among the flagged cues, from 1; None if it is not flagged.
+        p: the p-value, corrected for all cues: the fraction of draws in which any cue has at least
+            this z, with the data set itself counted as one draw.
+        speaks: the fraction of items whose options the cue distinguishes, 0–1.
+        rank: rank among the flagged cues, from 1; None if the cue is not flagged.
         borderline: whether the draws can't decide between p ≤ 0.05 and p > 0.05.
-        p_given: for a flagged cue, p in draws that keep the scores of those flagged before it.
+        p_given: for a flagged cue, p in draws that keep the scores of the cues flagged before.
         high_given: for a flagged cue, `high` in these draws.
         draws_given: for a flagged cue, the number of these draws.
     """
@@ -94,8 +95,8 @@ class Found(Result):
 
     @property
     def varies(self) -> bool:
-        """Whether chance gives the cue different scores, as a page prints them."""
-        return in_percent(self.expected) != in_percent(self.high)
+        """Whether the printed expected value and chance limit differ."""
+        return format_percent(self.expected) != format_percent(self.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +104,15 @@ class Battery(Result):
     """The scores of all cues.
 
     Attributes:
-        found: the cues, flagged ones first, then borderline ones, then by z; last, those whose
-            score no draw changes.
-        unchecked: the names of those that can read none of the items.
+        found: the cues: first the flagged, then the borderline, then the others sorted by z, and
+            last the cues whose score no draw changes.
+        unchecked: names of the cues that can't read any item.
         positions: the number of keys at each position.
-        positions_p: of the positions taken together (chi-square), by themselves.
+        positions_p: p-value of these numbers in a chi-square test.
         draws: number of draws for all p-values except `p_given`.
     """
 
-    found: tuple[Found, ...] = field(metadata={"key": "cues", "rows": True})
+    found: tuple[CueScore, ...] = field(metadata={"key": "cues", "rows": True})
     unchecked: tuple[str, ...] = field(metadata={"key": "not_checked"})
     positions: tuple[int, ...]
     positions_p: float
@@ -119,23 +120,23 @@ class Battery(Result):
 
     @property
     @computed(key="named", json=lambda found: [one.cue for one in found])
-    def flagged(self) -> tuple[Found, ...]:
-        """The flagged cues, in order."""
+    def flagged(self) -> tuple[CueScore, ...]:
+        """The flagged cues in the order of their ranks."""
         return tuple(one for one in self.found if one.rank is not None)
 
     @property
     @computed(json=lambda found: [one.cue for one in found])
-    def borderline(self) -> tuple[Found, ...]:
-        """The cues that the draws can't decide about."""
+    def borderline(self) -> tuple[CueScore, ...]:
+        """The cues for which the draws can't decide whether p is at most 0.05."""
         return tuple(one for one in self.found if one.borderline)
 
     @property
-    def listed(self) -> list[Found]:
-        """The cues that are flagged, and those whose score chance changes."""
+    def listed(self) -> list[CueScore]:
+        """The flagged cues, and all others whose score differs between draws."""
         return [found for found in self.found if found.rank is not None or found.varies]
 
     def charts(self, title: str = "Cues") -> list[Svg]:
-        """Return the accuracy of the first cues, next to the expected value and the limit."""
+        """Return a chart of the first cues with their accuracy, expected value and chance limit."""
         drawn = [
             FractionWithInterval(
                 found.cue,
@@ -150,28 +151,28 @@ class Battery(Result):
         return [dots_over_chance(drawn, title=title)]
 
 
-def in_percent(share: float) -> str:
-    """Return a fraction in percent, with one decimal."""
+def format_percent(share: float) -> str:
+    """Format a fraction as a percentage with one decimal."""
     return as_shown(share, ".1%")
 
 
-def p_in_words(p: float, draws: int) -> str:
-    """Return a p-value by draws: the least that they can show is a bound, never rounded down.
+def format_p_value(p: float, draws: int) -> str:
+    """Format a p-value; the minimum for this number of draws becomes an upper bound.
 
-    >>> [p_in_words(1 / (1 + draws), draws) for draws in (1000, 400, 20_000)]
+    >>> [format_p_value(1 / (1 + draws), draws) for draws in (1000, 400, 20_000)]
     ['p ≤ 0.001', 'p ≤ 0.0025', 'p ≤ 0.00005']
-    >>> p_in_words(2 / 20_001, 20_000)
+    >>> format_p_value(2 / 20_001, 20_000)
     'p = 0.000100'
     """
     least = 1 / (1 + draws)
-    digits = 1 - floor(log10(p))  # two that are not zeros in front
+    digits = 1 - floor(log10(p))  # two significant digits
     if p > least + 1e-12:
         return f"p = {p:.{max(3, digits) if p < 0.001 else 3}f}"
     upper = ceil(p * 10**digits - 1e-6) / 10**digits
     return f"p ≤ {upper:.{digits}f}".rstrip("0")
 
 
-def battery(
+def score_cues(
     items: Items,
     cues: Sequence[Cue] = CUES,
     *,
@@ -179,47 +180,45 @@ def battery(
     max_draws: int = MAX_DRAWS,
     seed: int = 0,
 ) -> Battery:
-    """Return the score of every cue, and flag those that stand out.
+    """Return the scores of all cues, with the significant cues flagged.
 
-    A cue for each position after the fourth is added.
+    A cue is added for each position after the fourth.
 
     Args:
         items: items of one split.
-        cues: the battery.
-        draws: number of draws of the null to begin with, 19 or more; p is at least
-            1 / (1 + draws).
-        max_draws: number up to which draws are added while a p is undecided; with at most `draws`
-            none are.
+        cues: the cues.
+        draws: initial number of draws of the null, 19 or more; p is at least 1 / (1 + draws).
+        max_draws: maximum number of draws; draws are added while a p is undecided.
         seed: random seed of the draws.
 
     Raises:
-        DataError: a cue's scores don't fit the options.
+        DataError: a cue gives invalid scores.
         InputError: there are too few draws.
     """
-    if draws < LEAST_DRAWS:
-        raise InputError(f"{draws} draws can't give a p of {LEVEL}; use {LEAST_DRAWS} or more")
+    if draws < MIN_DRAWS:
+        raise InputError(f"{draws} draws can't give a p of {LEVEL}; use {MIN_DRAWS} or more")
     most = int(items.counts.max())
     # If all items have the same number of options, the last position is already a cue.
     further = POSITIONS[: max(0, most - 4 - bool((items.counts == most).all()))]
-    read = items.readable([*cues, *further])
+    read = items.readable_cues([*cues, *further])
     unchecked = tuple(cue.name for cue in cues if cue not in read)
-    ties = items.picked(read)
+    ties = items.count_ties(read)
     about = np.array([cue.about == "position" for cue in read], bool)
     spoken = (np.minimum.reduceat(ties, items.starts, axis=0) == 0).mean(axis=0)
     first = this = _Round(items, ties, about, [], seed)
     first.draw(draws, max_draws, first.z > 0, also=about)
-    # A position is flagged only if it stands out by itself: if the items that a cue explains have
-    # other keys than the rest, each part is uneven though all together are even.
+    # A position is flagged only if it is significant by itself: the items that a cue explains and
+    # the other items may have unequal numbers of keys at each position, although all items do not.
     among = (first.z > 0) & (first.flagged | ~about)
     rounds: dict[int, _Round] = {}
-    while len(rounds) < MAX_FLAGGED and (cue := this.choice(among)) is not None:
+    while len(rounds) < MAX_FLAGGED and (cue := this.next_flagged(among)) is not None:
         rounds[cue] = this
         this = _Round(items, ties, about, list(rounds), seed)
         this.draw(draws, max_draws, among)
     borderline = (among & this.undecided) | (about & (first.z > 0) & first.undecided)
     high = first.high
     found = [
-        Found(
+        CueScore(
             cue=cue.name,
             about=cue.about,
             right=float(first.right[at]),
@@ -250,55 +249,53 @@ def battery(
         tuple(order),
         unchecked,
         tuple(counts.tolist()),
-        _positions_p(items, first.draws, seed),
+        _positions_p_value(items, first.draws, seed),
         first.draws,
     )
 
 
-def _positions_p(items: Items, draws: int, seed: int) -> float:
-    """Return the p-value of the numbers of keys at all positions together, by chi-square."""
+def _positions_p_value(items: Items, draws: int, seed: int) -> float:
     most = int(items.counts.max())
     at = np.arange(int(items.counts.sum())) - np.repeat(items.starts, items.counts)
     columns = (at[:, None] == np.arange(most)).astype(np.uint8)
     possible = possible_positions(items, columns[:, :0])
     null = UniformKeys(items, columns, possible, [seed, MAX_FLAGGED + 1])
 
-    def uneven(keys: Floats) -> Floats:
+    def chi_square(keys: Floats) -> Floats:
         found: Floats = ((keys - null.mean) ** 2 / null.mean).sum(axis=-1).round(_DIGITS)
         return found
 
-    drawn = uneven(null.scores(draws))
-    return float((1 + (drawn >= uneven(observed_scores(items, columns))).sum()) / (1 + draws))
+    drawn = chi_square(null.scores(draws))
+    return float((1 + (drawn >= chi_square(observed_scores(items, columns))).sum()) / (1 + draws))
 
 
-def _standardised(scores: Floats, mean: Floats, spread: Floats) -> Floats:
-    """Return the z of the columns that vary, (…, columns)."""
+def _standardise(scores: Floats, mean: Floats, spread: Floats) -> Floats:
     varies = spread > 0
     z: Floats = ((scores[..., varies] - mean[varies]) / spread[varies]).round(_DIGITS)
     return z
 
 
 class _Round:
-    """All cues except those held, in draws that keep the scores of the held ones.
+    """One round of flagging, in draws that keep the scores of the cues flagged before.
 
     Attributes:
         right: (cues,) the observed scores, as fractions of the items.
-        mean, spread: (cues,) mean and spread of the scores, in items; 0 for those held.
+        mean, spread: (cues,) mean and spread of the scores, in items; 0 for flagged cues.
         varies: (cues,) whether draws change the score.
         z: (cues,) the observed scores, standardised; -inf for those that don't vary.
     """
 
-    def __init__(self, items: Items, ties: Ties, about: Bools, held: list[int], seed: int):
+    def __init__(self, items: Items, ties: Ties, about: Bools, given: list[int], seed: int):
         self._items = len(items)
         self.mean, self.spread = np.zeros(len(about)), np.zeros(len(about))
-        self._nulls: list[DealtKeys | UniformKeys] = []
-        for of_positions, null_of in ((False, DealtKeys), (True, UniformKeys)):
-            left = (about == of_positions) & ~np.isin(np.arange(len(about)), held)
+        self._nulls: list[PermutedKeys | UniformKeys] = []
+        for of_positions, null_of in ((False, PermutedKeys), (True, UniformKeys)):
+            left = (about == of_positions) & ~np.isin(np.arange(len(about)), given)
             columns = np.flatnonzero(left)
-            # Dealing keys again keeps the number at each position, whichever of them are held.
-            kept = [cue for cue in held if of_positions or not about[cue]]
+            # Permutations keep the number of keys at each position anyway.
+            kept = [cue for cue in given if of_positions or not about[cue]]
             possible = possible_positions(items, ties[:, kept])
-            key = [seed, len(held), int(of_positions)]
+            key = [seed, len(given), int(of_positions)]
             null = null_of(items, ties[:, columns], possible, key)
             self._nulls.append(null)
             self.mean[columns], self.spread[columns] = null.mean, null.spread
@@ -307,78 +304,70 @@ class _Round:
         self.varies = self.spread > 0
         self.z = np.full(len(about), -np.inf)
         self._gain: Floats = (scores - self.mean).round(_DIGITS)
-        self.z[self.varies] = _standardised(scores, self.mean, self.spread)
+        self.z[self.varies] = _standardise(scores, self.mean, self.spread)
         self._greatest = np.empty(0)
 
     def draw(self, draws: int, most: int, among: Bools, also: Bools | None = None) -> None:
-        """Draw, and add draws until it is decided which cue is flagged next.
-
-        Args:
-            draws: number of draws to begin with; each step doubles the number.
-            most: number up to which draws are added.
-            among: (cues,) which can be flagged.
-            also: (cues,) which must be decided, too.
-        """
-        self._add(draws)
+        """Make draws until it is decided which cue is flagged next."""
+        self._add_draws(draws)
         while self.draws < most and not self._is_settled(among, also):
-            self._add(min(self.draws, most - self.draws))
+            self._add_draws(min(self.draws, most - self.draws))
 
-    def _add(self, draws: int) -> None:
+    def _add_draws(self, draws: int) -> None:
         greatest = np.full(draws, -np.inf)
         for null in self._nulls:
             if null.spread.any():
-                z = _standardised(null.scores(draws), null.mean, null.spread)
+                z = _standardise(null.scores(draws), null.mean, null.spread)
                 greatest = np.maximum(greatest, z.max(axis=1))
         self._greatest = np.concatenate([self._greatest, greatest])
 
     @property
     def draws(self) -> int:
-        """The number of draws so far."""
+        """Number of draws so far."""
         return len(self._greatest)
 
     @property
-    def _exceeding(self) -> Ints:
-        """In how many draws any cue has as great a z as each, (cues,)."""
+    def _exceedances(self) -> Ints:
+        """Number of draws whose maximum z is at least the z of each cue, (cues,)."""
         found: Ints = self.draws - np.searchsorted(np.sort(self._greatest), self.z)
         return found
 
     @property
     def p(self) -> Floats:
-        """The p-value of each cue, (cues,): 1 for those that don't vary."""
-        p: Floats = (1 + self._exceeding) / (1 + self.draws)
+        """The p-value of each cue, (cues,); 1 for cues that don't vary."""
+        p: Floats = (1 + self._exceedances) / (1 + self.draws)
         return p
 
     @property
     def undecided(self) -> Bools:
-        """For which cues a 99 % interval of p contains `LEVEL` (Clopper and Pearson 1934)."""
+        """Whether the 99 % Clopper-Pearson interval of each cue's p contains `LEVEL`, (cues,)."""
         from scipy.special import bdtr, bdtrc
 
-        times = self._exceeding
+        times = self._exceedances
         below = bdtr(times, self.draws, LEVEL) < _UNCERTAIN
         above = (times > 0) & (bdtrc(np.maximum(times - 1, 0), self.draws, LEVEL) < _UNCERTAIN)
         return np.asarray(self.varies & ~below & ~above)
 
     @property
     def flagged(self) -> Bools:
-        """Which cues stand out, decidedly, (cues,)."""
+        """Whether each cue is decided and significant, (cues,)."""
         return np.asarray(self.varies & (self.p <= LEVEL) & ~self.undecided)
 
-    def choice(self, among: Bools) -> int | None:
-        """Return the cue that scores most above its mean, of those that stand out."""
+    def next_flagged(self, among: Bools) -> int | None:
+        """Return the significant cue with the highest score above its mean; None without one."""
         flagged = among & self.flagged
         return int(np.where(flagged, self._gain, -np.inf).argmax()) if flagged.any() else None
 
     def _is_settled(self, among: Bools, also: Bools | None) -> bool:
-        """Return whether no undecided cue could change which one is flagged next."""
-        undecided, best = self.undecided, self.choice(among)
+        undecided, best = self.undecided, self.next_flagged(among)
         matters = among if best is None else among & (self._gain > self._gain[best])
         return not (undecided & (matters if also is None else matters | also)).any()
 
     @property
     def high(self) -> Floats:
-        """The upper ends of the cues' one-sided bands, (cues,), as fractions of the items.
+        """The chance limit of each cue, (cues,), as a fraction of the items.
 
-        Rounding errors are kept from contradicting p.
+        Rounding errors can't make it contradict p.
         """
         limit = find_nth_greatest(self._greatest, LEVEL) if self.varies.any() else 0.0
         beyond = self.z > limit

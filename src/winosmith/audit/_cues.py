@@ -1,8 +1,8 @@
-"""Cues: rules that select an option without reading the item, one line each.
+"""Cues: rules that select an option without reading the item.
 
-A cue gives each option of an item a number; it selects the option with the largest one, and equal
-options share the pick. Its input is a `View`: the question, the options, their words and their
-frequencies in the set, never the key. Add your own: `[*CUES, Cue("mine", score)]`.
+A cue scores each option of an item and selects the option with the highest score; tied options
+share the selection. Its input is a `View`: the question, the options, their words and their
+frequencies in the data set, but never the key. Add your own: `[*CUES, Cue("mine", score)]`.
 """
 
 from __future__ import annotations
@@ -34,25 +34,25 @@ ABSOLUTES = frozenset(
     "always never all none every only must completely entirely totally absolutely everyone nobody "
     "everything nothing impossible invariably any".split()
 )
-"""Words that test-taking guides call "specific determiners": Millman, Bishop and Ebel (1965)."""
+"""Words that test-taking guides call "specific determiners" (Millman, Bishop and Ebel 1965)."""
 HEDGES = frozenset(
     "may might could can usually often sometimes generally probably likely possibly typically "
     "frequently tend tends some most many rarely seldom perhaps".split()
 )
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _split_words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.lower()))
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """The frequencies of words and whole options among all options of a set, copies once.
+    """Frequencies of words and whole options among all options of a data set.
 
     Attributes:
-        words: number of items with the word in an option.
-        wholes: number of items with the option, by its words.
-        items: their number.
+        words: for each word, the number of items with the word in an option.
+        wholes: for each option, as a tuple of words, the number of items with this option.
+        items: number of items.
     """
 
     words: Counter[str]
@@ -60,13 +60,15 @@ class Corpus:
     items: int
 
     @classmethod
-    def of(cls, options: Iterable[Sequence[str]]) -> Corpus:
-        """Count over the options of each item."""
+    def from_options(cls, options: Iterable[Sequence[str]]) -> Corpus:
+        """Count the words and the whole options of items."""
         words: Counter[str] = Counter()
         wholes: Counter[tuple[str, ...]] = Counter()
         count = 0
         for item in options:
-            cut = [tuple(map(intern, _words(option))) for option in item]  # each word held once
+            cut = [
+                tuple(map(intern, _split_words(option))) for option in item
+            ]  # share equal strings
             words.update({word for option in cut for word in option})
             wholes.update(set(cut))
             count += 1
@@ -77,109 +79,109 @@ class View:
     """The input of a cue: one item without its key.
 
     Attributes:
-        question: the text, empty if there is none.
-        options: the texts, in their order.
-        corpus: the frequencies in the whole set.
+        question: text of the question; empty if there is none.
+        options: texts of the options, in their order.
+        corpus: frequencies in the whole data set.
     """
 
     def __init__(self, question: str, options: Sequence[str], corpus: Corpus):
         self.question, self.options, self.corpus = question, tuple(options), corpus
 
     @staticmethod
-    def cut(text: str) -> tuple[str, ...]:
-        """Return a text's words, in lower case."""
-        return _words(text)
+    def split_words(text: str) -> tuple[str, ...]:
+        """Split a text into words in lower case."""
+        return _split_words(text)
 
     @cached_property
     def script(self) -> Writing:
-        """Its kind of script: "latin", "spaced" or "unspaced" (`winosmith.text.writing`)."""
+        """The kind of script: "latin", "spaced" or "unspaced"; see `winosmith.text.writing`."""
         texts = (self.question, *self.options)
         return "latin" if all(map(str.isascii, texts)) else kind_of_script(" ".join(texts))
 
     @cached_property
-    def asked(self) -> tuple[str, ...]:
-        """The question's words, in lower case."""
-        return _words(self.question)
+    def question_words(self) -> tuple[str, ...]:
+        """The words of the question in lower case."""
+        return _split_words(self.question)
 
     @cached_property
-    def asked_content(self) -> frozenset[str]:
-        """The question's words, except for function words."""
-        return frozenset(self.asked) - FUNCTION_WORDS
+    def question_content(self) -> frozenset[str]:
+        """The content words of the question."""
+        return frozenset(self.question_words) - FUNCTION_WORDS
 
     @cached_property
     def words(self) -> tuple[tuple[str, ...], ...]:
-        """Each option's words, in lower case."""
-        return tuple(_words(option) for option in self.options)
+        """The words of each option in lower case."""
+        return tuple(_split_words(option) for option in self.options)
 
     @cached_property
-    def sets(self) -> tuple[frozenset[str], ...]:
-        """Each option's different words."""
+    def word_sets(self) -> tuple[frozenset[str], ...]:
+        """The distinct words of each option."""
         return tuple(map(frozenset, self.words))
 
     @cached_property
     def characters(self) -> list[float]:
-        """Each option's length in characters, without white space at its ends."""
+        """Length of each option in characters, without leading and trailing white space."""
         return [float(len(option.strip())) for option in self.options]
 
     @cached_property
-    def counts(self) -> list[float]:
-        """Each option's length in words."""
+    def word_counts(self) -> list[float]:
+        """Number of words of each option."""
         return [float(len(words)) for words in self.words]
 
     @cached_property
     def numbers(self) -> list[float | None]:
-        """The first number in each option; None if there is none."""
+        """The first number in each option; None for options without a number."""
         found = (_NUMBER.search(option) for option in self.options)
         return [float(number[0].replace(",", "")) if number else None for number in found]
 
     @cached_property
-    def content(self) -> tuple[frozenset[str], ...]:
-        """Each option's different words, except for function words."""
-        return tuple(words - FUNCTION_WORDS for words in self.sets)
+    def content_words(self) -> tuple[frozenset[str], ...]:
+        """The distinct content words of each option."""
+        return tuple(words - FUNCTION_WORDS for words in self.word_sets)
 
     @cached_property
-    def shared(self) -> list[float]:
-        """The number of each option's content words that are in the question."""
-        return [float(len(words & self.asked_content)) for words in self.content]
+    def shared_content(self) -> list[float]:
+        """Number of content words that each option shares with the question."""
+        return [float(len(words & self.question_content)) for words in self.content_words]
 
     @cached_property
     def rarity(self) -> list[list[float]]:
-        """Each option's words' rarity among the set's options: log(items / items with the word)."""
-        known, items = self.corpus.words, self.corpus.items
-        return [[log((items + 1) / (known[word] + 1)) for word in words] for words in self.words]
+        """Rarity of each word of each option: log(items / items with the word)."""
+        counts, items = self.corpus.words, self.corpus.items
+        return [[log((items + 1) / (counts[word] + 1)) for word in words] for words in self.words]
 
     @cached_property
-    def common(self) -> list[float]:
-        """The mean fraction of an option's words that another option has."""
+    def similarity(self) -> list[float]:
+        """Mean Jaccard similarity of each option to the other options."""
         return [
             _mean(
                 len(mine & other) / max(len(mine | other), 1)
-                for at, other in enumerate(self.sets)
+                for at, other in enumerate(self.word_sets)
                 if at != here
             )
-            for here, mine in enumerate(self.sets)
+            for here, mine in enumerate(self.word_sets)
         ]
 
     @cached_property
-    def overlap(self) -> list[float]:
-        """The fraction of each option's different words that the question has."""
-        asked = frozenset(self.asked)
-        return [len(words & asked) / max(len(words), 1) for words in self.sets]
+    def question_overlap(self) -> list[float]:
+        """Fraction of each option's distinct words that occur in the question."""
+        asked = frozenset(self.question_words)
+        return [len(words & asked) / max(len(words), 1) for words in self.word_sets]
 
     @cached_property
     def word_lengths(self) -> list[float]:
-        """The mean length of each option's words, in characters."""
+        """Mean length of the words of each option, in characters."""
         return [_mean(map(len, words)) for words in self.words]
 
     @cached_property
     def negations(self) -> list[float]:
-        """1 for each option with a negation, otherwise 0."""
-        return [float(any(map(is_negation, words))) for words in self.sets]
+        """1 for each option with a negation, 0 for the others."""
+        return [float(any(map(is_negation, words))) for words in self.word_sets]
 
     @cached_property
     def trigrams(self) -> list[float]:
-        """The fraction of an option's letter trigrams that the question has."""
-        asked = _trigrams(" ".join(self.asked))
+        """Fraction of each option's character trigrams that occur in the question."""
+        asked = _trigrams(" ".join(self.question_words))
         cut = [_trigrams(" ".join(words)) for words in self.words]
         return [len(mine & asked) / max(len(mine), 1) for mine in cut]
 
@@ -193,7 +195,7 @@ def _trigrams(text: str) -> set[str]:
     return {text[at : at + 3] for at in range(len(text) - 2)}
 
 
-def _negative(values: Iterable[float]) -> list[float]:
+def _negate(values: Iterable[float]) -> list[float]:
     return [-value for value in values]
 
 
@@ -202,26 +204,26 @@ def _distance_from_mean(values: Sequence[float]) -> list[float]:
     return [round(abs(value - mean), 9) for value in values]
 
 
-def _holds(listed: frozenset[str]) -> Callable[[View], list[float]]:
-    return lambda view: [float(bool(words & listed)) for words in view.sets]
+def _has_any_word(listed: frozenset[str]) -> Callable[[View], list[float]]:
+    return lambda view: [float(bool(words & listed)) for words in view.word_sets]
 
 
 def is_negation(word: str) -> bool:
-    """Return whether a lower-case word is a negation, as "don't" is."""
+    """Return whether a lower-case word is a negation, such as "don't"."""
     return word in NEGATIONS or word.endswith(("n't", "n’t"))
 
 
-def _matches(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
+def _matches_pattern(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
     return lambda view: [float(bool(pattern.search(option))) for option in view.options]
 
 
 def _ranks(numbers: Sequence[float | None]) -> list[int] | None:
-    """Return each number's rank among the different ones; None if an option has no number."""
-    there = [number for number in numbers if number is not None]
-    if len(there) < len(numbers):
+    """Return the rank of each number, equal for equal numbers; None if an option has no number."""
+    given = [number for number in numbers if number is not None]
+    if len(given) < len(numbers):
         return None
-    places = {number: place for place, number in enumerate(sorted(set(there)))}
-    return [places[number] for number in there]
+    ranks = {number: rank for rank, number in enumerate(sorted(set(given)))}
+    return [ranks[number] for number in given]
 
 
 def _extreme_number(sign: float) -> Callable[[View], list[float]]:
@@ -239,21 +241,20 @@ def _middle_number(view: View) -> list[float]:
     return [-abs(rank - max(ranks) / 2) for rank in ranks]
 
 
-def _article(view: View) -> list[float]:
-    """Return whether each option fits "a" or "an" at the end of the question."""
-    last = view.asked[-1] if view.asked else ""
+def _score_article(view: View) -> list[float]:
+    last = view.question_words[-1] if view.question_words else ""
     if last not in ("a", "an"):
         return [0.0] * len(view.options)
     firsts = [words[0][:1] if words else "" for words in view.words]
     return [float((first in "aeiou") == (last == "an")) for first in firsts]
 
 
-def _first_word_shared(view: View) -> list[float]:
+def _count_first_word(view: View) -> list[float]:
     firsts = Counter(words[0] for words in view.words if words)
     return [float(firsts[words[0]]) if words else 0.0 for words in view.words]
 
 
-def _alphabet(sign: float) -> Callable[[View], list[float]]:
+def _alphabetical_rank(sign: float) -> Callable[[View], list[float]]:
     def score(view: View) -> list[float]:
         texts = [" ".join(words) for words in view.words]
         ranks = {text: rank for rank, text in enumerate(sorted(set(texts)))}
@@ -262,7 +263,7 @@ def _alphabet(sign: float) -> Callable[[View], list[float]]:
     return score
 
 
-def _at(position: int) -> Callable[[View], list[float]]:
+def _score_position(position: int) -> Callable[[View], list[float]]:
     return lambda view: [
         float(at == position if position >= 0 else at == len(view.options) - 1)
         for at in range(len(view.options))
@@ -274,13 +275,15 @@ class Cue:
     """A rule that selects an option without reading.
 
     Attributes:
-        name: the option that it selects: "the longest, in characters".
-        score: a number for each option; the largest is selected, equal ones share the pick. If all
-            are equal, the cue does not distinguish the item's options.
-        about: "position" if it uses only the order; "class" if the options are labels and it uses
-            the labelled text; otherwise "content".
-        needs: the text that it can read. "any": any script; "words": words separated by spaces;
-            "latin": English words in its list. On other items it does not distinguish options.
+        name: description of the selected option, such as "the longest, in characters".
+        score: returns a number for each option. The option with the largest number is selected;
+            tied options share the selection. If all numbers are equal, the cue does not distinguish
+            the item's options.
+        about: "position" if the cue uses only the order of the options; "class" if the options are
+            labels and it uses the labelled text; otherwise "content".
+        needs: the text that the cue can read. "any": any script; "words": words separated by
+            spaces; "latin": English words from a list. It does not distinguish options of other
+            items.
     """
 
     name: str
@@ -290,35 +293,35 @@ class Cue:
 
 
 CUES: tuple[Cue, ...] = (
-    Cue("the first", _at(0), "position", needs="any"),
-    Cue("the second", _at(1), "position", needs="any"),
-    Cue("the third", _at(2), "position", needs="any"),
-    Cue("the fourth", _at(3), "position", needs="any"),
-    Cue("the last", _at(-1), "position", needs="any"),
+    Cue("the first", _score_position(0), "position", needs="any"),
+    Cue("the second", _score_position(1), "position", needs="any"),
+    Cue("the third", _score_position(2), "position", needs="any"),
+    Cue("the fourth", _score_position(3), "position", needs="any"),
+    Cue("the last", _score_position(-1), "position", needs="any"),
     Cue("the longest, in characters", lambda v: v.characters, needs="any"),
-    Cue("the shortest, in characters", lambda v: _negative(v.characters), needs="any"),
-    Cue("the longest, in words", lambda v: v.counts),
-    Cue("the shortest, in words", lambda v: _negative(v.counts)),
+    Cue("the shortest, in characters", lambda v: _negate(v.characters), needs="any"),
+    Cue("the longest, in words", lambda v: v.word_counts),
+    Cue("the shortest, in words", lambda v: _negate(v.word_counts)),
     Cue(
         "nearest the mean length",
-        lambda v: _negative(_distance_from_mean(v.characters)),
+        lambda v: _negate(_distance_from_mean(v.characters)),
         needs="any",
     ),
     Cue("farthest from the mean length", lambda v: _distance_from_mean(v.characters), needs="any"),
     Cue("the longest words", lambda v: v.word_lengths),
-    Cue("the shortest words", lambda v: _negative(v.word_lengths)),
-    Cue("most content words of the question", lambda v: v.shared),
-    Cue("fewest content words of the question", lambda v: _negative(v.shared)),
-    Cue("the largest share of its words in the question", lambda v: v.overlap),
-    Cue("the smallest share of its words in the question", lambda v: _negative(v.overlap)),
+    Cue("the shortest words", lambda v: _negate(v.word_lengths)),
+    Cue("most content words of the question", lambda v: v.shared_content),
+    Cue("fewest content words of the question", lambda v: _negate(v.shared_content)),
+    Cue("the largest share of its words in the question", lambda v: v.question_overlap),
+    Cue("the smallest share of its words in the question", lambda v: _negate(v.question_overlap)),
     Cue("the most letters in common with the question", lambda v: v.trigrams),
-    Cue("the fewest letters in common with the question", lambda v: _negative(v.trigrams)),
-    Cue("the most like the other options", lambda v: v.common),
-    Cue("the least like the other options", lambda v: _negative(v.common)),
-    Cue("a first word that others share", _first_word_shared),
+    Cue("the fewest letters in common with the question", lambda v: _negate(v.trigrams)),
+    Cue("the most like the other options", lambda v: v.similarity),
+    Cue("the least like the other options", lambda v: _negate(v.similarity)),
+    Cue("a first word that others share", _count_first_word),
     Cue("the rarest word", lambda v: [max(rare, default=0.0) for rare in v.rarity]),
     Cue("the rarest words, on average", lambda v: [_mean(rare) for rare in v.rarity]),
-    Cue("the commonest words, on average", lambda v: _negative(_mean(rare) for rare in v.rarity)),
+    Cue("the commonest words, on average", lambda v: _negate(_mean(rare) for rare in v.rarity)),
     Cue(
         "an option that the set has often",
         lambda v: [float(v.corpus.wholes[words]) for words in v.words],
@@ -332,20 +335,24 @@ CUES: tuple[Cue, ...] = (
     Cue("the smallest number", _extreme_number(-1.0), needs="any"),
     Cue("a number in the middle", _middle_number, needs="any"),
     Cue("a negation", lambda v: v.negations, needs="latin"),
-    Cue("no negation", lambda v: _negative(v.negations), needs="latin"),
-    Cue("an absolute (always, never, all, only …)", _holds(ABSOLUTES), needs="latin"),
-    Cue("no absolute", lambda v: _negative(_holds(ABSOLUTES)(v)), needs="latin"),
-    Cue("a hedge (may, usually, some …)", _holds(HEDGES), needs="latin"),
-    Cue("all of the above", _matches(ALL), needs="latin"),
-    Cue("none of the above", _matches(NONE), needs="latin"),
-    Cue("several of the others (both A and B)", _matches(SEVERAL), needs="latin"),
+    Cue("no negation", lambda v: _negate(v.negations), needs="latin"),
+    Cue("an absolute (always, never, all, only …)", _has_any_word(ABSOLUTES), needs="latin"),
+    Cue("no absolute", lambda v: _negate(_has_any_word(ABSOLUTES)(v)), needs="latin"),
+    Cue("a hedge (may, usually, some …)", _has_any_word(HEDGES), needs="latin"),
+    Cue("all of the above", _matches_pattern(ALL), needs="latin"),
+    Cue("none of the above", _matches_pattern(NONE), needs="latin"),
+    Cue("several of the others (both A and B)", _matches_pattern(SEVERAL), needs="latin"),
     Cue(
         "a full stop at its end",
         lambda v: [float(o.rstrip().endswith(".")) for o in v.options],
         needs="any",
     ),
     Cue("a comma", lambda v: [float("," in o) for o in v.options], needs="any"),
-    Cue("brackets or quotation marks", _matches(re.compile(r"[()\[\]{}\"“”«»]")), needs="any"),
+    Cue(
+        "brackets or quotation marks",
+        _matches_pattern(re.compile(r"[()\[\]{}\"“”«»]")),
+        needs="any",
+    ),
     Cue(
         "a capital at its beginning",
         lambda v: [float(o.lstrip()[:1].isupper()) for o in v.options],
@@ -356,12 +363,12 @@ CUES: tuple[Cue, ...] = (
         lambda v: [float(sum(map(str.isupper, o))) for o in v.options],
         needs="any",
     ),
-    Cue("fits a or an at the question's end", _article, needs="latin"),
-    Cue("the first by the alphabet", _alphabet(-1.0)),
-    Cue("the last by the alphabet", _alphabet(1.0)),
+    Cue("fits a or an at the question's end", _score_article, needs="latin"),
+    Cue("the first by the alphabet", _alphabetical_rank(-1.0)),
+    Cue("the last by the alphabet", _alphabetical_rank(1.0)),
 )
-"""The battery: the faults that test-wise people use (Millman, Bishop and
-Ebel 1965; Haladyna, Downing and Rodriguez 2002) and those found in published sets since."""
+"""The default cues: flaws that test-wise people exploit (Millman, Bishop and Ebel 1965; Haladyna,
+Downing and Rodriguez 2002), and artifacts since found in published data sets."""
 
 
 _ORDINALS = (
@@ -371,20 +378,20 @@ _ORDINALS = (
 )  # fmt: skip
 
 POSITIONS: tuple[Cue, ...] = tuple(
-    Cue(f"the {ordinal}", _at(place), "position", needs="any")
+    Cue(f"the {ordinal}", _score_position(place), "position", needs="any")
     for place, ordinal in enumerate(_ORDINALS, 4)
 )
-"""The positions after the fourth, up to the last that an item can have."""
+"""Cues for the positions after the fourth, up to the maximum number of options."""
 
 
-def picks(cue: Cue, views: Sequence[View]) -> Ties:
-    """Return the number of options that share each one's pick, the options of all items in a row.
+def count_ties(cue: Cue, views: Sequence[View]) -> Ties:
+    """Return how many options of an item are selected together with each option, (options,).
 
-    0 for options that are not selected. Differences below 1e-9 are ignored: sums in another
-    order differ by as much.
+    The result is 1 for an option that is selected alone, and 0 for options that are not selected.
+    Score differences below 1e-9 are ignored, because they can be rounding errors.
 
     Raises:
-        DataError: the cue gives another number of scores than there are options, or no numbers.
+        DataError: the number of scores is not the number of options, or a score is not finite.
     """
     scripts = {"any": ("latin", "spaced", "unspaced"), "words": ("latin", "spaced")}
     read = scripts.get(cue.needs, ("latin",))
@@ -396,18 +403,18 @@ def picks(cue: Cue, views: Sequence[View]) -> Ties:
         view, given = views[wrong[0]], scores[wrong[0]]
         raise DataError(
             f"the cue {cue.name!r} gives {len(given)} scores to the {len(view.options)} "
-            f"options of {view.question!r}; one an option is needed"
+            f"options of {view.question!r}; one score per option is needed"
         )
     flat = np.fromiter(chain.from_iterable(scores), float).round(9)
     if not np.isfinite(flat).all():
-        raise DataError(f"the cue {cue.name!r} gives a score that is no finite number")
+        raise DataError(f"the cue {cue.name!r} gives a score that is not a finite number")
     starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
     best = flat == np.repeat(np.maximum.reduceat(flat, starts), counts)
     ties: Ties = best * np.repeat(np.add.reduceat(best.astype(np.uint8), starts), counts)
     return ties
 
 
-def unread(cue: Cue, scripts: Collection[Writing]) -> bool:
-    """Return whether a cue can read none of the items in these scripts."""
+def can_read(cue: Cue, scripts: Collection[Writing]) -> bool:
+    """Return whether a cue can read any item in these scripts."""
     readable = {"latin"} if cue.needs == "latin" else {"latin", "spaced"}
-    return cue.needs != "any" and readable.isdisjoint(scripts)
+    return cue.needs == "any" or not readable.isdisjoint(scripts)

@@ -1,4 +1,4 @@
-"""Findings as reviews of changes show them: GitHub's annotations, a summary, SARIF, a badge."""
+"""Findings in the formats of code reviews: GitHub annotations, job summary, SARIF and badge."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from winosmith.records import canonical, parse_json, read_text
 from winosmith.text import count_noun
 
 _SHOWN = 50
-"""Number of findings in annotations and summaries. GitHub shows ten of each level and step."""
+"""Maximum number of annotations and summary rows. GitHub shows ten per level and step."""
 
 _MOST = 5_000
-"""Number of findings in SARIF: GitHub shows no more, and refuses files with more than 25,000."""
+"""Maximum number of findings in SARIF, as GitHub shows no more; it refuses more than 25,000."""
 
 
 def annotation_lines(findings: Sequence[Finding]) -> list[str]:
-    """Return the first findings as GitHub's workflow commands, which annotate lines of files.
+    """Return the first findings as GitHub workflow commands that annotate lines of files.
 
     >>> one = Finding("error", "options", "quiz", "q1 has equal options", "a,b.json", 3, "")
     >>> annotation_lines([one])
@@ -44,13 +44,13 @@ def annotation_lines(findings: Sequence[Finding]) -> list[str]:
 def job_summary(
     title: str, verdict: str, findings: Sequence[Finding], *, only_new: bool = False
 ) -> str:
-    """Return a summary in Markdown: the verdict, and a table of the first findings.
+    """Return a Markdown summary with the verdict and a table of the first findings.
 
     Args:
-        title: the heading.
-        verdict: the audit's verdict.
-        findings: the findings.
-        only_new: whether the findings of a baseline are omitted.
+        title: heading of the summary.
+        verdict: verdict of the audit.
+        findings: findings of the audit.
+        only_new: whether findings of a baseline are omitted.
     """
     lines = [f"### {for_markdown(title)}", "", for_markdown(verdict), ""]
     if not findings:
@@ -65,10 +65,10 @@ def job_summary(
 
 
 def sarif(findings: Sequence[Finding]) -> str:
-    """Return the findings as a file of SARIF 2.1.0 that GitHub's code scanning reads.
+    """Return the findings in SARIF 2.1.0, for GitHub code scanning.
 
-    Each result has a rule, a file and a line; the first line if the line is not known. Its
-    fingerprint stays the same if the item moves. At most 5,000 findings are included.
+    Each result has a rule, a file and a line, which is 1 if the line is not known. The fingerprint
+    stays the same if the item moves. At most 5,000 findings are included.
     """
     names = [*RULES]
     results = [
@@ -104,7 +104,7 @@ def sarif(findings: Sequence[Finding]) -> str:
 
 
 def badge(findings: Sequence[Finding]) -> str:
-    """Return a badge as an SVG file: the number of findings; red if there is an error."""
+    """Return an SVG badge with the number of findings, in red if one of them is an error."""
     count = count_noun(len(findings), "finding") if findings else "no findings"
     is_red = any(one.level == "error" for one in findings)
     colour = "#b3261e" if is_red else "#8a5a00" if findings else "#1f6f3d"
@@ -126,16 +126,16 @@ def badge(findings: Sequence[Finding]) -> str:
 
 
 def read_baseline(path: str | Path) -> dict[str, float]:
-    """Return the points of an earlier audit's findings by their ids, for `Audit.judge`.
+    """Read the points of an earlier audit's findings, by their ids, for `Audit.judge`.
 
-    Cues above their limits count as findings, too: of several that select nearly the same options,
-    one more item may change which one is flagged.
+    Cues above their chance limits are included even if they are not flagged: if several cues select
+    nearly the same options, another item may change which of them is flagged.
 
     Args:
-        path: the JSON of the audit.
+        path: path of the audit's JSON.
 
     Raises:
-        FormatError: it is not such a file.
+        FormatError: the file is not the JSON of an audit.
     """
     try:
         record = parse_json(read_text(path))

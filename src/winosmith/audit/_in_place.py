@@ -1,9 +1,9 @@
-"""Change quizzes in their own files: put the options of each item in an order drawn at random.
+"""Shuffle the options of quizzes in their own files.
 
-The order depends on the item's text and the seed (see `winosmith.audit.repair`), so a second run
-changes nothing. Orders are never balanced: a solver could use the balance. A file keeps
-its layout: only options, keys and letters that name options change. What can't be changed safely is
-left as it is, with the reason.
+The random order depends on the item's text and the seed (see `winosmith.audit.repair`), so a second
+run changes nothing. Orders are never balanced, because a solver could exploit the balance. A file
+keeps its layout: only options, keys and letters that refer to options change. Items that can't be
+changed safely are left unchanged and reported with the reason.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from winosmith import data, formats
-from winosmith.audit._items import in_classes
-from winosmith.audit._repair import order_of
+from winosmith.audit._items import are_classes
+from winosmith.audit._repair import draw_order
 from winosmith.data import Place, Value
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError, ProblemError
@@ -37,12 +37,12 @@ _REFERENCE = re.compile(
     rf"(?i:\b(?:options?|answers?|choices?)\s+){_LIST}|(?m:^[^\S\n]*[A-Z][.):](?=\s))"
     r"|(?:^|(?<=[,;:.] )|(?<=\bis )|(?<=\bare )|(?<=\bnot )|(?<=\band )|(?<=\bor ))\([A-Z]\)"
 )
-"""Letters that certainly name options: "option B", "answers A and C", "(B)", "B. …"."""
+"""Letters that certainly refer to options: "option B", "answers A and C", "(B)", "B. …"."""
 
 _RANGE = re.compile(r"[A-Z]\)?\s*(?:-|–|\bto\b)\s*\(?[A-Z](?![A-Za-z0-9])")
 
 _EXPLAINS = re.compile("(?i)expl|rational|why|feedback|solution|reason|comment|hint|justif")
-"""The names of texts in which letters may name options; letters of other texts are not changed."""
+"""Names of fields whose letters may refer to options; letters in other fields stay."""
 
 _ANY_LONE = re.compile(
     r"(?<![A-Za-z0-9])(?<![A-Za-z]['’])[A-Z](?![A-Za-z0-9])|(?<!\w)(?<!\w['’])[^\W\d_](?!\w)"
@@ -52,7 +52,7 @@ _ARTICLE = re.compile(
     r"A(?= (?!(?:and|or|but|not|in|on|at|to|of|for|by|if|than|that|with|because|since|when|would"
     r"|will|can|cannot|could|should|may|might|must|had|have|were|are|did|do)\b|\w*s\b)[a-z])|I(?= )"
 )
-"""An A that is no option: an article is not before a verb or a preposition, nor before a plural."""
+"""An "A" that is an article, because no verb, preposition or plural follows; or an "I"."""
 
 _SMALL = re.compile(
     r"(?i:\b(?:option|choice)s?) \(?[a-k]\)?(?!\w)|(?i:\banswers?)(?: is|:)? \(?[b-k]\)?(?!\w)"
@@ -60,7 +60,7 @@ _SMALL = re.compile(
     r"|(?:^|(?<=[\s;,]))[b-hj-k](?= (?:is|are|was|would)\b)|^\s*[a-k]\s*$"
 )
 _MARKED = re.compile(r"\([A-K]\)|(?:^|\s)[A-K][.)]\s")
-"""Signs of options in a question's text."""
+"""Options that are listed with letters in the text of a question."""
 
 _BY_PLACE = re.compile(
     r"(?i)\b(?:first|second|third|fourth|fifth|last|previous|preceding|following|other) "
@@ -72,13 +72,13 @@ _BY_PLACE = re.compile(
 )
 
 _SIGNED = re.compile(r"(?:(?<=[ _.-])|(?<=[a-z])|^)[A-K1-9](?=$|[ _.-])")
-"""The sign of an option in the name of a column: "feedback_A", "A_explanation", "image1"."""
+"""The letter or number of an option in a column name: "feedback_A", "image1"."""
 
 Span = tuple[int, int]
 
 
 class Edit(NamedTuple):
-    """A part of a text and what takes its place."""
+    """A range of a text and its replacement."""
 
     start: int
     end: int
@@ -86,8 +86,8 @@ class Edit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Unchanged(Result):
-    """An item that was left as it is, and why."""
+class UnchangedItem(Result):
+    """An item that was left unchanged, with the reason."""
 
     place: Place = field(metadata={"json": str})
     reason: str
@@ -95,11 +95,11 @@ class Unchanged(Result):
 
 @dataclass(frozen=True)
 class DroppedCopy(Result):
-    """An item that was removed because an earlier one is the same.
+    """An item that was removed because it is a copy of an earlier item.
 
     Attributes:
-        place: place of the removed item, before the change.
-        first: place of the item that stays.
+        place: location of the removed item before the change.
+        first: location of the item that stays.
     """
 
     place: Place = field(metadata={"json": str})
@@ -107,16 +107,16 @@ class DroppedCopy(Result):
 
 
 @dataclass(frozen=True)
-class FixedFile(Result):
-    """What became of a file.
+class ShuffledFile(Result):
+    """A file whose options were shuffled.
 
     Attributes:
         path: path of the file.
-        items: how many it has.
-        changed: how many of them have their options in another order now.
-        most: how many have the correct option at the place where it is most often.
-        chance: how many that is at most in 95 of 100 files of as many items, by chance.
-        before: the text as it was read.
+        items: number of items.
+        changed: number of items whose options have a new order.
+        most: number of keys at the most frequent position.
+        chance: the number of keys at this position that 95 of 100 random files don't exceed.
+        before: the original text.
         text: the new text.
         encoding: encoding of the file.
     """
@@ -132,24 +132,24 @@ class FixedFile(Result):
 
 
 @dataclass(frozen=True)
-class Fixed(Result):
-    """The new texts of some files.
+class ShuffledFiles(Result):
+    """The result of shuffling the options in some files.
 
     Attributes:
-        files: in the order in which they were read.
-        unchanged: the items that were left as they are.
+        files: the files, in the given order.
+        unchanged: the items that were left unchanged.
         dropped: the copies that were removed.
     """
 
-    files: tuple[FixedFile, ...]
-    unchanged: tuple[Unchanged, ...]
+    files: tuple[ShuffledFile, ...]
+    unchanged: tuple[UnchangedItem, ...]
     dropped: tuple[DroppedCopy, ...]
 
     def write(self) -> list[str]:
-        """Replace the files whose text has changed, and keep their modes; return their paths.
+        """Write the changed files with their old permissions, and return their paths.
 
         Raises:
-            DataError: a file can't be written to, or has changed since it was read; then none is
+            DataError: a file is read-only, or has changed since it was read. Then no file is
                 written.
         """
         changed = {
@@ -159,7 +159,7 @@ class Fixed(Result):
             if not os.access(target, os.W_OK):
                 raise DataError(f"{file.path} is read-only; no file is changed")
             if target.read_bytes() != file.before.encode(file.encoding):
-                raise DataError(f"{file.path} was changed meanwhile; run the command again")
+                raise DataError(f"{file.path} has changed since it was read; run the command again")
         for target, file in changed.items():
             mode = stat.S_IMODE(target.stat().st_mode)
             with atomic_write(target, "wb") as out:
@@ -176,80 +176,79 @@ def fix(
     format_name: str | None = None,
     columns: formats.Columns | None = None,
     encoding: str | None = None,
-) -> Fixed:
-    """Return files whose items have their options in random orders.
+) -> ShuffledFiles:
+    """Shuffle the options of each item in some files, without writing the files.
 
-    All files are one data set. The new texts are read again: an item that would be read with other
+    All files form one data set. The new texts are read again; an item that would be read with other
     texts or another answer is left unchanged.
 
     Args:
-        paths: files of JSON, JSON Lines, YAML, CSV or TSV, not packed.
+        paths: paths of uncompressed JSON, JSON Lines, YAML, CSV or TSV files.
         seed: random seed of the orders.
         drop_copies: whether to remove each item that has the question, the options in any order,
-            and the key of an earlier one.
+            and the key of an earlier item.
         format_name: see `formats.scan`.
         columns: see `formats.scan`.
-        encoding: encoding of the files; found if None.
+        encoding: encoding of the files; detected if None.
 
     Raises:
         FormatError: the files can't be read.
-        DataError: a file is not a text that can be written back as it is, or two records overlap.
+        DataError: a file can't be written back in its encoding, or two records overlap.
     """
     sources = [data.Source(path, encoding=encoding) for path in paths]
-    originals = {str(one.path): (one.text, _codec(one, encoding)) for one in sources}
+    originals = {str(one.path): (one.text, _detect_encoding(one, encoding)) for one in sources}
     how: dict[str, Any] = {"columns": columns, "pair_by": "", "ids_are_places": True}
-    before = formats.scan(_rows(sources), format_name, **how)
+    before = formats.scan(_read_rows(sources), format_name, **how)
     dropped: list[DroppedCopy] = []
-    if drop_copies and (dropped := _copies(before, sources)):
+    if drop_copies and (dropped := _find_copies(before, sources)):
         gone = {one.place for one in dropped}
-        sources = _without(sources, gone)
+        sources = _remove_records(sources, gone)
         stay = [
             item for at, item in zip(before.places, before.items, strict=True) if at not in gone
         ]
-        before = formats.scan(_rows(sources), format_name, **how)
-        if [*map(_content, before.items)] != [*map(_content, stay)]:
-            raise DataError("the files would be read as other items without their copies")
+        before = formats.scan(_read_rows(sources), format_name, **how)
+        if [*map(_item_content, before.items)] != [*map(_item_content, stay)]:
+            raise DataError("the files would be read as other items after removing copies")
     left = {one.place: str(one.reason) for one in before.bad}
     while True:
-        edits, kinds = _edits(before, {str(one.path): one for one in sources}, columns, seed, left)
-        texts = [_edited(one.text, edits[str(one.path)]) for one in sources]
-        again = [*map(_with_text, sources, texts)]
+        edits, kinds = _plan_edits(
+            before, {str(one.path): one for one in sources}, columns, seed, left
+        )
+        texts = [_apply_edits(one.text, edits[str(one.path)]) for one in sources]
+        again = [*map(_replace_text, sources, texts)]
         try:
-            after = formats.scan(_rows(again), format_name, **how)
+            after = formats.scan(_read_rows(again), format_name, **how)
         except FormatError as error:
-            left |= _left_for(error, before, left, kinds)
+            left |= _items_to_leave(error, before, left, kinds)
             continue
         differ = [
             place
             for place, old, new in zip(before.places, before.items, after.items, strict=False)
-            if place not in left and _content(old) != _content(new)
+            if place not in left and _item_content(old) != _item_content(new)
         ]
         if len(before.items) != len(after.items):
-            raise DataError("the files would be read as other items if their options moved")
+            raise DataError("the files would be read as other items after shuffling")
         if not differ:
             break
-        left |= dict.fromkeys(differ, "it would be read differently with its options moved")
+        left |= dict.fromkeys(differ, "it would be read differently after shuffling")
     own: defaultdict[str, list[tuple[formats.Item, formats.Item]]] = defaultdict(list)
     for place, old, new in zip(before.places, before.items, after.items, strict=True):
         own[place.path].append((old, new))
     files = [
-        _file(path, text, originals[path], own[path])
+        _shuffled_file(path, text, originals[path], own[path])
         for path, text in zip((str(one.path) for one in sources), texts, strict=True)
     ]
-    unchanged = tuple(Unchanged(place, why) for place, why in left.items())
-    return Fixed(tuple(files), unchanged, tuple(dropped))
+    unchanged = tuple(UnchangedItem(place, why) for place, why in left.items())
+    return ShuffledFiles(tuple(files), unchanged, tuple(dropped))
 
 
-def _copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedCopy]:
-    """Return the items that are the same as an earlier one, except those of records with several.
-
-    A file keeps its first item if all of them are copies.
-    """
+def _find_copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedCopy]:
+    """Return the copies of earlier items, except for items that share their record with others."""
     first: dict[object, Place] = {}
     times, kept = Counter(contents.places), {str(one.path): 0 for one in sources}
     found = []
     for place, item in zip(contents.places, contents.items, strict=True):
-        same = first.setdefault(_content(item), place)
+        same = first.setdefault(_item_content(item), place)
         if same == place or times[place] > 1 or place.start is None:
             kept[place.path] += 1
         else:
@@ -259,25 +258,20 @@ def _copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedC
     return found
 
 
-def _without(sources: Sequence[data.Source], gone: Iterable[Place]) -> list[data.Source]:
-    """Return files without some of their records."""
+def _remove_records(sources: Sequence[data.Source], gone: Iterable[Place]) -> list[data.Source]:
     left = []
     for source in sources:
         text, kind = source.text, "yaml" if data.is_yaml(source) else data.read(source).kind
         own = [place for place in gone if place.path == str(source.path)]
         for place in sorted(own, key=lambda one: one.start or 0, reverse=True):
-            start, end = _extent(text, place, kind)
+            start, end = _record_span(text, place, kind)
             text = text[:start] + text[end:]
-        left.append(_with_text(source, text))
+        left.append(_replace_text(source, text))
     return left
 
 
-def _extent(text: str, place: Place, kind: str) -> Span:
-    """Return where a record with its separator is in a text.
-
-    Raises:
-        DataError: the record is inside a line, or there is no separator.
-    """
+def _record_span(text: str, place: Place, kind: str) -> Span:
+    """Return the start and end of a record with its separator."""
     start, end = place.start or 0, place.end or 0
     if kind in ("lines", "delimited"):
         line_end = re.compile(r"\r?\n?").match(text, end)
@@ -291,23 +285,23 @@ def _extent(text: str, place: Place, kind: str) -> Span:
         return start, after.end()
     elif before := re.compile(r"\s*,\s*$").search(text[:start]):
         return before.start(), end
-    raise DataError(f"{place}: this copy can't be removed here; remove it by hand")
+    raise DataError(f"{place}: this copy can't be removed automatically; remove it by hand")
 
 
-def _with_text(source: data.Source, text: str) -> data.Source:
+def _replace_text(source: data.Source, text: str) -> data.Source:
     return data.Source(source.path, text.encode("utf-8", "surrogatepass"))
 
 
-def _left_for(
+def _items_to_leave(
     error: FormatError, before: Contents, left: Mapping[Place, str], kinds: Mapping[str, str]
 ) -> dict[Place, str]:
-    """Return the items that stay, so that the new texts can be read.
+    """Return the items to leave unchanged so that the new texts can be read, with a reason.
 
-    The first key that shows from which number keys count stays, if no other shows it; otherwise all
-    items of the file that can't be read.
+    If no key shows any more whether keys count from 0 or 1, this is the first item whose old key
+    shows it; otherwise, all items of the unreadable file.
 
     Raises:
-        FormatError: they stay already.
+        FormatError: these items are left unchanged already.
     """
     free = [
         (place, item)
@@ -317,49 +311,45 @@ def _left_for(
     if "`answer_is=" in error.reason:
         for place, item in free:
             if item.answer == (0 if "0" in kinds.values() else len(item.options) - 1):
-                return {place: "its key shows from which number the keys count"}
-    stays = "its file could not be read with the options moved"
+                return {place: "its key shows whether keys count from 0 or 1"}
+    stays = "its file could not be read after shuffling"
     if found := {place: stays for place, _ in free if place.path == error.path}:
         return found
     raise error
 
 
-def _codec(source: data.Source, encoding: str | None) -> str:
-    """Return the encoding by which a file's text becomes its bytes again.
-
-    Raises:
-        DataError: there is none.
-    """
+def _detect_encoding(source: data.Source, encoding: str | None) -> str:
+    """Return the encoding that turns the text of a file back into its bytes."""
     raw = Path(source.path).read_bytes()
     for codec in ("utf-8", "utf-8-sig", *filter(None, [encoding])):
         if source.text.encode(codec, "replace") == raw:
             return codec
     raise DataError(
-        f"{source.path} can't be changed in place: unpack it, and save it as UTF-8 first"
+        f"{source.path} can't be changed in place: decompress it, and save it as UTF-8 first"
     )
 
 
-def _rows(sources: Sequence[data.Source]) -> data.Rows:
+def _read_rows(sources: Sequence[data.Source]) -> data.Rows:
     return data.join_rows([data.read(source) for source in sources], str(sources[0].path))
 
 
-def _content(item: formats.Item) -> object:
-    """Return what must not change: the texts, and which is correct."""
+def _item_content(item: formats.Item) -> object:
+    """Return the parts of an item that must not change: its texts, and the correct option."""
     if not isinstance(item, Problem):
         return item
     key = None if item.answer is None else item.options[item.answer]
     return item.sentence, tuple(sorted(item.options)), key
 
 
-def _file(
+def _shuffled_file(
     path: str,
     text: str,
     original: tuple[str, str],
     own: Sequence[tuple[formats.Item, formats.Item]],
-) -> FixedFile:
+) -> ShuffledFile:
     problems = [new for _, new in own if isinstance(new, Problem)]
     keys = [one.answer for one in problems if one.answer is not None]
-    return FixedFile(
+    return ShuffledFile(
         path,
         len(own),
         sum(old != new for old, new in own),
@@ -373,7 +363,7 @@ def _file(
 
 @cache
 def _most_by_chance(counts: tuple[int, ...], draws: int = 2000) -> int:
-    """Return how often a place is correct at most in 95 of 100 random files of such items."""
+    """Return the number of keys at one position that 95 of 100 random files don't exceed."""
     if not counts:
         return 0
     drawn = np.random.default_rng(0).random((draws, len(counts))) * np.array(counts)
@@ -382,7 +372,7 @@ def _most_by_chance(counts: tuple[int, ...], draws: int = 2000) -> int:
     return int(np.quantile(most, 0.95, method="inverted_cdf"))
 
 
-def _edited(text: str, edits: Iterable[Edit]) -> str:
+def _apply_edits(text: str, edits: Iterable[Edit]) -> str:
     parts, at = [], 0
     for start, end, new in sorted(edits):
         if start < at:
@@ -392,15 +382,15 @@ def _edited(text: str, edits: Iterable[Edit]) -> str:
     return "".join([*parts, text[at:]])
 
 
-class _Found(NamedTuple):
+class _LocatedOptions(NamedTuple):
     """The options of an item in its record.
 
     Attributes:
-        slots: for each option, the parts of the text that move with it.
-        signs: before each option ("A. "); "" if there are none.
-        labels: labels of the options, such as their columns; none if they have none.
-        flagged: whether the options themselves say which is correct.
-        whole: the list or object that has only the options; None if they are columns.
+        slots: for each option, the ranges of the text that move with it.
+        signs: prefix of each option, such as "A. "; "" without one.
+        labels: labels of the options, such as their columns; empty without labels.
+        flagged: whether the options themselves state which of them is correct.
+        whole: range of the list or object that contains only the options; None if they are columns.
     """
 
     slots: list[list[Span]]
@@ -410,28 +400,28 @@ class _Found(NamedTuple):
     whole: Span | None = None
 
 
-class _Item(NamedTuple):
-    """An item, the values of its record, its options there, and the text of its file."""
+class _LocatedItem(NamedTuple):
+    """An item with its record, its options in the record, and the text of its file."""
 
     problem: Problem
     record: Value
-    own: _Found
+    located: _LocatedOptions
     text: str
 
 
-def _edits(
+def _plan_edits(
     contents: Contents,
     sources: Mapping[str, data.Source],
     columns: formats.Columns | None,
     seed: int,
     left: dict[Place, str],
 ) -> tuple[defaultdict[str, list[Edit]], dict[str, str]]:
-    """Return the edits of each file and the kinds of keys; add items to leave to `left`."""
+    """Return the edits of each file and the kinds of keys; add unchanged items to `left`."""
     readers: dict[str, Callable[[Place], Value]] = {}
     problems = Dataset(contents.problems)
-    classes = in_classes(problems)
+    classes = are_classes(problems)
     times = Counter(contents.places)
-    found: dict[Place, _Item] = {}
+    found: dict[Place, _LocatedItem] = {}
     for place, problem, is_class in zip(contents.places, problems, classes, strict=True):
         if place in left:
             continue
@@ -442,32 +432,32 @@ def _edits(
             if times[place] > 1:
                 raise ProblemError("its record has several items")
             if place.start is None:
-                raise ProblemError("it has no text of its own in the file")
+                raise ProblemError("its location in the file is not known")
             if place.path not in readers:
-                readers[place.path] = _reader(sources[place.path])
+                readers[place.path] = _record_reader(sources[place.path])
             record, text = readers[place.path](place), sources[place.path].text
-            found[place] = _Item(problem, record, _options(record, problem, text), text)
+            found[place] = _LocatedItem(problem, record, _find_options(record, problem, text), text)
         except InputError as error:
             left[place] = str(error)
-    kinds = _key_kinds(found.values(), columns)
+    kinds = _find_keys(found.values(), columns)
     edits: defaultdict[str, list[Edit]] = defaultdict(list)
     for place, item in found.items():
         try:
-            if item.problem.answer is not None and not kinds and not item.own.flagged:
-                raise ProblemError("the column of its answer is not found")
-            order = order_of(item.problem, seed)
+            if item.problem.answer is not None and not kinds and not item.located.flagged:
+                raise ProblemError("the column of its answer was not found")
+            order = draw_order(item.problem, seed)
             edits[place.path] += [
-                *_moved(item.own, order, item.text),
-                *_rekeyed(item, order, kinds),
-                *_relettered(item, order, kinds),
+                *_move_options(item.located, order, item.text),
+                *_edit_keys(item, order, kinds),
+                *_edit_letters(item, order, kinds),
             ]
         except InputError as error:
             left[place] = str(error)
     return edits, kinds
 
 
-def _reader(source: data.Source) -> Callable[[Place], Value]:
-    """Return a function from the place of a record in a file to its values with their places."""
+def _record_reader(source: data.Source) -> Callable[[Place], Value]:
+    """Return a function that reads the record at a location, with the location of each value."""
     if data.is_yaml(source):
         records = {one.start: one for one in data.yaml_records(source)}
         return lambda place: records[place.start or 0]
@@ -477,26 +467,21 @@ def _reader(source: data.Source) -> Callable[[Place], Value]:
     return lambda place: data.json_value(source.text, source.text.index("{", place.start))
 
 
-def _options(record: Value, problem: Problem, text: str) -> _Found:
-    """Find the options of an item in its record.
-
-    Raises:
-        ProblemError: they are nowhere, or in two places.
-    """
-    found = [one for value in record.walk() for one in _as_options(value, problem, text)]
+def _find_options(record: Value, problem: Problem, text: str) -> _LocatedOptions:
+    """Find the options of an item in its record."""
+    found = [one for value in record.walk() for one in _match_value(value, problem, text)]
     if len(found) != 1:
-        where = "in two places" if found else "not found as a list or as columns"
-        raise ProblemError(f"its options are {where}")
+        how = "found more than once" if found else "not found as a list or as columns"
+        raise ProblemError(f"its options are {how}")
     return found[0]
 
 
-def _as_options(value: Value, problem: Problem, text: str) -> Iterator[_Found]:
-    """Yield how a list or object holds the options, if it does."""
+def _match_value(value: Value, problem: Problem, text: str) -> Iterator[_LocatedOptions]:
     options = problem.options
     if isinstance(value.value, list):
         elements = [*value.inside.values()]
         if len(elements) == len(options):
-            yield from _in_list(elements, options, text, (value.start, value.end))
+            yield from _match_list(elements, options, text, (value.start, value.end))
     elif isinstance(value.value, dict):
         texts = {*map(formats.tidy, options)}
         held = {
@@ -504,25 +489,25 @@ def _as_options(value: Value, problem: Problem, text: str) -> Iterator[_Found]:
             for name, one in value.inside.items()
             if not formats.is_answer_name(str(name)) and formats.tidy(str(one.value)) in texts
         }
-        if spans := _spans([*held.values()], options, text):
+        if spans := _option_spans([*held.values()], options, text):
             whole = (value.start, value.end) if len(held) == len(value.inside) else None
-            yield _Found([[span] for span in spans[0]], spans[1], tuple(held), whole=whole)
+            yield _LocatedOptions([[span] for span in spans[0]], spans[1], tuple(held), whole=whole)
 
 
-def _in_list(
+def _match_list(
     elements: Sequence[Value], options: Sequence[str], text: str, whole: Span
-) -> Iterator[_Found]:
-    if spans := _spans(elements, options, text):
-        yield _Found([[span] for span in spans[0]], spans[1], whole=whole)
+) -> Iterator[_LocatedOptions]:
+    if spans := _option_spans(elements, options, text):
+        yield _LocatedOptions([[span] for span in spans[0]], spans[1], whole=whole)
     if not elements[0].inside or any([*one.inside] != [*elements[0].inside] for one in elements):
         return
     columns = {name: [one.inside[name] for one in elements] for name in elements[0].inside}
-    if not any(_spans(values, options, text) for values in columns.values()):
+    if not any(_option_spans(values, options, text) for values in columns.values()):
         return
     labels = next((each for each in columns.values() if _is_series(each)), [])
     moving = [each for each in columns.values() if not _is_series(each)]
     flags = ([one.value for one in each] for each in moving)
-    yield _Found(
+    yield _LocatedOptions(
         [[(one.start, one.end) for one in own] for own in zip(*moving, strict=True)],
         [""] * len(options),
         tuple(str(one.value) for one in labels),
@@ -531,10 +516,10 @@ def _in_list(
     )
 
 
-def _spans(
+def _option_spans(
     values: Sequence[Value], options: Sequence[str], text: str
 ) -> tuple[list[Span], list[str]] | None:
-    """Return where the texts of options are, and the sign before each ("A. "), if they are here."""
+    """Return the range and prefix ("A. ") of each option; None if the values are other texts."""
     if len(values) != len(options) or any(
         one.inside or isinstance(one.value, bool | None) for one in values
     ):
@@ -556,7 +541,7 @@ def _spans(
 
 
 def _is_series(values: Sequence[Value]) -> bool:
-    """Return whether values are the signs of options in their order: A, B, C or 0, 1, 2."""
+    """Return whether values number the options in their order: A, B, C or 0, 1, 2 or 1, 2, 3."""
     count = range(len(values))
     letters = [formats.parse_letter(one.value) for one in values]
     if [one and one[1] for one in letters] == [*count]:
@@ -564,28 +549,24 @@ def _is_series(values: Sequence[Value]) -> bool:
     return [str(one.value) for one in values] in ([*map(str, count)], [str(n + 1) for n in count])
 
 
-def _moved(own: _Found, order: Sequence[int], text: str) -> Iterator[Edit]:
-    """Yield the edits that put each option at its new place.
-
-    Raises:
-        ProblemError: an option has several lines, which belong to its place in YAML.
-    """
-    if any("\n" in text[start:end] for slot in own.slots for start, end in slot):
+def _move_options(located: _LocatedOptions, order: Sequence[int], text: str) -> Iterator[Edit]:
+    """Yield the edits that move each option to its new position."""
+    if any("\n" in text[start:end] for slot in located.slots for start, end in slot):
         raise ProblemError("its options have several lines")
-    for slot, old in zip(own.slots, order, strict=True):
-        for (start, end), (first, last) in zip(slot, own.slots[old], strict=True):
+    for slot, old in zip(located.slots, order, strict=True):
+        for (start, end), (first, last) in zip(slot, located.slots[old], strict=True):
             if start != first:
                 yield Edit(start, end, text[first:last])
 
 
-def _key_kinds(found: Iterable[_Item], columns: formats.Columns | None) -> dict[str, str]:
-    """Return the names of the values that say which option is correct in all items, and how."""
+def _find_keys(found: Iterable[_LocatedItem], columns: formats.Columns | None) -> dict[str, str]:
+    """Return the fields that contain the key of all items, with the kind of key; see `_ORDER`."""
     fits: dict[str, set[str]] = {}
-    for problem, record, own, _ in found:
-        for name, value in _others(record, own):
+    for problem, record, located, _ in found:
+        for name, value in _other_values(record, located):
             if problem.answer is None or not _may_be_key(name, columns):
                 continue
-            read = _readings(value, problem, own)
+            read = _key_readings(value, problem, located)
             if read or value.value not in (None, ""):
                 kinds = {kind for kind, at in read.items() if at == problem.answer}
                 fits[name] = fits.get(name, kinds) & kinds
@@ -593,43 +574,40 @@ def _key_kinds(found: Iterable[_Item], columns: formats.Columns | None) -> dict[
 
 
 _ORDER = ("label", "text", "letter", "0", "1")
-"""The kinds of keys; if several fit all items, the first one is taken."""
+"""Kinds of keys; if several fit all items, the first of them is used."""
 
 
 def _may_be_key(name: str, columns: formats.Columns | None) -> bool:
     return formats.is_answer_name(name) or (columns is not None and name == columns.answer)
 
 
-def _others(record: Value, own: _Found) -> Iterator[tuple[str, Value]]:
-    """Yield the names and values of a record that are not its options."""
-    taken = [own.whole] if own.whole else [span for slot in own.slots for span in slot]
+def _other_values(record: Value, located: _LocatedOptions) -> Iterator[tuple[str, Value]]:
+    taken = [located.whole] if located.whole else [span for slot in located.slots for span in slot]
     for name, value in record.leaves():
         if not any(start < value.end and value.start < end for start, end in taken):
             yield str(name), value
 
 
-def _readings(value: Value, problem: Problem, own: _Found) -> dict[str, int]:
-    signed = [s + option for s, option in zip(own.signs, problem.options, strict=True) if s]
-    return formats.interpret_answer(value.value, problem.options, own.labels, signed)
+def _key_readings(value: Value, problem: Problem, located: _LocatedOptions) -> dict[str, int]:
+    signed = [s + option for s, option in zip(located.signs, problem.options, strict=True) if s]
+    return formats.interpret_answer(value.value, problem.options, located.labels, signed)
 
 
-def _rekeyed(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> Iterator[Edit]:
-    """Yield the edits that let the keys name the places where the correct option is now.
-
-    Raises:
-        ProblemError: a key can't be written for another place.
-    """
-    problem, record, own, text = item
+def _edit_keys(
+    item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
+) -> Iterator[Edit]:
+    """Yield the edits that make the keys refer to the new position of the correct option."""
+    problem, record, located, text = item
     if problem.answer is None:
         return
     old, new = problem.answer, order.index(problem.answer)
-    for name, value in _others(record, own):
+    for name, value in _other_values(record, located):
         kind = kinds.get(name)
         if value.value in (None, ""):
             continue
         if kind is None:
-            if [*order] != [*range(len(order))] and _names_option(name, value, problem, own):
-                raise ProblemError(f"its {name!r} may say which option is correct")
+            if [*order] != [*range(len(order))] and _may_name_option(name, value, problem, located):
+                raise ProblemError(f"its {name!r} may contain the key")
             continue
         raw = text[value.start : value.end]
         sign = formats.PREFIX.match(str(value.value)) if kind == "text" else None
@@ -641,34 +619,34 @@ def _rekeyed(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> Ite
                 at = value.start + text.startswith(('"', "'"), value.start)
                 if not text.startswith(sign[0], at):
                     raise ProblemError(f"its {name!r} can't be changed")
-                yield Edit(at, at + len(sign[0]), _next_letter(sign[0], old, new))
+                yield Edit(at, at + len(sign[0]), _replace_letter(sign[0], old, new))
         elif kind == "label":
-            if raw.count(own.labels[old]) != 1:
+            if raw.count(located.labels[old]) != 1:
                 raise ProblemError(f"its {name!r} can't be changed")
-            yield Edit(value.start, value.end, raw.replace(own.labels[old], own.labels[new]))
+            yield Edit(
+                value.start, value.end, raw.replace(located.labels[old], located.labels[new])
+            )
         elif kind in ("0", "1"):
             yield Edit(value.start, value.end, re.sub(r"\d+", str(new + int(kind)), raw, count=1))
         elif kind == "letter":
-            yield Edit(value.start, value.end, _next_letter(raw, old, new))
+            yield Edit(value.start, value.end, _replace_letter(raw, old, new))
 
 
-def _names_option(name: str, value: Value, problem: Problem, own: _Found) -> bool:
-    """Return whether a value that is no known key may say by a sign which option is correct."""
-    by_sign = {*_readings(value, problem, own)} - {"text"}
+def _may_name_option(name: str, value: Value, problem: Problem, located: _LocatedOptions) -> bool:
+    """Return whether a value that is not a known key may identify the correct option."""
+    by_sign = {*_key_readings(value, problem, located)} - {"text"}
     return bool(by_sign) and not isinstance(value.value, bool) and formats.is_answer_name(name)
 
 
-def _next_letter(raw: str, old: int, new: int) -> str:
-    """Return a key with the letter of another option."""
+def _replace_letter(raw: str, old: int, new: int) -> str:
     for series in formats.SERIES:
         if len(series) > max(old, new) and raw.count(series[old]) == 1:
             return raw.replace(series[old], series[new])
-    raise ProblemError(f"its key {raw} has no letter that can be changed")
+    raise ProblemError(f"the letter of its key {raw} can't be replaced")
 
 
-def _is_parallel(value: Value, problem: Problem, own: _Found) -> bool:
-    """Return whether a list or object other than the options has a value for each of them."""
-    spans = [span for slot in own.slots for span in slot]
+def _has_value_per_option(value: Value, problem: Problem, located: _LocatedOptions) -> bool:
+    spans = [span for slot in located.slots for span in slot]
     if any(value.start <= start and end <= value.end for start, end in spans):
         return False
     if any(start <= value.start and value.end <= end for start, end in spans):
@@ -677,37 +655,35 @@ def _is_parallel(value: Value, problem: Problem, own: _Found) -> bool:
     if isinstance(value.value, dict):
         signs = [formats.parse_letter(name) is not None or name.isdecimal() for name in names]
         return bool(names) and (
-            all(signs) or {*names} <= {*own.labels} or {*names} <= {*problem.options}
+            all(signs) or {*names} <= {*located.labels} or {*names} <= {*problem.options}
         )
     count = len(problem.options)
     return isinstance(value.value, list) and len(names) in (count, count - 1) and len(names) > 1
 
 
-def _relettered(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> Iterator[Edit]:
-    """Yield the edits of letters that name options in further texts, such as explanations.
-
-    Raises:
-        ProblemError: a text names options in another way, or a value is there for each option.
-    """
-    problem, record, own, text = item
+def _edit_letters(
+    item: _LocatedItem, order: Sequence[int], kinds: Mapping[str, str]
+) -> Iterator[Edit]:
+    """Yield the edits of letters that refer to options in other texts, such as explanations."""
+    problem, record, located, text = item
     if [*order] == [*range(len(order))]:
         return
-    if any(_is_parallel(value, problem, own) for value in record.walk()):
+    if any(_has_value_per_option(value, problem, located) for value in record.walk()):
         raise ProblemError("another list has a value for each option")
     for value in record.walk():
-        names = [str(name) for name in value.inside if str(name) not in own.labels]
+        names = [str(name) for name in value.inside if str(name) not in located.labels]
         signs = {found[0] for name in names if (found := _SIGNED.search(name))}
         if isinstance(value.value, dict) and len(signs) > 1:
-            raise ProblemError("columns have a value for each option")
+            raise ProblemError("several columns have a value for each option")
     options = {*map(formats.tidy, problem.options)}
-    spans = {span for slot in own.slots for span in slot}
+    spans = {span for slot in located.slots for span in slot}
     for name, value in record.leaves():
         if (value.start, value.end) not in spans or not isinstance(value.value, str):
             continue
         named = _REFERENCE.search(value.value) or _BY_PLACE.search(value.value)
         if named and formats.tidy(value.value) not in options:
-            raise ProblemError(f"{name!r} of an option may name another option")
-    for name, value in _others(record, own):
+            raise ProblemError(f"{name!r} of an option may refer to another option")
+    for name, value in _other_values(record, located):
         is_question = isinstance(value.value, str) and (
             len(value.value.split()) > 1 and value.value.strip() in problem.sentence
         )
@@ -724,11 +700,11 @@ def _relettered(item: _Item, order: Sequence[int], kinds: Mapping[str, str]) -> 
             at, letter = lone.start(), formats.parse_letter(lone[0])
             is_option = letter is not None and letter[1] < len(order) and not lone[0].islower()
             if is_option and at not in changed and not _ARTICLE.match(value.value, at):
-                raise ProblemError(f"its {name!r} may name an option by {lone[0]!r}")
+                raise ProblemError(f"its {name!r} may refer to an option by {lone[0]!r}")
         if small := _SMALL.search(value.value):
-            raise ProblemError(f"its {name!r} may name an option by {small[0]!r}")
+            raise ProblemError(f"its {name!r} may refer to an option by {small[0]!r}")
         if _BY_PLACE.search(value.value):
-            raise ProblemError(f"its {name!r} may name an option by its place")
+            raise ProblemError(f"its {name!r} may refer to an option by its position")
         places = value.characters(text) if changed else []
         for at in sorted(changed):
             old = ord(value.value[at]) - ord("A")

@@ -1,4 +1,4 @@
-"""Items as arrays, the units whose keys are drawn together under the null, and progress."""
+"""Items as arrays, with the units whose keys are drawn together under the null."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from time import monotonic
 import numpy as np
 from numpy.typing import NDArray
 
-from winosmith.audit._cues import Corpus, Cue, Ties, View, picks, unread
+from winosmith.audit._cues import Corpus, Cue, Ties, View, can_read, count_ties
 from winosmith.blocks import blocks, comparable_text
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
@@ -26,39 +26,37 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-Tell = Callable[[int], None]
-"""A function that is called with the amount of finished work."""
+ReportDone = Callable[[int], None]
+"""A callback that receives the amount of completed work."""
 
 Step = Callable[[str], None]
-"""A function that is called with the next step, in words."""
+"""A callback that receives a description of the next step."""
 
 _EVERY = 60
-"""Seconds between two reports of a step's progress."""
+"""Seconds between progress reports of a step."""
 
 SHARES: Floats = np.concatenate([[0.0], 1 / np.arange(1, MAX_OPTIONS + 1)])
-"""The score of an option by the number of options that share the pick (`Items.picked`)."""
+"""Scores of a key by the number of options selected with it; see `Items.count_ties`."""
 
 _AT_ONCE = 1000
-"""Number of items whose views are in memory at once."""
+"""Number of items whose views are in memory at the same time."""
 
 
 @dataclass(frozen=True)
 class Items(Result):
-    """The items of a set with a known key, in an order that does not depend on that of the set.
+    """The items of a data set that have a key, in an order that doesn't depend on the data set's.
 
-    A *unit* is drawn as one: the items of a block with the same options. Another key of a unit
-    changes the keys of all its items with it, so copies share a draw and the halves of a twin stay
-    opposite. A unit's items are consecutive.
-
-    Options are numbered consecutively, item by item.
+    The items of a block with the same options form a *unit*. A new key of a unit changes the keys
+    of all its items, so that copies share a draw and the halves of a twin keep opposite keys. The
+    items of a unit are consecutive. Options are numbered consecutively over all items.
 
     Attributes:
-        problems: in this order.
-        rows: (n,) where each is in the data set.
-        keys: (n,) the answers.
-        texts: each item's options, as they are compared.
-        block: (n,) the number of each item's block.
-        unit: (n,) the number of each item's unit, ascending.
+        problems: the items in this order.
+        rows: (n,) row of each item in the data set.
+        keys: (n,) position of each item's key.
+        texts: the options of each item, normalised for comparison.
+        block: (n,) number of each item's block.
+        unit: (n,) number of each item's unit, ascending.
     """
 
     problems: tuple[Problem, ...] = field(metadata={"json": len})
@@ -70,23 +68,23 @@ class Items(Result):
 
     @classmethod
     @pause_garbage_collection()
-    def of(cls, dataset: Dataset) -> Items:
-        """Take the items with a key.
+    def from_dataset(cls, dataset: Dataset) -> Items:
+        """Return the items of a data set that have a key.
 
         Raises:
-            DataError: there is none.
+            DataError: no item has a key.
         """
         answered = [row for row, problem in enumerate(dataset) if problem.answer is not None]
         if not answered:
             raise DataError(
-                "no item has a key, so nothing can give it away; name the answers' column"
+                "no item has a key, so nothing can give it away; specify the column of the answers"
             )
-        texts = {row: compared(dataset[row]) for row in answered}
+        texts = {row: comparable_options(dataset[row]) for row in answered}
         block_of = {row: at for at, rows in enumerate(_blocks(dataset)) for row in rows}
 
-        def place(row: int) -> tuple[object, ...]:
+        def sort_key(row: int) -> tuple[object, ...]:
             problem = dataset[row]
-            key = texts[row][_key(problem)]
+            key = texts[row][_key_or_minus_one(problem)]
             return (
                 tuple(sorted(texts[row])),
                 comparable_text(problem.sentence),
@@ -94,7 +92,7 @@ class Items(Result):
                 problem.sentence,
             )
 
-        order = sorted(answered, key=place)
+        order = sorted(answered, key=sort_key)
         first: dict[int, int] = {}
         unit_of: dict[tuple[int, frozenset[str]], int] = {}
         units = []
@@ -106,7 +104,7 @@ class Items(Result):
         return cls(
             tuple(dataset[row] for row in order),
             np.array(order),
-            np.array([_key(dataset[row]) for row in order]),
+            np.array([_key_or_minus_one(dataset[row]) for row in order]),
             tuple(texts[row] for row in order),
             np.array([first[block_of[row]] for row in order]),
             np.array(units)[along],
@@ -115,8 +113,8 @@ class Items(Result):
     def __len__(self) -> int:
         return len(self.problems)
 
-    def part(self, chosen: Bools) -> Items:
-        """Return some of the items, in whole units; cues see them as in the whole set."""
+    def subset(self, chosen: Bools) -> Items:
+        """Return some of the items, in whole units, with the cue scores of the whole data set."""
         found = Items(
             tuple(p for p, is_in in zip(self.problems, chosen, strict=True) if is_in),
             self.rows[chosen],
@@ -126,56 +124,55 @@ class Items(Result):
             np.unique(self.unit[chosen], return_inverse=True)[1],
         )
         of_chosen = np.repeat(chosen, self.counts)
-        # computed before
         vars(found)["corpus"] = self.corpus
-        vars(found)["_seen"] = {
-            at: (cue, ties[of_chosen]) for at, (cue, ties) in self._seen.items()
+        vars(found)["_cached_ties"] = {
+            at: (cue, ties[of_chosen]) for at, (cue, ties) in self._cached_ties.items()
         }
         return found
 
     def sample(self, least: int, seed: int) -> Items:
-        """Return a random sample in whole blocks, of `least` items or a few more.
+        """Return a random sample of whole blocks with at least `least` items.
 
         Args:
-            least: number of items; 0 returns all.
-            seed: random seed of the draw.
+            least: number of items; 0 returns all items.
+            seed: random seed of the sample.
         """
         if not 0 < least < len(self):
             return self
         sizes = np.bincount(self.block)
         order = np.random.default_rng([seed, len(sizes)]).permutation(len(sizes))
         taken = order[: int(np.searchsorted(sizes[order].cumsum(), least)) + 1]
-        return self.part(np.isin(self.block, taken))
+        return self.subset(np.isin(self.block, taken))
 
-    def keyed_anew(self, unit_key: Ints) -> Items:
-        """Return the same items with the units' keys at other places; cues see no difference.
+    def with_keys(self, unit_key: Ints) -> Items:
+        """Return the same items with other keys.
 
         Args:
-            unit_key: (units,) the place in a unit's first item.
+            unit_key: (units,) position of the key in each unit's first item.
         """
-        found = replace(self, keys=self.keyed(unit_key) - self.starts)
-        for known in ("corpus", "scripts", "_seen", "counts", "starts", "leads", "weights"):
-            vars(found)[known] = getattr(self, known)
+        found = replace(self, keys=self.correct_options(unit_key) - self.starts)
+        for name in "corpus scripts _cached_ties counts starts unit_firsts weights".split():
+            vars(found)[name] = getattr(self, name)
         return found
 
     @cached_property
     def counts(self) -> Ints:
-        """The number of options of each item, (n,)."""
+        """Number of options of each item, (n,)."""
         return np.array([len(texts) for texts in self.texts])
 
     @cached_property
     def starts(self) -> Ints:
-        """The number of each item's first option, (n,)."""
+        """Index of each item's first option among all options, (n,)."""
         return np.concatenate([[0], np.cumsum(self.counts)[:-1]])
 
     @cached_property
-    def leads(self) -> Ints:
-        """The first item of each unit, (units,)."""
+    def unit_firsts(self) -> Ints:
+        """Index of the first item of each unit, (units,)."""
         return np.flatnonzero(np.diff(self.unit, prepend=-1))
 
     @cached_property
-    def firsts(self) -> Ints:
-        """The first item of which each is a copy, (n,); itself if it is not a copy."""
+    def originals(self) -> Ints:
+        """Index of the item that each item is a copy of, (n,); its own index if it is no copy."""
         seen: dict[tuple[int, str], int] = {}
         named = zip(self.unit.tolist(), self.problems, strict=True)
         same = ((unit, comparable_text(problem.sentence)) for unit, problem in named)
@@ -183,30 +180,30 @@ class Items(Result):
 
     @property
     def blocks(self) -> int:
-        """The number of blocks."""
+        """Number of blocks."""
         return int(self.block.max()) + 1
 
     @cached_property
     def weights(self) -> Floats:
-        """The weight of each item in training, (n,): copies together count once."""
-        weights: Floats = 1 / np.bincount(self.firsts)[self.firsts]
+        """Training weight of each item, (n,): all copies together count as one item."""
+        weights: Floats = 1 / np.bincount(self.originals)[self.originals]
         return weights
 
     @cached_property
     def chance(self) -> float:
-        """The accuracy of guessing, 0–1."""
+        """Accuracy of random guessing, 0–1."""
         return float((1 / self.counts).mean())
 
     @cached_property
-    def turned(self) -> Ints:
-        """The option that is each item's key if its unit's key is at a place.
+    def key_options(self) -> Ints:
+        """Index of each item's key for each position of its unit's key, (n, most options).
 
-        (n, most options); beyond an item's options it is the number of all options.
+        For positions beyond an item's options, the index is the number of all options.
         """
-        places = np.arange(int(self.counts.max()))
-        there = places < self.counts[:, None]
-        table = np.where(there, self.starts[:, None] + places, int(self.counts.sum()))
-        ends = np.append(self.leads, len(self))
+        positions = np.arange(int(self.counts.max()))
+        exists = positions < self.counts[:, None]
+        table = np.where(exists, self.starts[:, None] + positions, int(self.counts.sum()))
+        ends = np.append(self.unit_firsts, len(self))
         for unit in np.flatnonzero(np.diff(ends) > 1).tolist():
             first, end = int(ends[unit]), int(ends[unit + 1])
             lead, key = self.texts[first], int(self.keys[first])
@@ -222,106 +219,109 @@ class Items(Result):
 
     @cached_property
     def unit_key(self) -> Ints:
-        """The place of each unit's key, (units,): that of its first item."""
-        return self.keys[self.leads]
+        """Position of the key in each unit's first item, (units,)."""
+        return self.keys[self.unit_firsts]
 
     @cached_property
     def unit_counts(self) -> Ints:
-        """The number of options of each unit, (units,)."""
-        return self.counts[self.leads]
+        """Number of options of each unit, (units,)."""
+        return self.counts[self.unit_firsts]
 
-    def keyed(self, unit_key: Ints) -> Ints:
-        """Return the number of each item's correct option for these keys of the units, (n,)."""
-        return self.turned[np.arange(len(self)), unit_key[self.unit]]
+    def correct_options(self, unit_key: Ints) -> Ints:
+        """Return the index of each item's correct option, (n,), given the keys of the units."""
+        return self.key_options[np.arange(len(self)), unit_key[self.unit]]
 
-    def gathered(self, shares: Floats | Ties, units: slice = slice(None)) -> Floats:
-        """Return the score of each column on units, for a key at each place.
+    def unit_scores(self, shares: Floats | Ties, units: slice = slice(None)) -> Floats:
+        """Return the scores of units for each position of the key.
 
         Args:
-            shares: (options, columns) the score if that option is the key; or the result of
-                `picked`.
+            shares: (options, columns) the scores if that option is the key; or the result of
+                `count_ties`.
             units: the units; by default all.
 
         Returns:
-            (units, most options, columns); 0 beyond a unit's options.
+            (units, most options, columns) the scores; 0 for positions beyond a unit's options.
         """
-        _, end, _ = units.indices(len(self.leads))
-        leads = self.leads[units]
-        turned = self.turned[leads[0] : self.leads[end] if end < len(self.leads) else None]
-        found = shares[np.minimum(turned, len(shares) - 1)]
-        found[turned == len(shares)] = 0
+        _, end, _ = units.indices(len(self.unit_firsts))
+        leads = self.unit_firsts[units]
+        key_options = self.key_options[
+            leads[0] : self.unit_firsts[end] if end < len(self.unit_firsts) else None
+        ]
+        found = shares[np.minimum(key_options, len(shares) - 1)]
+        found[key_options == len(shares)] = 0
         own: Floats = SHARES[found] if found.dtype == np.uint8 else found.astype(float, copy=False)
         return np.add.reduceat(own, leads - leads[0], axis=0) if len(own) > len(leads) else own
 
-    def readable(self, cues: Sequence[Cue]) -> list[Cue]:
-        """Return the cues that can read any of the items."""
-        return [cue for cue in cues if not unread(cue, self.scripts)]
+    def readable_cues(self, cues: Sequence[Cue]) -> list[Cue]:
+        """Return the cues that can read at least one item."""
+        return [cue for cue in cues if can_read(cue, self.scripts)]
 
     @pause_garbage_collection()
-    def picked(self, cues: Sequence[Cue], tell: Tell = lambda _: None) -> Ties:
-        """Return the number of options that share each cue's pick, (options, cues); 0: no pick.
+    def count_ties(self, cues: Sequence[Cue], report_done: ReportDone = lambda _: None) -> Ties:
+        """Return how many options each cue selects together with each option, (options, cues).
 
-        Items are processed in parts, so that the views of a million items are not in memory.
+        The number is 0 for options that are not selected. Items are processed in parts to save
+        memory.
 
         Args:
             cues: the cues.
-            tell: called now and then with the number of processed items.
+            report_done: called repeatedly with the number of processed items.
 
         Raises:
-            DataError: see `picks`.
+            DataError: a cue gives invalid scores.
         """
         options = int(self.counts.sum())
         missing = {id(cue): (cue, np.empty(options, np.uint8)) for cue in cues}
-        missing = {at: one for at, one in missing.items() if at not in self._seen}
+        missing = {at: one for at, one in missing.items() if at not in self._cached_ties}
         for first in range(0, len(self) if missing else 0, _AT_ONCE):
             views, start = [*self.views(first, first + _AT_ONCE)], int(self.starts[first])
             for cue, ties in missing.values():
-                found = picks(cue, views)
+                found = count_ties(cue, views)
                 ties[start : start + len(found)] = found
-            tell(first + len(views))
-        self._seen.update(missing)
+            report_done(first + len(views))
+        self._cached_ties.update(missing)
         columns = np.empty((options, len(cues)), np.uint8)
         for at, cue in enumerate(cues):
-            columns[:, at] = self._seen[id(cue)][1]
+            columns[:, at] = self._cached_ties[id(cue)][1]
         return columns
 
-    def first_solved(self, cue: str) -> str:
-        """Return the id of the first item of the set whose key a cue selects; "" if none."""
-        ties = next((ties for known, ties in self._seen.values() if known.name == cue), None)
+    def first_solved_id(self, cue: str) -> str:
+        """Return the id of the first item whose key a cue selects; "" if there is none."""
+        ties = next((ties for known, ties in self._cached_ties.values() if known.name == cue), None)
         hit = np.flatnonzero(ties[self.starts + self.keys]) if ties is not None else self.keys[:0]
         return self.problems[hit[self.rows[hit].argmin()]].id if len(hit) else ""
 
     @cached_property
-    def _seen(self) -> dict[int, tuple[Cue, Ties]]:
-        """The picks so far, by the identity of the cue, since its rule may not be hashable."""
+    def _cached_ties(self) -> dict[int, tuple[Cue, Ties]]:
+        """Cached results of `count_ties`, by the id of the cue, as its rule may not be hashable."""
         return {}
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The frequencies in the options; words are counted only in each unit's first item."""
-        return Corpus.of([self.problems[lead].options for lead in self.leads])
+        """Frequencies in the options of each unit's first item, so that copies count once."""
+        return Corpus.from_options([self.problems[lead].options for lead in self.unit_firsts])
 
     @cached_property
     def scripts(self) -> frozenset[Writing]:
-        """The kinds of script of the items; see `View`."""
+        """Kinds of script of the items; see `View`."""
         return frozenset(view.script for view in self.views())
 
     def views(self, first: int = 0, end: int | None = None) -> Iterator[View]:
-        """Yield the views of some items, in order."""
+        """Yield the views of the items from `first` up to `end`."""
         return (View(p.sentence, p.options, self.corpus) for p in self.problems[first:end])
 
 
 _CLASSES, _SHARE = 20, 0.05
-"""Options of more items than this, and of a greater fraction of them, are classes (yes, no).
-Copies count once."""
+"""Options that are shared by more items than this number, and by more than this fraction of all
+items, are classes (yes, no). Copies count once."""
 
 
-def in_classes(dataset: Dataset) -> list[bool]:
-    """Return whether each item's options are classes."""
-    often = Counter(hash(_lowered(problem)) for problem in dataset)
-    if max(often.values(), default=0) <= _CLASSES:  # copies, too
+def are_classes(dataset: Dataset) -> list[bool]:
+    """Return, for each item, whether its options are classes."""
+    often = Counter(hash(_lowercase_options(problem)) for problem in dataset)
+    if max(often.values(), default=0) <= _CLASSES:  # includes copies
         return [False] * len(dataset)
-    sets = [*map(_lowered, dataset)]
+    sets = [*map(_lowercase_options, dataset)]
     different = {
         (options, comparable_text(p.sentence)) for options, p in zip(sets, dataset, strict=True)
     }
@@ -330,18 +330,18 @@ def in_classes(dataset: Dataset) -> list[bool]:
     return [counts[options] > many for options in sets]
 
 
-def _lowered(problem: Problem) -> frozenset[str]:
+def _lowercase_options(problem: Problem) -> frozenset[str]:
     return frozenset(map(str.lower, problem.options))
 
 
 def _blocks(dataset: Dataset) -> list[list[int]]:
-    """Return the blocks; if options are classes, items that look alike are not in one block.
+    """Return the blocks; items whose options are classes aren't joined because they look alike.
 
-    Items with the same options and nearly the same words are otherwise a twin without an id.
-    With classes, they come from a template, and a thousand of them would be one draw.
+    Other items with the same options and nearly the same words are twins without an id. With
+    classes, they come from a template, and a thousand of them would share one draw.
     """
     together = blocks(dataset)
-    classes = in_classes(dataset)
+    classes = are_classes(dataset)
     if not any(classes):
         return together
     apart = {row: at for at, rows in enumerate(blocks(dataset, lookalikes=False)) for row in rows}
@@ -357,11 +357,11 @@ def _blocks(dataset: Dataset) -> list[list[int]]:
     return found
 
 
-def uneven(dataset: Dataset) -> tuple[str, ...]:
-    """Return the ids of the items with another number of options than most items have.
+def find_uneven(dataset: Dataset) -> tuple[str, ...]:
+    """Return the ids of the items whose number of options differs from that of most items.
 
     >>> made = [Problem(str(n), "Why?", tuple("abcd")[: 3 + (n > 0)], blank=None) for n in range(9)]
-    >>> uneven(Dataset(made))
+    >>> find_uneven(Dataset(made))
     ('0',)
     """
     counts = Counter(len(problem.options) for problem in dataset)
@@ -378,12 +378,12 @@ _FIELD = re.compile(
     r"(?:_?(?:\d+|[A-Za-z]))?[}>]",
     re.IGNORECASE,
 )
-"""Fields of a template that was not filled in: any field as a whole option; in a text, those with
-names of templates, since code and formulas have braces too."""
+"""Unfilled template fields: any field as a whole option; within a text, only fields with usual
+template names, because code and formulas also contain braces."""
 
 
 def has_unfilled_field(problem: Problem) -> bool:
-    r"""Return whether a field of a template is left in an item's text or options.
+    r"""Return whether an item's text or options contain an unfilled template field.
 
     >>> [has_unfilled_field(Problem("q", text, (option, "b"), blank=None)) for text, option in
     ...  [("Why?", "<answer>"), ("Is {{answerA}} so?", "a"), (r"\text{answer} in {x}", "a")]]
@@ -394,17 +394,17 @@ def has_unfilled_field(problem: Problem) -> bool:
     )
 
 
-def _key(problem: Problem) -> int:
+def _key_or_minus_one(problem: Problem) -> int:
     return -1 if problem.answer is None else problem.answer
 
 
 def key_text(problem: Problem) -> str:
-    """Return the text of an item's key; "" without one."""
+    """Return the text of an item's key; "" if it has no key."""
     return "" if problem.answer is None else problem.options[problem.answer]
 
 
-def compared(problem: Problem) -> tuple[str, ...]:
-    """Return the options as units compare them: in any case, unless only their case differs."""
+def comparable_options(problem: Problem) -> tuple[str, ...]:
+    """Normalise the options for comparison, without case unless only the case differs."""
     for alike in (comparable_text, str.strip):
         texts = tuple(map(alike, problem.options))
         if len({*texts}) == len(texts):
@@ -412,18 +412,18 @@ def compared(problem: Problem) -> tuple[str, ...]:
     return tuple(f"{at} {text}" for at, text in enumerate(problem.options))
 
 
-def report_progress(step: Step, what: str, total: int, of: str) -> Tell:
-    """Return a function that reports, once a minute, the progress of a step and the time left.
+def report_progress(step: Step, what: str, total: int, of: str) -> ReportDone:
+    """Return a callback that reports the progress of a step, and the time left, once a minute.
 
     Args:
-        step: called with the report, in words.
-        what: the step.
-        total: number of units in the step.
-        of: the unit, in the plural.
+        step: called with each report.
+        what: description of the step.
+        total: amount of work in the step.
+        of: unit of work, in the plural.
     """
     began = last = monotonic()
 
-    def tell(done: int) -> None:
+    def report_done(done: int) -> None:
         nonlocal last
         now = monotonic()
         if 0 < done < total and now - last >= _EVERY:
@@ -433,4 +433,4 @@ def report_progress(step: Step, what: str, total: int, of: str) -> Tell:
                 f"{what}: {done:,} of {total:,} {of}, about {left:,} minute{'s' * (left > 1)} left"
             )
 
-    return tell
+    return report_done

@@ -1,21 +1,21 @@
-"""The number of wrong keys, estimated from the judgements of people on a random sample.
+"""Estimate the number of wrong keys from people's judgements of a random sample.
 
-Before anybody judges, the items with a key are divided into two strata: the first suspects by rank,
+Before the judging, the items with a key are divided into two strata: the highest-ranked suspects,
 which are all checked, and all other items, of which a random sample is checked. Judges see neither
 keys nor models' answers nor strata. A key is wrong if the judges agree on another option.
 
-Of a stratum of N items, n are checked, and x of these have a wrong key. The number M of wrong keys
+In a stratum of N items, n are checked, and x of these have a wrong key. The number M of wrong keys
 in the stratum has the exact limits (Katz 1953)
 
-    lower: the least M with P(X ≥ x | M) > α,    upper: the greatest M with P(X ≤ x | M) > α,
+    lower: minimum M with P(X ≥ x | M) > α,    upper: maximum M with P(X ≤ x | M) > α,
 
 where X is hypergeometric with N, M and n. α is .025 / H for the H strata of which only a sample is
-checked. All limits are then correct at once in at least 95 of 100 samples, and so are their sums.
-An undecided item counts as sound in the lower limit and as wrong in the upper one.
+checked. In at least 95 of 100 samples, all limits are correct simultaneously, and so are their
+sums. An undecided item counts as sound in the lower limit and as wrong in the upper limit.
 
-The usual normal interval of the Horvitz-Thompson estimate is too narrow, since few checked items
-have wrong keys: with 100 checks of 2,000 items, 20 of them with a wrong key, it has this number in
-42 % of 1,000 samples, and the limits above in 99 % (`benchmarks/bench_key_check.py`).
+The usual normal interval of the Horvitz-Thompson estimate is too narrow, because few checked items
+have wrong keys. With 100 checks of 2,000 items, 20 of which have a wrong key, it contains this
+number in 42 % of 1,000 samples, and the limits above in 99 % (`benchmarks/bench_key_check.py`).
 
 A quarter of the checks goes to the suspects. More would correct more keys, but raise the upper
 limit, which depends on the number of checks among all other items.
@@ -34,7 +34,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field
 
-from winosmith.audit._triage import Suspect, for_people
+from winosmith.audit._triage import Suspect, problems_for_people
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, FormatError
 from winosmith.formats import Erratum
@@ -46,57 +46,57 @@ from winosmith.response import Response
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
 SUSPECTS_IN = 4
-"""One check in this many is of a suspect."""
+"""One in this number of checks is a check of a suspect."""
 
-FEWEST_CHECKS = 10
-"""With fewer checks, the upper limit is more than a third of all keys."""
+MIN_CHECKS = 10
+"""Minimum number of checks; with fewer, the upper limit exceeds a third of all keys."""
 
 _ERROR = 0.025
-"""Greatest probability that a sum of limits is above the true number, or below it."""
+"""Maximum probability that a sum of limits is above the true number, or below it."""
 
 _AGREE = 2
-"""The least number of judges who agree on a verdict."""
+"""Minimum number of agreeing judges for a verdict."""
 
 Verdict = Literal["wrong", "sound", "undecided"]
 
 
 @declaration
 class Stratum:
-    """Items of which some are drawn to be checked."""
+    """A part of the items, of which some are drawn for a check."""
 
     name: str
-    """Name, in words."""
+    """Description of the stratum."""
     items: Annotated[int, Field(ge=1)]
     """Number of items."""
     drawn: Annotated[int, Field(ge=1)]
-    """Number of items that people check."""
+    """Number of items drawn for the check."""
 
 
 @declaration
 class DrawnItem:
-    """An item that people check."""
+    """An item drawn for the check."""
 
     asked: str
-    """Its id on test sheets, which reveals nothing; the same for copies, which are asked once."""
+    """Uninformative id on test sheets; copies share an id, as they are asked once."""
     id: str
-    """Its id in the data."""
+    """Id in the data."""
     stratum: Annotated[int, Field(ge=0)]
-    """The number of its stratum, from 0."""
+    """Number of the stratum, from 0."""
     options: tuple[str, ...]
-    """Its options."""
+    """Options of the item."""
     key: Annotated[int, Field(ge=0)]
-    """Its key in the data, an option from 0."""
+    """Key in the data, as the 0-based number of an option."""
     other: Annotated[int, Field(ge=0)] | None = None
-    """The option that models propose, from 0, if it is a suspect."""
+    """Number of the option that models propose, from 0, if the item is a suspect."""
     site: str = ""
-    """Its id on the site, if it was sent to one."""
+    """Id on the site, if the item was uploaded to a site."""
 
 
 @declaration
 class KeyCheck:
     """A random sample of items whose keys people check.
 
-    It has the keys, so it is kept from the judges until they are done.
+    It contains the keys, so judges must not see it before they finish.
     """
 
     data: str
@@ -104,18 +104,18 @@ class KeyCheck:
     seed: Annotated[int, Field(ge=0)]
     """Random seed of the sample."""
     strata: Annotated[tuple[Stratum, ...], Field(min_length=1)]
-    """The strata; each item with a key is in one."""
+    """The strata; each item with a key belongs to one stratum."""
     items: Annotated[tuple[DrawnItem, ...], Field(min_length=1)]
     """The drawn items, in the random order in which they are asked."""
     planted: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Fraction of planted wrong keys that rank as high as the suspects of the first stratum, if
+    """Fraction of planted wrong keys that rank as high as the suspects in the first stratum, if
     known."""
 
     def __post_init__(self) -> None:
         drawn = Counter(item.stratum for item in self.items)
         for number, stratum in enumerate(self.strata):
             if drawn.pop(number, 0) != stratum.drawn or stratum.drawn > stratum.items:
-                raise DataError(f"the items drawn from {stratum.name!r} are not {stratum.drawn}")
+                raise DataError(f"there must be {stratum.drawn} items drawn from {stratum.name!r}")
         if drawn:
             raise DataError(f"there is no stratum {next(iter(drawn))}")
         if odd := [one for one in self.items if max(one.key, one.other or 0) >= len(one.options)]:
@@ -123,8 +123,8 @@ class KeyCheck:
 
     @property
     def most_if_none(self) -> int:
-        """The upper limit of the number of wrong keys if people find none."""
-        return sum(high for _, high in _limits(self.strata, [(0, 0)] * len(self.strata)))
+        """Upper limit of the number of wrong keys if the judges find no wrong key."""
+        return sum(high for _, high in _stratum_limits(self.strata, [(0, 0)] * len(self.strata)))
 
 
 def draw_check(
@@ -137,16 +137,16 @@ def draw_check(
 ) -> KeyCheck:
     """Draw the items whose keys people check.
 
-    A quarter of them are the first suspects by rank; the others are drawn at random from all other
+    A quarter of them are the highest-ranked suspects; the others are drawn at random from all other
     items with a key.
 
     Args:
         data: the items.
-        suspects: items whose keys may be wrong, the most doubtful first; empty without models.
-        n: number of checks, at least 10; at most all items are drawn.
+        suspects: items whose keys may be wrong, the most suspect first; empty without models.
+        n: number of checks, at least 10; capped at the number of items with a key.
         seed: random seed of the sample and of its order.
-        planted: rank of each of some planted wrong keys, as the fraction of untouched items that
-            rank higher, 0–1; empty if unknown.
+        planted: ranks of planted wrong keys, as the fraction of untouched items that rank higher,
+            0–1; empty if unknown.
 
     Raises:
         DataError: fewer than 10 items would be drawn.
@@ -159,10 +159,8 @@ def draw_check(
     """
     rows = {problem.id: row for row, problem in enumerate(data) if problem.answer is not None}
     n = min(n, len(rows))
-    if n < FEWEST_CHECKS:
-        raise DataError(
-            f"{n} items with a key can't be a sample: at least {FEWEST_CHECKS} must be checked"
-        )
+    if n < MIN_CHECKS:
+        raise DataError(f"a sample of {n} items with a key is too small; use {MIN_CHECKS} or more")
     first = [one.id for one in suspects if one.id in rows][: n // SUSPECTS_IN]
     rest = sorted(rows.keys() - {*first})
     rng = np.random.default_rng([seed, 11])
@@ -194,22 +192,22 @@ def draw_check(
 def check_problems(check: KeyCheck, data: Dataset, *, site: bool = False) -> Filtered:
     """Return the drawn items as problems for judges, with ids that reveal nothing.
 
-    Judges get no key, origin or field of the data. A site compares the votes with the key, so there
-    the problems have it; its pages don't show it.
+    Judges get no key, origin or field of the data. Problems for a site have the key, because the
+    site compares the votes with it, but its pages don't show it.
 
     Args:
         check: the drawn items.
-        data: the data that they were drawn from.
-        site: whether the problems are for a site; see `for_people`.
+        data: the data from which they were drawn.
+        site: whether the problems are for a site; see `problems_for_people`.
 
     Raises:
-        DataError: the data has no item of such an id.
+        DataError: the data has no item with the id of a drawn item.
     """
     first: dict[str, str] = {}
     for item in check.items:
         first.setdefault(item.asked, item.id)
     asked = {name: number for number, name in first.items()}
-    passed = for_people(data, [*asked], plain=site)
+    passed = problems_for_people(data, [*asked], plain=site)
     twins: dict[str, str] = {}
     for problem in passed.kept:
         if problem.twin_id is not None:
@@ -232,7 +230,7 @@ def check_problems(check: KeyCheck, data: Dataset, *, site: bool = False) -> Fil
 
 
 def check_record(check: KeyCheck) -> dict[str, Any]:
-    """Return a check as the JSON that `read_check` reads."""
+    """Return a check as a JSON record for `read_check`."""
     return {"winosmith": "key check", **asdict(check)}
 
 
@@ -240,13 +238,13 @@ def read_check(path: str | Path) -> KeyCheck:
     """Read the private file of a check.
 
     Raises:
-        FormatError: it can't be read, or is not such a file.
+        FormatError: the file can't be read, or is not the file of a check.
     """
     path = Path(path)
     try:
         record = parse_json(path.read_text("utf-8"))
         if not isinstance(record, dict) or record.pop("winosmith", None) != "key check":
-            raise DataError("this is not a file of `winosmith audit --check`")
+            raise DataError("this file was not written by `winosmith audit --check`")
         return from_table(KeyCheck, record)
     except (OSError, ValueError) as error:
         raise FormatError(str(error), path) from error
@@ -254,14 +252,14 @@ def read_check(path: str | Path) -> KeyCheck:
 
 @dataclass(frozen=True, slots=True)
 class JudgedKey(Result):
-    """The verdict of the judges on a key.
+    """The judges' verdict on a key.
 
     Attributes:
         item: the item.
-        verdict: "wrong" if the judges agree on another option, "sound" if on the key, otherwise
-            "undecided".
-        chosen: the option on which most judges agree, from 0; None if there is none.
-        agree: number of judges who chose it.
+        verdict: "wrong" if the judges agree on another option, "sound" if they agree on the key,
+            otherwise "undecided".
+        chosen: number of the option that most judges chose, from 0; None if no judge chose any.
+        agree: number of judges who chose this option.
         judges: number of judges who answered.
     """
 
@@ -298,7 +296,7 @@ class JudgedKey(Result):
     @property
     @computed(**shown("judges"))
     def votes(self) -> str:
-        """The number of judges who agree, in words."""
+        """The number of judges who agree, such as "2 of 3"."""
         return f"{self.agree} of {self.judges}"
 
 
@@ -306,15 +304,15 @@ def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKe
     """Return the verdict on each drawn key, in the order in which the items were asked.
 
     Judges agree if at least two of them, and more than half, choose the same option. A judge who
-    finds an item ambiguous chooses none. Answers to other items, and to the local context only, are
-    ignored.
+    finds an item ambiguous chooses no option. Answers to other items, and answers to the local
+    context only, are ignored.
 
     Args:
         check: the drawn items.
         responses: answers of the judges, from test sheets or a site.
 
     Raises:
-        DataError: no answer is to a drawn item, an answer is not an option of its item, or a judge
+        DataError: no answer is for a drawn item, an answer is not an option of its item, or a judge
             answered an item twice.
     """
     item_of = {name: item for item in check.items for name in (item.asked, item.site) if name}
@@ -333,13 +331,13 @@ def judge_keys(check: KeyCheck, responses: Iterable[Response]) -> tuple[JudgedKe
         said[item.asked][who] = choice
     if not any(said.values()):
         raise DataError(
-            "none of the answers is to an item of this check; are they of another check?"
+            "no answer is for an item of this check; are the answers for another check?"
         )
-    return tuple(_verdict(item, [*said[item.asked].values()]) for item in check.items)
+    return tuple(_judge_item(item, [*said[item.asked].values()]) for item in check.items)
 
 
-def _verdict(item: DrawnItem, answers: Sequence[int | None]) -> JudgedKey:
-    # Options with one text are one option.
+def _judge_item(item: DrawnItem, answers: Sequence[int | None]) -> JudgedKey:
+    # Options with the same text count as one option.
     same = [item.options.index(text) for text in item.options]
     votes = Counter(same[choice] for choice in answers if choice is not None)
     chosen, agree = votes.most_common(1)[0] if votes else (None, 0)
@@ -350,17 +348,17 @@ def _verdict(item: DrawnItem, answers: Sequence[int | None]) -> JudgedKey:
 
 
 @dataclass(frozen=True, slots=True)
-class StratumKeys(Result):
-    """The wrong keys of a stratum.
+class StratumResult(Result):
+    """The wrong keys in a stratum.
 
     Attributes:
-        name: the stratum, in words.
-        items: number of its items.
+        name: description of the stratum.
+        items: number of items in the stratum.
         checked: number of items that were given to judges.
-        wrong: number of these with a wrong key.
-        undecided: number of these on which judges don't agree.
-        limits: limits of the number of wrong keys among its items; those of all strata are correct
-            at once in at least 95 of 100 samples.
+        wrong: number of checked items with a wrong key.
+        undecided: number of checked items on which the judges don't agree.
+        limits: limits of the number of wrong keys in the stratum. In at least 95 of 100 samples,
+            the limits of all strata are correct simultaneously.
     """
 
     name: str = field(metadata=shown("stratum"))
@@ -375,30 +373,30 @@ class StratumKeys(Result):
     @property
     @computed(**shown("fraction", span))
     def precision(self) -> tuple[float, float]:
-        """The limits of the fraction of wrong keys, 0–1: for suspects, the ranking's precision."""
+        """Limits of the fraction of wrong keys, 0–1; for suspects, the precision of the ranking."""
         return self.limits[0] / self.items, self.limits[1] / self.items
 
 
 @dataclass(frozen=True)
 class WrongKeys(Result):
-    """The number of wrong keys in a data set, from the judgements of people.
+    """The number of wrong keys in a data set, estimated from people's judgements.
 
     Attributes:
         items: number of items with a key.
         people: number of judges.
-        limits: the 95 % interval of the number of wrong keys.
-        strata: the strata of the sample.
-        keys: the verdict on each item.
-        seen: the 95 % interval of the fraction of all wrong keys that are in the first stratum,
-            0–1; None if there is one stratum, or all keys may be sound.
-        visibility: the 95 % interval of v, which is `seen` divided by the same fraction of planted
-            wrong keys (`KeyCheck.planted`); None if either is unknown.
+        limits: 95 % interval of the number of wrong keys.
+        strata: the result for each stratum of the sample.
+        keys: the verdict on each drawn item.
+        seen: 95 % interval of the fraction of all wrong keys that are in the first stratum, 0–1;
+            None if there is only one stratum, or if all keys may be sound.
+        visibility: 95 % interval of v, the ratio of `seen` to the same fraction of planted wrong
+            keys (`KeyCheck.planted`); None if one of them is unknown.
     """
 
     items: int
     people: int
     limits: tuple[int, int]
-    strata: tuple[StratumKeys, ...]
+    strata: tuple[StratumResult, ...]
     keys: tuple[JudgedKey, ...] = field(metadata={"rows": True})
     seen: tuple[float, float] | None = field(metadata=IF_ANY)
     visibility: tuple[float, float] | None = field(metadata=IF_ANY)
@@ -406,49 +404,52 @@ class WrongKeys(Result):
     @property
     @computed()
     def rate(self) -> tuple[float, float]:
-        """The 95 % interval of the fraction of wrong keys, 0–1."""
+        """95 % interval of the fraction of wrong keys, 0–1."""
         return self.limits[0] / self.items, self.limits[1] / self.items
 
     @property
     @computed()
     def as_proposed(self) -> int:
-        """The number of wrong keys for which judges chose the option that models propose."""
-        return sum(one.chosen == one.item.other for one in self.of("wrong"))
+        """Number of wrong keys for which judges chose the option that models propose."""
+        return sum(one.chosen == one.item.other for one in self.with_verdict("wrong"))
 
-    def of(self, verdict: Verdict) -> list[JudgedKey]:
-        """Return the keys with a verdict, in the order in which they were asked."""
+    def with_verdict(self, verdict: Verdict) -> list[JudgedKey]:
+        """Return the keys with the given verdict, in the order in which they were asked."""
         return [one for one in self.keys if one.verdict == verdict]
 
     @property
     def verdict(self) -> str:
-        """The result as a sentence."""
+        """A sentence with the result."""
         low, high = self.limits
         count = f"{low:,} to {high:,}" if low < high else f"{low:,}"
         return (
             f"Of {self.items:,} keys, {count} are wrong ({span(self.rate)} %; 95 % interval): "
-            f"people found {len(self.of('wrong')):,} wrong keys among {len(self.keys):,} and "
-            f"agreed on no option in {len(self.of('undecided')):,}."
+            f"people found {len(self.with_verdict('wrong')):,} wrong keys among {len(self.keys):,} "
+            f"and agreed on no option in {len(self.with_verdict('undecided')):,}."
         )
 
     @property
     def errata(self) -> list[Erratum]:
-        """The decided keys: the wrong ones with their correction, then the confirmed ones.
+        """Corrections of the wrong keys, followed by confirmations of the sound keys.
 
-        Keys with two options of the judges' text are omitted, since neither could be the key.
+        Items in which two options have the text that judges chose are omitted.
         """
         return [
             Erratum(
-                one.id, one.item.key, one.chosen, f"{one.votes} judges, who did not see the key"
+                one.id,
+                one.item.key,
+                one.chosen,
+                f"{one.votes} judges, who did not see the key",
             )
-            for one in (*self.of("wrong"), *self.of("sound"))
+            for one in (*self.with_verdict("wrong"), *self.with_verdict("sound"))
             if one.chosen is not None and one.item.options.count(one.item.options[one.chosen]) == 1
         ]
 
 
 def count_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> WrongKeys:
-    """Return the interval of the number of wrong keys; see the module.
+    """Estimate the number of wrong keys with its exact interval; see the module.
 
-    The verdicts of the judges are taken as correct: the interval is of the number of keys that such
+    The judges' verdicts are taken as correct: the interval is for the number of keys that such
     judges would find wrong if they checked all items.
 
     Args:
@@ -456,7 +457,7 @@ def count_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> WrongKey
         responses: answers of the judges.
 
     Raises:
-        DataError: see `judge_keys`; or the judges agree on no item of a stratum.
+        DataError: see `judge_keys`; or the judges don't agree on any item of a stratum.
     """
     responses = tuple(responses)
     keys = judge_keys(check, responses)
@@ -466,12 +467,12 @@ def count_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> WrongKey
         if not own["wrong"] + own["sound"]:
             raise DataError(
                 f"there is no verdict on {stratum.name}, so the number of their wrong keys is "
-                f"unknown: on none of {stratum.drawn} items do two judges agree"
+                f"unknown: no two judges agree on any of {stratum.drawn} items"
             )
         counts.append((own["wrong"], own["undecided"]))
-    limits = _limits(check.strata, counts)
+    limits = _stratum_limits(check.strata, counts)
     strata = tuple(
-        StratumKeys(stratum.name, stratum.items, stratum.drawn, *count, both)
+        StratumResult(stratum.name, stratum.items, stratum.drawn, *count, both)
         for stratum, count, both in zip(check.strata, counts, limits, strict=True)
     )
     (low, high), rest = limits[0], limits[1:]
@@ -495,13 +496,10 @@ def count_wrong_keys(check: KeyCheck, responses: Iterable[Response]) -> WrongKey
     )
 
 
-def _limits(strata: Sequence[Stratum], counts: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the limits of the number of wrong keys of each stratum.
-
-    Args:
-        strata: the strata.
-        counts: the number of wrong keys and of undecided ones among those drawn from each.
-    """
+def _stratum_limits(
+    strata: Sequence[Stratum], counts: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Return the limits of the number of wrong keys in each stratum."""
     sampled = sum(stratum.drawn < stratum.items for stratum in strata)
     return [
         (
@@ -519,8 +517,8 @@ def hypergeometric_limits(items: int, drawn: int, found: int, alpha: float) -> t
     Args:
         items: size of the population.
         drawn: size of the random sample.
-        found: number of marked items in it.
-        alpha: greatest probability that the lower limit is too high, and that the upper one is too
+        found: number of marked items in the sample.
+        alpha: maximum probability that the lower limit is too high, and that the upper limit is too
             low.
 
     >>> hypergeometric_limits(1000, 100, 0, 0.025), hypergeometric_limits(100, 100, 3, 0.025)

@@ -1,15 +1,15 @@
 """The null of the cues: exact means and standard deviations of their scores, and random draws.
 
-A set without artifacts is a set whose keys were assigned at random, to a unit's items together
-(`Items`). There are two such nulls:
+In a data set without artifacts, the keys are assigned at random, and the items of a unit get their
+keys together (`Items`). There are two such nulls:
 
-- for the content of options, the keys' positions are permuted among units with as many options
-  (`DealtKeys`), so the number of keys at each position stays the same. If options are sorted by
-  length and many keys are first, that is a matter of position, not of length;
-- for positions, each unit's key is drawn uniformly from its options (`UniformKeys`).
+- for content cues, the keys' positions are permuted among units with the same number of options
+  (`PermutedKeys`), so the number of keys at each position stays the same. If options are sorted by
+  length and many keys are first, only the position cue is flagged, not the length;
+- for position cues, each unit's key is drawn uniformly from its options (`UniformKeys`).
 
-Both can keep the score of some cues in every unit: then a key moves only to positions at which
-these cues score the same.
+Both nulls can keep the scores of some cues in every unit: then a key moves only to positions at
+which these cues have the same score.
 """
 
 from __future__ import annotations
@@ -23,46 +23,46 @@ from winosmith.audit._cues import Ties
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
 
 _UNITS, _KEYS, _TABLE = 2048, 200_000_000, 65_536
-"""Units whose options are in memory at once, keys that are, and units whose positions are."""
+"""Maximum numbers of units, drawn keys and rows of positions that are in memory together."""
 
 _EXACT = 2**24
-"""Whole numbers below it are exact in single precision."""
+"""Integers below this number are exact in single precision."""
 
 _SAME = 1e-9
-"""Scores of one unit that differ by less are the same."""
+"""Scores of a unit that differ by less than this are equal."""
 
 _CANCELLED, _ROUNDED = 1e-10, 1e-16
-"""A variance that is a smaller fraction of the terms subtracted for it, or smaller than that in
-items², is rounding error."""
+"""A variance below the first value times the subtracted terms, or below the second value in
+items², is a rounding error."""
 
 
 def possible_positions(items: Items, kept: Ties) -> Bools:
-    """Return the possible places of a unit's key if the scores of some cues stay the same.
+    """Return the positions to which keys can move without changing the scores of some cues.
 
     Args:
         items: items of one split.
-        kept: (options, cues) the picks of the cues whose scores stay (`Items.picked`).
+        kept: (options, cues) the selections of these cues; see `Items.count_ties`.
 
     Returns:
-        (units, most options).
+        (units, most options) whether the unit's key can be at the position.
     """
     possible: Bools = np.arange(int(items.counts.max())) < items.unit_counts[:, None]
     if kept.shape[1]:
-        scores = items.gathered(kept)
+        scores = items.unit_scores(kept)
         own = scores[np.arange(len(scores)), items.unit_key][:, None]
         possible &= (abs(scores - own) <= _SAME).all(axis=2)
     return possible
 
 
 def observed_scores(items: Items, ties: Ties) -> Floats:
-    """Return the score of each column on the set as it is, (columns,), in items."""
-    parts = _parts(items)
-    scores = np.rint(SHARES[ties[items.keyed(items.unit_key)]] * parts).sum(axis=0)
+    """Return the score of each column with the actual keys, (columns,), in items."""
+    parts = _common_denominator(items)
+    scores = np.rint(SHARES[ties[items.correct_options(items.unit_key)]] * parts).sum(axis=0)
     return np.asarray(scores / parts)
 
 
-def permuted(items: Items, draws: int, rng: np.random.Generator) -> Iterator[Ints]:
-    """Yield units' keys with positions permuted among units with as many options."""
+def permute_keys(items: Items, draws: int, rng: np.random.Generator) -> Iterator[Ints]:
+    """Yield the keys of units, permuted among units with the same number of options."""
     counts = items.unit_counts
     groups = [np.flatnonzero(counts == count) for count in np.unique(counts)]
     key = items.unit_key.copy()
@@ -72,31 +72,23 @@ def permuted(items: Items, draws: int, rng: np.random.Generator) -> Iterator[Int
         yield key
 
 
-class DealtKeys:
-    """Scores of cues if the keys' positions are permuted among the units of a stratum.
+class PermutedKeys:
+    """Scores of cues if the keys' positions are permuted within strata of units.
 
-    A stratum has the units of as many options whose keys may be at the same positions. The score
-    of a cue is then a sum over a random permutation, so its mean and variance are known exactly
-    (Hoeffding 1951, "A combinatorial central limit theorem", theorem 2): with a(u, k) the score of
-    unit u if its key is at position k, d(u, k) = a(u, k) - a(u, ·) - a(·, k) + a(·, ·) with means
-    over the n keys of the stratum, the variance is the sum of d² over all units and keys of the
-    stratum, divided by n - 1.
+    The units of a stratum have the same number of options and the same possible positions of the
+    key. The score of a cue is then a sum over a random permutation, so its mean and variance are
+    known exactly (Hoeffding 1951, "A combinatorial central limit theorem", theorem 2). With a(u, k)
+    the score of unit u if its key is at position k, d(u, k) = a(u, k) - a(u, ·) - a(·, k) + a(·, ·)
+    with means over the n keys of the stratum: the variance is the sum of d² over all units and keys
+    of the stratum, divided by n - 1.
 
     Attributes:
         mean: (columns,) mean of the scores, in items.
-        spread: (columns,) their standard deviation; 0 if no permutation changes the score.
+        spread: (columns,) standard deviation of the scores; 0 if no permutation changes them.
     """
 
     def __init__(self, items: Items, ties: Ties, possible: Bools, seed: list[int]):
-        """Compute mean and spread.
-
-        Args:
-            items: items of one split.
-            ties: (options, columns) the picks (`Items.picked`).
-            possible: (units, most options) where keys may be (`possible_positions`).
-            seed: random seed of the draws.
-        """
-        self._items, self._ties, self._parts = items, ties, _parts(items)
+        self._items, self._ties, self._parts = items, ties, _common_denominator(items)
         codes = possible @ (1 << np.arange(possible.shape[1], dtype=np.int64))
         kinds = np.column_stack([items.unit_counts, codes])
         self._stratum = np.unique(kinds, axis=0, return_inverse=True)[1].reshape(-1)
@@ -108,9 +100,9 @@ class DealtKeys:
             for at, units in enumerate(self._strata)
             if len(np.unique(self._key[units])) > 1
         ]
-        self.mean, self.spread = self._moments()
+        self.mean, self.spread = self._compute_moments()
 
-    def _moments(self) -> tuple[Floats, Floats]:
+    def _compute_moments(self) -> tuple[Floats, Floats]:
         sizes = np.array([len(units) for units in self._strata])
         most = int(self._items.counts.max())
         weight = np.zeros((len(sizes), most))
@@ -120,7 +112,7 @@ class DealtKeys:
         columns = self._ties.shape[1]
         mean, square = np.zeros(columns), np.zeros(columns)
         at_position = np.zeros((len(sizes), most, columns))
-        for here, table in self._tables():
+        for here, table in self._score_tables():
             stratum = self._stratum[here]
             of_key = weight[stratum][:, :, None]
             own = (of_key * table).sum(axis=1)
@@ -132,17 +124,17 @@ class DealtKeys:
         at_position /= sizes[:, None, None]
         off = at_position - (weight[:, :, None] * at_position).sum(axis=1, keepdims=True)
         of_positions = (sizes * factor) @ (weight[:, :, None] * off**2).sum(axis=1)
-        return mean / self._parts, _spread(square - of_positions, square, self._parts)
+        return mean / self._parts, _standard_deviation(square - of_positions, square, self._parts)
 
-    def _tables(self) -> Iterator[tuple[slice, Floats]]:
-        """Yield some units, and the score of each column there if the key is at each position.
+    def _score_tables(self) -> Iterator[tuple[slice, Floats]]:
+        """Yield slices of units, and their scores for each position of the key.
 
-        Scores are counted in parts of which each is a whole number, so that their sums are exact
-        in any order.
+        Scores are multiplied by their common denominator, so that their sums are exact in any
+        order.
         """
         for first in range(0, len(self._key), _UNITS):
             here = slice(first, first + _UNITS)
-            yield here, np.rint(self._items.gathered(self._ties, here) * self._parts)
+            yield here, np.rint(self._items.unit_scores(self._ties, here) * self._parts)
 
     def scores(self, draws: int) -> Floats:
         """Return the scores in the next draws, (draws, columns), in items."""
@@ -158,7 +150,7 @@ class DealtKeys:
                     keys = dealt
                 else:
                     keys[:, units] = dealt
-            for here, table in self._tables():
+            for here, table in self._score_tables():
                 own += table[:, 0].sum(axis=0)
                 for position in range(1, table.shape[1]):
                     more = table[:, position] - table[:, 0]
@@ -169,23 +161,23 @@ class DealtKeys:
 
 
 class UniformKeys:
-    """Scores of cues of position if each unit's key is drawn uniformly where it may be.
+    """Scores of position cues if each unit's key is drawn uniformly from its possible positions.
 
-    They are sums of independent terms, so mean and variance are sums of theirs. Units with the
-    same scores at each position are drawn together, as numbers of keys (multinomial).
+    Scores are sums of independent terms, so their means and variances are sums of those of the
+    terms. The keys of units with the same scores are drawn together from a multinomial
+    distribution.
 
     Attributes:
         mean: (columns,) mean of the scores, in items.
-        spread: (columns,) their standard deviation; 0 if no draw changes the score.
+        spread: (columns,) standard deviation of the scores; 0 if no draw changes them.
     """
 
     def __init__(self, items: Items, ties: Ties, possible: Bools, seed: list[int]):
-        """Compute mean and spread; see `DealtKeys`."""
-        self._parts = _parts(items)
+        self._parts = _common_denominator(items)
         found: list[Ints] = []
         for first in range(0, len(possible), _TABLE):
             here = slice(first, first + _TABLE)
-            table = np.rint(items.gathered(ties, here) * self._parts).astype(np.int64)
+            table = np.rint(items.unit_scores(ties, here) * self._parts).astype(np.int64)
             rows = np.column_stack([possible[here], table.reshape(len(table), -1)])
             found.append(np.column_stack(np.unique(rows, axis=0, return_counts=True)[::-1]))
         together = np.concatenate(found)
@@ -198,7 +190,7 @@ class UniformKeys:
         own = (self._chances[:, :, None] * self._scores).sum(axis=1)
         off = (self._chances[:, :, None] * (self._scores - own[:, None]) ** 2).sum(axis=1)
         self.mean: Floats = self._times @ own / self._parts
-        self.spread = _spread(self._times @ off, np.zeros(off.shape[1]), self._parts)
+        self.spread = _standard_deviation(self._times @ off, np.zeros(off.shape[1]), self._parts)
 
     def scores(self, draws: int) -> Floats:
         """Return the scores in the next draws, (draws, columns), in items."""
@@ -210,12 +202,12 @@ class UniformKeys:
         return np.asarray(scores / self._parts)
 
 
-def _parts(items: Items) -> int:
-    """Return the number of parts of a score of 1 with which all shares are whole numbers."""
+def _common_denominator(items: Items) -> int:
+    """Return the common denominator of all possible scores of an option."""
     return math.lcm(*range(1, int(items.counts.max()) + 1))
 
 
-def _spread(variance: Floats, subtracted: Floats, parts: int) -> Floats:
-    """Return standard deviations in items, of variances in squared parts; 0 for rounding errors."""
+def _standard_deviation(variance: Floats, subtracted: Floats, parts: int) -> Floats:
+    """Return the standard deviations, in items, of variances of scores times `parts`."""
     least = _CANCELLED * subtracted + _ROUNDED * float(parts) ** 2
     return np.asarray(np.sqrt(np.where(variance > least, variance, 0.0)) / parts)

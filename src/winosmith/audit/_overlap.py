@@ -1,8 +1,8 @@
-"""The parts of items that occur in a collection of texts, such as a model's training data.
+"""Find the parts of items that occur in a collection of texts, such as a model's training data.
 
-A run of words of a question that is in the texts shows that the item may be known. An option that
-occurs there shows nothing by itself, as other options of its item do, too: so how often each occurs
-there becomes cues, which the audit compares with their null as any other.
+If the texts contain a sequence of words from a question, a model may know the item. An option in
+the texts shows nothing by itself, because the other options may occur there, too. Therefore, cues
+select the option that occurs most often, and the audit compares them with their null.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from winosmith.results import HIDDEN, Result
 from winosmith.text import kind_of_script
 
 SPAN = 8
-"""Number of consecutive words of a question that don't occur by chance: others take 8 (Llama
-2: Touvron et al. 2023, section A.6 takes 10 tokens) to 13 (Brown et al. 2020, appendix C)."""
+"""Number of consecutive words of a question that don't occur by chance. Others use 8 (Llama
+2: Touvron et al. 2023, section A.6 uses 10 tokens) to 13 (Brown et al. 2020, appendix C)."""
 
 LEAST = 4
-"""A shorter question is searched for as a whole; with fewer words it is not searched for."""
+"""Minimum number of words of a question that is searched for."""
 
 _PIECE = 2_000
-"""The most words in a piece of a text: a question and its key are near each other."""
+"""Maximum number of words in a piece of a text, as a question and its key are near each other."""
 
 _SHOWN = 5
 
@@ -47,14 +47,14 @@ class Overlap(Result):
     """The parts of a split that occur in the texts.
 
     Attributes:
-        pieces: number of texts; long ones are cut.
-        words: their number of words.
-        checked: number of items with a question that was searched for: it has a run of words that
-            no other question of the set has.
-        unread: the ids of items that were not searched for, because no spaces separate their words.
-        asked: the words of each question that was found, by the item's id.
-        options: the number of pieces with each option, by the item's id.
-        together: the same, for pieces that also have words of its question.
+        pieces: number of texts, after splitting long texts.
+        words: number of words in the texts.
+        checked: number of items whose question was searched for, because it has a sequence of words
+            that no other question of the data set has.
+        unread: ids of items that were not searched for, because no spaces separate their words.
+        asked: for each question found, by the item's id, the words that were found.
+        options: for each item, by id, the number of pieces with each option.
+        together: for each item, by id, the number of pieces with each option and the question.
     """
 
     pieces: int = field(metadata={"key": "texts"})
@@ -68,73 +68,75 @@ class Overlap(Result):
 
     @property
     def cues(self) -> tuple[Cue, ...]:
-        """The rules that select the option that occurs there most often."""
+        """Cues that select the option that occurs most often in the texts."""
         return (
-            Cue("the most often in the texts", self._of(self.options), needs="any"),
-            Cue("the most often in a text with its question", self._of(self.together), needs="any"),
+            Cue("the most often in the texts", self._count_score(self.options), needs="any"),
+            Cue(
+                "the most often in a text with its question",
+                self._count_score(self.together),
+                needs="any",
+            ),
         )
 
-    def _of(self, counts: Mapping[str, tuple[int, ...]]) -> Any:
+    def _count_score(self, counts: Mapping[str, tuple[int, ...]]) -> Any:
         def score(view: View) -> Sequence[float]:
             name = self.items.get((view.question, view.options))
             return [0.0] * len(view.options) if name is None else [*map(float, counts[name])]
 
         return score
 
-    def found(self, dataset: Dataset) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Count the keys, and the other options, that occur in the texts.
-
-        Only options that were searched for are counted: those with a word, of items that were read.
+    def count_found(self, dataset: Dataset) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Count the keys and the other options that occur in the texts.
 
         Returns:
-            Keys found and searched for, then other options found and searched for.
+            The number of keys found and searched for, and of other options found and searched for.
         """
         keys: list[bool] = []
         others: list[bool] = []
         for problem in dataset:
             counts = () if problem.id in self.unread else self.options.get(problem.id, ())
             for at, count in enumerate(counts):
-                if View.cut(problem.options[at]):
+                if View.split_words(problem.options[at]):
                     (keys if at == problem.answer else others).append(count > 0)
         return (sum(keys), len(keys)), (sum(others), len(others))
 
 
-def overlap(
+def find_overlap(
     splits: Mapping[str, Dataset], texts: str | Path | Iterable[str | Path]
 ) -> dict[str, Overlap]:
-    """Search for questions and options in a collection of texts, read piece by piece.
+    """Search for questions and options in a collection of texts, which is read in pieces.
 
-    A question is found where `SPAN` of its words in a row are in a text, or all of them if it has
-    fewer, `LEAST` at least. Runs of words that are in the questions of several items are not
-    searched for, because the set's wording repeats them. An option is found if its words, the first
-    `SPAN` of them, occur in a row. Case and punctuation do not matter. Items without spaces between
-    words are not searched for.
+    A question is found if a text contains `SPAN` of its words in sequence, or all of its words if
+    it has fewer, but at least `LEAST`. Sequences that occur in the questions of several items are
+    not searched for. An option is found if its first `SPAN` words occur in sequence. Case and
+    punctuation are ignored. Items without spaces between words are not searched for.
 
     Args:
-        splits: the data sets by name.
-        texts: files: JSON Lines, of whose records the field `text` is read, or all texts they hold;
-            else plain text, whose empty lines part its pieces. Either may be gzipped (`.gz`).
+        splits: data sets by name.
+        texts: paths of JSON Lines files, from whose records the field `text` is read, or else all
+            texts; or of plain text files, with pieces separated by empty lines. Files may be
+            gzipped (`.gz`).
 
     Raises:
-        FormatError: a file can't be read, with the line.
+        FormatError: a file can't be read.
     """
-    sought = _Sought()
+    sought = _Search()
     for name, dataset in splits.items():
         for problem in dataset:
             sought.add(name, problem)
     sought.prepare()
     given = [texts] if isinstance(texts, str | Path) else texts
     for piece in (piece for path in given for piece in _pieces(Path(path))):
-        sought.look(piece)
-    return {name: sought.result(name, dataset) for name, dataset in splits.items()}
+        sought.read_piece(piece)
+    return {name: sought.build_result(name, dataset) for name, dataset in splits.items()}
 
 
 _Key = tuple[str, str]
-"""A split and an id."""
+"""Name of a split and id of an item."""
 
 
-class _Sought:
-    """Runs of words to search for, and the places where they were found."""
+class _Search:
+    """Sequences of words to search for, and the counts of those found."""
 
     def __init__(self) -> None:
         self.pieces = self.words = 0
@@ -153,18 +155,18 @@ class _Sought:
             self.unread.add(key)
             return
         for part in (problem.before, problem.after):
-            words = View.cut(part)
+            words = View.split_words(part)
             span = min(SPAN, len(words))
             if span >= LEAST:
-                self.checked[key] = " ".join(View.cut(problem.sentence))
+                self.checked[key] = " ".join(View.split_words(problem.sentence))
                 for at in range(len(words) - span + 1):
                     self.asked[" ".join(words[at : at + span])].add(key)
         for at, option in enumerate(problem.options):
-            if words := View.cut(option)[:SPAN]:
+            if words := View.split_words(option)[:SPAN]:
                 self.options[" ".join(words)].append((key, at))
 
     def prepare(self) -> None:
-        """Drop runs of several questions and items without a run; note the runs' lengths."""
+        """Drop sequences that several questions share; index the others by their first words."""
         self.asked = {
             run: keys
             for run, keys in self.asked.items()
@@ -178,7 +180,7 @@ class _Sought:
             lengths[" ".join(words[:2])].add(len(words))
         self.lengths = {start: tuple(sorted(found)) for start, found in lengths.items()}
 
-    def look(self, words: Sequence[str]) -> None:
+    def read_piece(self, words: Sequence[str]) -> None:
         self.pieces += 1
         self.words += len(words)
         asked: set[_Key] = set()
@@ -195,8 +197,8 @@ class _Sought:
         self.counts.update(options)
         self.together.update(one for one in options if one[0] in asked)
 
-    def result(self, name: str, dataset: Dataset) -> Overlap:
-        def of(counts: Counter[tuple[_Key, int]]) -> dict[str, tuple[int, ...]]:
+    def build_result(self, name: str, dataset: Dataset) -> Overlap:
+        def counts_by_id(counts: Counter[tuple[_Key, int]]) -> dict[str, tuple[int, ...]]:
             return {
                 p.id: tuple(counts[(name, p.id), at] for at in range(len(p.options)))
                 for p in dataset
@@ -208,16 +210,16 @@ class _Sought:
             sum((name, problem.id) in self.checked for problem in dataset),
             frozenset(problem.id for problem in dataset if (name, problem.id) in self.unread),
             {p.id: self.found[name, p.id] for p in dataset if (name, p.id) in self.found},
-            of(self.counts),
-            of(self.together),
+            counts_by_id(self.counts),
+            counts_by_id(self.together),
             {(problem.sentence, problem.options): problem.id for problem in dataset},
         )
 
 
 def _pieces(path: Path) -> Iterator[Sequence[str]]:
-    """Yield the words of each text of a file, long ones in pieces that overlap by a run."""
+    """Yield the words of each text of a file; pieces of long texts overlap by `SPAN` words."""
     for text in _texts(path):
-        words = View.cut(text)
+        words = View.split_words(text)
         for start in range(0, len(words), _PIECE):
             yield words[max(0, start - SPAN) : start + _PIECE]
 
@@ -249,17 +251,17 @@ def _text_of(line: str, path: Path, number: int) -> str:
     except ValueError as error:
         raise FormatError(f"the line is not JSON ({error})", path, number) from None
     text = record.get("text") if isinstance(record, dict) else None
-    return text if isinstance(text, str) else "\n".join(_strings(record))
+    return text if isinstance(text, str) else "\n".join(_iterate_strings(record))
 
 
-def _strings(value: Any) -> Iterator[str]:
+def _iterate_strings(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for inside in value.values():
-            yield from _strings(inside)
+            yield from _iterate_strings(inside)
     elif isinstance(value, list):
         for inside in value:
-            yield from _strings(inside)
+            yield from _iterate_strings(inside)
     elif value is not None and not isinstance(value, bool):
         yield json.dumps(value)

@@ -1,9 +1,9 @@
-"""Wrong keys, learnt from planted wrong keys: a ranking of items, and a bound of their number.
+"""Rank items by their suspicion of a wrong key, and bound the number of wrong keys.
 
-The keys of a few items are changed at random, and a classifier learns to separate these items from
-the others by the answers of models. The classifier then ranks the items with the keys that they
-have. The rank of held-out planted keys shows how well a wrong key is seen, which bounds the number
-of wrong keys (`most_wrong`).
+The keys of a few items are changed at random ("planted"), and a classifier learns to separate these
+items from the others by models' answers. The classifier then ranks all items with their actual
+keys. The ranks of held-out planted keys show how well a wrong key is detected, which bounds the
+number of wrong keys (`most_wrong`).
 """
 
 from __future__ import annotations
@@ -19,92 +19,93 @@ import numpy as np
 from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.results import HIDDEN, Result, computed, shown
 
-LEAST_BLOCKS = 50
-"""The least number of blocks to learn from."""
+MIN_BLOCKS = 50
+"""Minimum number of blocks to learn from."""
 
-LEAST_MODELS = 4
-"""The least number of models with different answers: fewer have no best and worst quarter."""
+MIN_MODELS = 4
+"""Minimum number of models with different answers; fewer can't be divided into quarters."""
 
 VISIBILITIES = (1.0, 0.75, 0.5)
-"""The visibilities for which a bound is computed; see `WrongKeysBound`."""
+"""Visibilities for which a bound is computed; see `WrongKeysBound`."""
 
 _DRAWS = 33
-"""Number of draws. Each plants wrong keys in 3 % of the blocks; together, in each block once."""
+"""Number of draws. Each draw plants wrong keys in 3 % of the blocks, and each block once in all."""
 
 _ENOUGH = 20_000
-"""Number of planted keys after which no further draw is made, to save time in large sets."""
+"""Number of planted keys after which draws stop, to save time in large data sets."""
 
 _FOLDS, _TIMES = 2, 10
-"""Number of folds of the cross-fitting, and number of random partitions into folds, so that the
+"""Number of folds of the cross-fitting, and number of its repetitions with other folds, so that the
 ranking hardly depends on the seed."""
 
 _RIDGE = 1.0
-"""The ridge penalty on standardised features. A hundredth and a hundred times as much give the same
-ranking of MMLU-Redux and MMLU-Pro, except for a few items."""
+"""Ridge penalty on standardised features. A penalty of .01 or 100 gives the same ranking of
+MMLU-Redux and MMLU-Pro, except for a few items."""
 
 _SURE = 0.98
-"""A model's accuracy in its log odds is at most this, so that one model can't decide an item."""
+"""Maximum accuracy of a model in the log odds, so that one model can't decide an item."""
 
 _STEPS, _SMALL = 50, 1e-6
-"""Greatest number of Newton steps of a fit, and the largest change of a weight that ends it."""
+"""Maximum number of Newton steps of a fit, and the weight change below which it stops."""
 
 _LEVEL = 0.05
-"""The probability of an incorrect bound."""
+"""Probability that a bound is incorrect."""
 
 Kind = Literal["random", "attractive"]
 KINDS: dict[Kind, str] = {
     "random": "another option at random",
     "attractive": "the most attractive other option",
 }
-"""The kinds of planted keys. The most attractive option is the one with the most weight of models,
-apart from the key."""
+"""Kinds of planted keys. The most attractive option is the option, apart from the key, for which
+models with the highest total weight voted."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrongKeysBound(Result):
-    """An upper bound of the number of wrong keys, under a condition.
+    """A conditional upper bound on the number of wrong keys.
 
-    The condition is that a wrong key is seen at least `visibility` times as often as a planted one:
-    for each rank, the probability that an item with a wrong key has at least that rank is at least
-    `visibility` times that of a planted key. It can't be tested without human judges. Keys for
-    which no listed option is correct, and questions with two correct options, are not counted.
+    The condition is that wrong keys are detected at least `visibility` times as often as planted
+    keys: for each rank, an item with a wrong key has at least that rank with a probability of at
+    least `visibility` times that of a planted key. The condition can't be tested without human
+    judges. Keys for which no listed option is correct, and questions with two correct options, are
+    not counted.
 
     Attributes:
-        planted: the planted keys; see `KINDS`.
-        visibility: how often a wrong key is seen, as a fraction of how often a planted one is, 0–1.
-        most: the greatest number of blocks with a wrong key, at 95 % confidence; None if the data
-            exclude no number.
+        planted: kind of the planted keys; see `KINDS`.
+        visibility: ratio of the detection rates of wrong and of planted keys, 0–1.
+        most: maximum number of blocks with a wrong key, at 95 % confidence; None if the data can't
+            exclude any number.
     """
 
     planted: Kind = field(metadata=shown("planted", KINDS.__getitem__))
-    visibility: float = field(metadata=shown("seen as often as planted ones, times", "g"))
+    visibility: float = field(metadata=shown("detection rate relative to planted keys", "g"))
     most: int | None = field(metadata=shown("wrong keys at most", ","))
 
     @property
     @computed()
     def in_words(self) -> str:
-        """The bound with its condition."""
+        """The bound with its condition, in words."""
         number = f"at most {self.most:,}" if self.most is not None else "no bound"
         times = "as often" if self.visibility == 1 else f"{self.visibility:g} times as often"
-        return f"{number}, if a wrong key is seen {times} as a planted one"
+        return f"{number}, if a wrong key is detected {times} as a planted one"
 
 
 @dataclass(frozen=True)
 class PlantedKeys(Result):
-    """What planted wrong keys reveal about the keys of a set.
+    """A ranking of items and bounds on the number of wrong keys, learnt from planted keys.
 
     Attributes:
         blocks: number of blocks: items that are not copies, twins or look-alikes.
-        planted: number of blocks in which a wrong key was planted, of each kind.
-        bounds: the bounds of the number of blocks with a wrong key; see `WrongKeysBound`.
-        scores: (n,) how suspect each item is by `seen` and by agreement, the greatest first: minus
-            the mean of the logarithms of both ranks, as fractions.
-        seen: (n,) minus the mean logarithm of the fraction of untouched blocks that are at least as
-            suspect by the classifiers.
-        beyond: for each kind, and each planted key of it, the fraction of untouched blocks that are
-            at least as suspect, 0–1, (planted, partitions).
-        ranks: (planted,) for each key planted at random, the fraction of items that are at least as
-            suspect by `scores`, 0–1.
+        planted: number of blocks in which a wrong key of each kind was planted.
+        bounds: bounds on the number of blocks with a wrong key; see `WrongKeysBound`.
+        scores: (n,) suspicion of each item, higher for more suspect items: minus the mean logarithm
+            of its ranks by `seen` and by agreement, as fractions.
+        seen: (n,) suspicion according to the classifiers: minus the mean logarithm of the fraction
+            of untouched blocks that are at least as suspect.
+        beyond: for each kind, (planted, partitions), the fraction of untouched blocks that are at
+            least as suspect as the planted key, 0–1.
+        ranks: (planted,) for each key planted at random, the fraction of items whose `scores` are
+            at least as high, 0–1.
     """
 
     blocks: int
@@ -116,7 +117,7 @@ class PlantedKeys(Result):
     ranks: Floats = field(metadata=HIDDEN)
 
     def sentences(self) -> list[str]:
-        """Return the bounds with their conditions."""
+        """Return sentences with the bounds and their conditions."""
         return [
             f"Blocks with a wrong key for which another option is correct, of {self.blocks:,}, if "
             f"the planted key is {KINDS[kind]}: "
@@ -128,15 +129,15 @@ class PlantedKeys(Result):
 
 @dataclass(frozen=True)
 class Choices:
-    """Models' choices as arrays, in an order without meaning: no result depends on it.
+    """Models' choices as arrays, in a canonical order of options and models.
 
     Attributes:
-        chosen: (models, n) the options, from 0; -1 if a model chose none.
+        chosen: (models, n) the chosen options, from 0; -1 if a model chose none.
         asked: (models, n) whether the model was asked.
         keys: (n,) the given keys.
         counts: (n,) number of options of each item.
         block: (n,) number of each item's block.
-        copy_of: (n,) number of each item without its copies: copies have the same number.
+        copy_of: (n,) a number for each item that is equal for copies.
     """
 
     chosen: Ints
@@ -147,12 +148,12 @@ class Choices:
     copy_of: Ints
 
     @classmethod
-    def of(cls, items: Items, chosen: Ints, asked: Bools) -> Choices:
-        """Take choices, with options in the order of their texts, and models in that of choices.
+    def from_items(cls, items: Items, chosen: Ints, asked: Bools) -> Choices:
+        """Sort the options of each item by their texts, and the models by their choices.
 
         Args:
             items: the items with their keys.
-            chosen: (models, n) the options, from 0; -1 if a model chose none.
+            chosen: (models, n) the chosen options, from 0; -1 if a model chose none.
             asked: (models, n) whether the model was asked.
         """
         places = np.zeros((len(items), int(items.counts.max())), int)
@@ -170,30 +171,30 @@ class Choices:
             places[rows, items.keys],
             items.counts,
             items.block,
-            np.unique(items.firsts, return_inverse=True)[1],
+            np.unique(items.originals, return_inverse=True)[1],
         )
 
     @cached_property
     def weights(self) -> Floats:
-        """The weight of each item, (n,): copies together count once."""
+        """Weight of each item, (n,): all copies together count as one item."""
         weights: Floats = 1 / np.bincount(self.copy_of)[self.copy_of]
         return weights
 
     @cached_property
     def chance(self) -> float:
-        """The accuracy of guessing, 0–1."""
+        """Accuracy of random guessing, 0–1."""
         return float(np.average(1 / self.counts, weights=self.weights))
 
     @cached_property
-    def at(self) -> Ints:
-        """The index of each choice in an array (n, most options), flat; of votes only."""
+    def vote_positions(self) -> Ints:
+        """Flat index of each vote in an array (n, most options)."""
         flat = np.arange(len(self.keys)) * int(self.counts.max()) + self.chosen
         return flat[self.chosen >= 0]
 
     def ability(self, keys: Ints) -> Floats:
         """Return each model's accuracy on the items of other blocks, (models, n), 0–1.
 
-        One correct and one incorrect answer are added, so that it is never 0 or 1.
+        One correct and one incorrect answer are added, so that the accuracy is never 0 or 1.
         """
         weights = self.weights
         right = (self.chosen == keys) * weights
@@ -201,60 +202,60 @@ class Choices:
         blocks = int(self.block.max()) + 1
         flat = np.arange(len(right))[:, None] * blocks + self.block
 
-        def of_others(value: Floats) -> Floats:
-            own = np.bincount(flat.ravel(), value.ravel(), len(value) * blocks)
-            others: Floats = value.sum(axis=1, keepdims=True) - own[flat]
+        def exclude_own_block(values: Floats) -> Floats:
+            own = np.bincount(flat.ravel(), values.ravel(), len(values) * blocks)
+            others: Floats = values.sum(axis=1, keepdims=True) - own[flat]
             return others
 
-        ability: Floats = (of_others(right) + 1) / (of_others(asked) + 2)
+        ability: Floats = (exclude_own_block(right) + 1) / (exclude_own_block(asked) + 2)
         return ability
 
-    def totals(self, values: Floats) -> Floats:
-        """Return the sum of models' values on each option, (n, most options)."""
+    def sum_by_option(self, values: Floats) -> Floats:
+        """Return the sum of the values of the models that chose each option, (n, most options)."""
         shape = len(self.keys), int(self.counts.max())
         sums: Floats = np.zeros(shape[0] * shape[1])
-        sums += np.bincount(self.at, values[self.chosen >= 0], len(sums))
+        sums += np.bincount(self.vote_positions, values[self.chosen >= 0], len(sums))
         return sums.reshape(shape)
 
 
-def refusal(choices: Choices) -> str:
-    """Return why wrong keys can't be learnt; "" if they can."""
+def reason_against(choices: Choices) -> str:
+    """Return why planted keys can't be learnt from; "" if they can."""
     blocks = int(choices.block.max()) + 1
-    if blocks < LEAST_BLOCKS:
+    if blocks < MIN_BLOCKS:
         return (
             f"there {'is 1 block' if blocks == 1 else f'are {blocks} blocks'} (items that are not "
-            f"copies, twins or look-alikes), and {LEAST_BLOCKS} are needed"
+            f"copies, twins or look-alikes), and {MIN_BLOCKS} are needed"
         )
     different = len(np.unique(choices.chosen, axis=0))
     if different == 1 < len(choices.chosen):
         return "all models give the same answers"
-    if different < LEAST_MODELS:
+    if different < MIN_MODELS:
         return (
             f"there {'is 1 model' if different == 1 else f'are {different} models'} with different "
-            f"answers, and {LEAST_MODELS} are needed"
+            f"answers, and {MIN_MODELS} are needed"
         )
     if (choices.ability(choices.keys) <= choices.chance).all():
         return "no model is better than chance"
     return ""
 
 
-def learn(choices: Choices, seed: int) -> PlantedKeys:
+def rank_items(choices: Choices, seed: int) -> PlantedKeys:
     """Rank items by how suspect their keys are, and bound the number of wrong keys.
 
-    Each block has a wrong key in one of 33 draws: one of its items, drawn at random, and its copies
-    get another option as the key. A ridge logistic regression separates these from untouched items,
-    by `features`. An item is only scored by classifiers that were not fitted on its block, and only
-    compared with the untouched items of the same draw that this classifier was not fitted on
-    either. In sets of more than 20,000 blocks, only as many draws are made as plant 20,000 keys,
-    and only these blocks are fitted.
+    In one of 33 draws, each block gets a wrong key: one of its items, drawn at random, and its
+    copies get another option as the key. A ridge logistic regression separates these from untouched
+    items, with the features of `compute_features`. An item is scored only by classifiers that were
+    not fitted on its block, and compared only with the untouched items of the same draw on which
+    this classifier was not fitted either. In sets of more than 20,000 blocks, draws stop after
+    20,000 planted keys, and only these blocks are fitted.
 
     Items are ranked by the geometric mean of two ranks: by the classifiers, and by agreement on the
-    most attractive other option. Planted keys are unknown to all models, and classifiers learn to
-    trust the best ones. If some models have memorised wrong keys, agreement finds more of them;
+    most attractive other option. No model knows the planted keys, so classifiers learn to trust the
+    best models. If some models have memorised wrong keys, agreement finds more of them;
     see docs/wrong-keys.md.
 
     Args:
-        choices: what models chose.
+        choices: the models' choices.
         seed: random seed of draws and partitions.
     """
     found = {kind: _cross_fit(choices, kind, np.random.default_rng([seed, 14])) for kind in KINDS}
@@ -265,20 +266,17 @@ def learn(choices: Choices, seed: int) -> PlantedKeys:
         for visibility in VISIBILITIES
     )
     seen, beyond, agreed = found["random"]
-    agreement = features(choices, choices.keys).values[:, 1]
+    agreement = compute_features(choices, choices.keys).values[:, 1]
     weights = choices.weights
-    scores = (seen - np.log(_at_least(agreement, weights, agreement))) / 2
-    planted = -np.log(beyond.mean(axis=1) * _at_least(agreement, weights, agreed)) / 2
-    ranks = _at_least(scores, weights, planted)
+    scores = (seen - np.log(_fraction_at_least(agreement, weights, agreement))) / 2
+    planted = -np.log(beyond.mean(axis=1) * _fraction_at_least(agreement, weights, agreed)) / 2
+    ranks = _fraction_at_least(scores, weights, planted)
     every = {kind: own for kind, (_, own, _) in found.items()}
     return PlantedKeys(blocks, len(beyond), bounds, scores, seen, every, ranks)
 
 
-def _at_least(values: Floats, weights: Floats, limits: Floats) -> Floats:
-    """Return the fraction of values, by weight, that are at least each limit.
-
-    A limit above all values has the fraction of one value of the least weight.
-    """
+def _fraction_at_least(values: Floats, weights: Floats, limits: Floats) -> Floats:
+    """Return the weighted fraction of values that are at least each limit."""
     levels, place = np.unique(np.round(values, 9), return_inverse=True)
     above = np.append(np.bincount(place, weights)[::-1].cumsum()[::-1], weights.min())
     found: Floats = above[np.searchsorted(levels, np.round(limits, 9))] / weights.sum()
@@ -286,22 +284,22 @@ def _at_least(values: Floats, weights: Floats, limits: Floats) -> Floats:
 
 
 def most_wrong(beyond: Floats, blocks: int, visibility: float) -> int | None:
-    """Return the greatest number of blocks with a wrong key, or None if no number is excluded.
+    """Return the maximum number of blocks with a wrong key, or None if no number can be excluded.
 
     If N of B blocks have a wrong key, at most t·B of these are among the t·B most suspect blocks.
-    Under the condition, the expected number there is at least N·v·P(t), if a planted key is there
-    with a probability of P(t). By the one-sided inequality of Dvoretzky, Kiefer and Wolfowitz for
-    two samples (Massart 1990; Wei and Dudley 2012), the observed fractions of m planted and of N
-    wrong keys differ by √(ln 20 · (1/N + 1/m) / 2) more than expected at any t with a probability
-    of at most 5 %. The bound is the greatest N with N·(v·P(t) − √(ln 20 · (1/N + 1/m) / 2)) ≤ t·B
-    at every t. For two samples, the constant holds for large ones; docs/wrong-keys.md shows
-    simulations.
+    Under the condition, their expected number is at least N·v·P(t), where P(t) is the probability
+    that a planted key is among the t·B most suspect blocks. By the one-sided inequality of
+    Dvoretzky, Kiefer and Wolfowitz for two samples (Massart 1990; Wei and Dudley 2012), the
+    observed fractions of m planted and of N wrong keys differ by √(ln 20 · (1/N + 1/m) / 2) more
+    than expected at any t with a probability of at most 5 %. The bound is the maximum N with
+    N·(v·P(t) − √(ln 20 · (1/N + 1/m) / 2)) ≤ t·B at every t. For two samples, the constant is
+    proved only for large samples; docs/wrong-keys.md shows simulations.
 
     Args:
         beyond: (m, …) for each planted key, the fraction of untouched blocks that are at least as
             suspect, 0–1; further axes are repeated partitions, whose mean is used.
-        blocks: the number B of blocks.
-        visibility: how often a wrong key is seen, as a fraction of how often a planted one is.
+        blocks: number B of blocks.
+        visibility: ratio v of the detection rates of wrong and of planted keys.
 
     >>> most_wrong(np.zeros(1000), 1000, 1.0)
     1
@@ -319,41 +317,45 @@ def most_wrong(beyond: Floats, blocks: int, visibility: float) -> int | None:
     return floor(most + 1e-9) if most < blocks else None
 
 
-def _plant(choices: Choices, kind: Kind, rng: np.random.Generator) -> tuple[Bools, Ints, Ints]:
-    """Choose the items that get a wrong key, the draw that changes their block, and the keys.
+def _choose_plants(
+    choices: Choices, kind: Kind, rng: np.random.Generator
+) -> tuple[Bools, Ints, Ints]:
+    """Choose the items that get a wrong key, the draws in which they get it, and the wrong keys.
 
     Returns:
-        Whether an item gets a wrong key; the draw in which its block is changed, -1 if in none; and
-        its wrong key, (n,) each.
+        Whether each item gets a wrong key; the draw in which its block is changed, or -1; and its
+        wrong key, (n,) each.
     """
     block, copy_of, keys = choices.block, choices.copy_of, choices.keys
     blocks = int(block.max()) + 1
     draws = min(_DRAWS, max(3, ceil(_ENOUGH / ceil(blocks / _DRAWS))))
     place = rng.permutation(blocks) % _DRAWS
     draw_of = np.where(place < draws, place, -1)[block]
-    # copies share these numbers; the item with the greatest one in its block is changed
+    # copies share these numbers; the item with the highest priority in its block is changed
     priority, shift = (rng.random(int(copy_of.max()) + 1)[copy_of] for _ in range(2))
     highest = np.full(blocks, -1.0)
     np.maximum.at(highest, block, priority)
     other = (keys + 1 + (shift * (choices.counts - 1)).astype(int)) % choices.counts
     if kind == "attractive":
-        other = features(choices, keys).other
+        other = compute_features(choices, keys).other
     return (priority == highest[block]) & (draw_of >= 0), draw_of, other
 
 
 def _cross_fit(
     choices: Choices, kind: Kind, rng: np.random.Generator
 ) -> tuple[Floats, Floats, Floats]:
-    """Return how suspect each item is, (n,), and what is beyond each planted key, (m, times).
+    """Cross-fit classifiers of planted keys.
 
-    The last value is the agreement on the most attractive other option than each planted key, (m,).
+    Returns:
+        The suspicion of each item, (n,), the fraction of blocks at least as suspect as each planted
+        key, (m, times), and the agreement on the most attractive option other than this key, (m,).
     """
     block, weights, keys = choices.block, choices.weights, choices.keys
     n, blocks = len(block), int(block.max()) + 1
-    planted, draw_of, other = _plant(choices, kind, rng)
+    planted, draw_of, other = _choose_plants(choices, kind, rng)
     draws = int(draw_of.max()) + 1
     seen = np.stack([
-        features(choices, np.where(planted & (draw_of == draw), other, keys)).values
+        compute_features(choices, np.where(planted & (draw_of == draw), other, keys)).values
         for draw in range(draws)
     ])  # fmt: skip
     item = np.flatnonzero(planted)
@@ -363,7 +365,7 @@ def _cross_fit(
     seen -= np.average(seen.mean(axis=0), axis=0, weights=weights)
     scale = np.sqrt(np.average((seen**2).mean(axis=0), axis=0, weights=weights))
     seen /= np.where(scale > 1e-9, scale, 1.0)
-    # each planted item as it is then, and each item in a draw that did not change its block
+    # each planted item in its draw, and each item in a draw that did not change its block
     untouched = np.flatnonzero(draw_of >= 0)
     elsewhere = (draw_of + 1 + rng.integers(draws - 1, size=blocks)[block]) % draws
     source = np.concatenate([np.flatnonzero(planted), untouched])
@@ -379,27 +381,29 @@ def _cross_fit(
             line = fit_ridge(known[fit], is_planted[fit], weights[source[fit]], line)
             held = by_block[fold[block[by_block]] == one]
             suspicion = np.round((seen @ line[:-1])[:, held], 9)
-            own, of_planted = _compare(suspicion, block[held], planted[held], draw_of[held])
+            own, of_planted = _compare_within_draws(
+                suspicion, block[held], planted[held], draw_of[held]
+            )
             scores[held] += own
             np.fmin.at(beyond, (block[held[planted[held]]], time), of_planted)
     return scores / _TIMES, beyond[~np.isnan(beyond[:, 0])], agreed
 
 
-def _compare(
+def _compare_within_draws(
     suspicion: Floats, block: Ints, planted: Bools, draw_of: Ints
 ) -> tuple[Floats, Floats]:
     """Compare scores of one classifier within each draw.
 
     Args:
-        suspicion: (draws, n) the scores of items that the classifier was not fitted on.
-        block: (n,) their blocks, ascending.
+        suspicion: (draws, n) scores of items on which the classifier was not fitted.
+        block: (n,) block of each item, ascending.
         planted: (n,) whether a wrong key was planted in the item.
-        draw_of: (n,) the draw in which its block was changed; -1 if in none.
+        draw_of: (n,) the draw in which the item's block was changed, or -1.
 
     Returns:
         For each item, minus the mean logarithm of the fraction of blocks that are at least as
-        suspect, in draws that did not change it; and for each planted item, the fraction of
-        untouched blocks that are at least as suspect. An item counts itself.
+        suspect, in draws that did not change the item; and for each planted item, the fraction of
+        untouched blocks that are at least as suspect. Each item's own block is included.
     """
     changed = draw_of == np.arange(len(suspicion))[:, None]
     starts = np.flatnonzero(np.diff(block, prepend=-1))
@@ -417,10 +421,10 @@ def _compare(
 
 @dataclass(frozen=True)
 class Features:
-    """What models chose in each item, given the keys.
+    """Features of models' choices in each item, given the keys.
 
     Attributes:
-        values: (n, 16) the features.
+        values: (n, 16) the features; see `compute_features`.
         other: (n,) the most attractive option that is not the key.
     """
 
@@ -428,44 +432,44 @@ class Features:
     other: Ints
 
 
-def features(choices: Choices, keys: Ints) -> Features:
-    """Return the features of items with these keys.
+def compute_features(choices: Choices, keys: Ints) -> Features:
+    """Compute the features of items with the given keys.
 
     A model's weight is its accuracy on the items of other blocks, above chance. The features are:
     the weight of the models that chose the key, the most attractive other option, and the next one,
-    as fractions; the difference of the first two; their log odds if each model is correct with its
-    accuracy, and otherwise chooses an incorrect option at random (Dawid and Skene 1979 with one
-    parameter per model); the correlation of models' accuracy with choosing the key, and the other
-    option; the fractions of the best and of the worst quarter of models that chose the key, and the
-    other option; the entropy of the weights; the logarithm of the number of options; the fraction
-    of models that chose an option; whether no model chose the key; whether all chose the other one.
-    (In the last two cases, a correlation is undefined, and 0. Without them, the classifier takes an
-    item on which all models agree for an ordinary one.)
+    as fractions; the difference of the first two; their log odds if each model is correct with a
+    probability of its accuracy, and otherwise chooses an incorrect option at random (Dawid and
+    Skene 1979 with one parameter per model); the correlation of models' accuracy with choosing the
+    key, and the other option; the fractions of the best and of the worst quarter of models that
+    chose the key, and the other option; the entropy of the weights; the logarithm of the number of
+    options; the fraction of models that chose an option; whether no model chose the key; whether
+    all chose the other one. (In the last two cases, an undefined correlation is set to 0; without
+    these two features, the classifier would treat an item on which all models agree as ordinary.)
     """
     rows, counts, voted = np.arange(len(keys)), choices.counts, choices.chosen >= 0
     ability = choices.ability(keys)
     weight = np.clip((ability - choices.chance) / (1 - choices.chance), 0, None)
-    votes = choices.totals(voted.astype(float))
+    votes = choices.sum_by_option(voted.astype(float))
     number = votes.sum(axis=1)
     some = np.maximum(number, 1)
     mean = np.where(voted, ability, 0).sum(axis=0) / some
     deviation = np.where(voted, ability - mean, 0)
     spread = np.sqrt((deviation**2).sum(axis=0) / some)
     ratio = np.clip(ability, 1 - _SURE, _SURE)
-    odds = choices.totals(np.clip(np.log(ratio * (counts - 1) / (1 - ratio)), 0, None))
-    shares = _fractions(choices.totals(weight))
+    odds = choices.sum_by_option(np.clip(np.log(ratio * (counts - 1) / (1 - ratio)), 0, None))
+    shares = _normalise(choices.sum_by_option(weight))
     agree = votes / some[:, None]
     width = spread[:, None] * np.sqrt(agree * (1 - agree))
     level = np.divide(
-        choices.totals(deviation) / some[:, None],
+        choices.sum_by_option(deviation) / some[:, None],
         width,
         out=np.zeros_like(width),
         where=width > 1e-9,
     )
     quarter = max(1, len(ability) // 4)
     order = np.sort(ability, axis=0)
-    best = _fractions(choices.totals((ability >= order[-quarter]).astype(float)))
-    worst = _fractions(choices.totals((ability <= order[quarter - 1]).astype(float)))
+    best = _normalise(choices.sum_by_option((ability >= order[-quarter]).astype(float)))
+    worst = _normalise(choices.sum_by_option((ability <= order[quarter - 1]).astype(float)))
     there = np.arange(shares.shape[1]) < counts[:, None]
     others = np.where(there, shares, -1.0)
     others[rows, keys] = -1.0
@@ -494,22 +498,22 @@ def features(choices: Choices, keys: Ints) -> Features:
     return Features(np.column_stack(values), other)
 
 
-def _fractions(totals: Floats) -> Floats:
+def _normalise(totals: Floats) -> Floats:
     fractions: Floats = totals / np.maximum(totals.sum(axis=1, keepdims=True), 1e-12)
     return fractions
 
 
 def fit_ridge(values: Floats, is_planted: Floats, weights: Floats, start: Floats) -> Floats:
-    """Return the weights of a ridge logistic regression, the intercept last.
+    """Return the weights of a ridge logistic regression, with the intercept last.
 
-    Newton's method halves a step that would increase the loss: without this, it may cycle if the
-    rows can be separated.
+    Newton steps that would increase the loss are halved; otherwise, the method may cycle if the
+    rows are separable.
 
     Args:
         values: (n, features) standardised features.
-        is_planted: (n,) 1 or 0.
-        weights: (n,) of the rows.
-        start: (features + 1,) where the method starts, such as the result of a similar fit.
+        is_planted: (n,) labels, 1 or 0.
+        weights: (n,) weights of the rows.
+        start: (features + 1,) initial weights, such as the result of a similar fit.
     """
     rows = np.column_stack([values, np.ones(len(values))])
     ridge = np.append(np.full(values.shape[1], _RIDGE), 1e-6)

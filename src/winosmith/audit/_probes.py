@@ -1,12 +1,12 @@
 """Probes: models that learn the key from a part of each item, and the words that they use.
 
-A probe is fitted on four fifths of the blocks and predicts the last fifth, so it never sees an item
-that it predicts. It is compared with the same model of permuted positions of the keys
-(`_null.permuted`). There are two kinds:
+A probe is fitted on four fifths of the blocks and predicts the remaining fifth, so it never sees an
+item that it predicts. It is compared with the same model fitted to permuted keys
+(`_null.permute_keys`). There are two kinds:
 
-- of *words*, a naive Bayes model over words and pairs of neighbouring words. On the shared sets it
-  is as accurate as a logistic regression over the same features, in a tenth of the time;
-- of *vectors*, a conditional logit over an embedder's vectors of each option and question.
+- *word probes* are naive Bayes models of words and pairs of adjacent words. They are as accurate as
+  a logistic regression with the same features, in a tenth of the time;
+- *vector probes* are conditional logits of an embedder's vectors of each option and question.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith.audit._cues import View
-from winosmith.audit._items import Floats, Ints, Items, Tell
-from winosmith.audit._null import permuted
+from winosmith.audit._items import Floats, Ints, Items, ReportDone
+from winosmith.audit._null import permute_keys
 from winosmith.debias import CrossLogit
 from winosmith.embed import TextEmbedder
 from winosmith.errors import DataError
@@ -35,58 +35,58 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 DRAWS = 200
-"""Number of draws of a probe's null; p is at least 1/201."""
+"""Default number of draws of a probe's null; p is at least 1/201."""
 
 _FOLDS = 5
 _SMOOTHING = 3.0
-"""Number of items of chance added to each feature: the best of 1, 3 and 10 on OpenBookQA."""
+"""Number of pseudo-items at chance added to each feature: the best of 1, 3 and 10 on OpenBookQA."""
 
 _CELLS = 4_000_000
-"""Features, or options, times draws that are in memory at once."""
+"""Maximum number of features (or options) times draws in memory at the same time."""
 
 _SORTED = 8_000_000
-"""Number of features of options that are sorted at once."""
+"""Number of option features that are sorted in one part."""
 
 ASKED = 40
-"""Number of content words of a question, from its end, that are paired with an option's: of a long
-passage, those of the question at its end. All of them would be gigabytes."""
+"""Maximum number of content words at the end of a question that are paired with an option's words.
+The end of a long passage is its question; pairs of all words would take gigabytes."""
 
 SEEN = {
     "options": "only the options",
     "question": "only the question",
     "both": "question and options",
 }
-"""The parts of an item that probes see, in words."""
+"""Description of the parts of an item that probes see."""
 
 _C = 1.0
-"""Inverse strength of the penalty on weights of vectors of length 1."""
+"""Inverse strength of the penalty on the weights of unit vectors."""
 
 _ALIKE = np.float32(3)
-"""The weight of the similarity of question and option, next to a vector of length 1. On OpenBookQA
-and ARC it is as accurate as all products of both vectors, which double the cost."""
+"""Weight of the similarity of question and option, relative to a unit vector. On OpenBookQA and
+ARC, it is as accurate as all products of both vectors, which double the cost."""
 
 _PLACED = 512
-"""The most columns that predict a position from a question's vector: its main axes, times the
-positions."""
+"""Maximum number of columns that predict the key's position from a question's vector: number of
+principal axes times number of positions."""
 
 _SCORES = 40_000_000
-"""Options times draws that are scored at once: 320 MB for each of three arrays."""
+"""Maximum number of options times draws in one part: 320 MB for each of three arrays."""
 
-_TOLD, _EXAMPLES = 12, 8
-"""Numbers of words and of items in the report."""
+_MOST_WORDS, _EXAMPLES = 12, 8
+"""Maximum numbers of words and of example items in the report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Word(Result):
-    """A feature that predicts the correct option, or the incorrect ones.
+    """A feature that predicts the correct option, or the incorrect options.
 
     Attributes:
-        text: the word or pair of words, with its place if that matters ("bees, at the
+        text: the word or pair of words, with its position if that matters ("bees, at the
             start").
-        options: number of options with it; copies count once.
-        right: the fraction of these that are correct, 0–1.
-        expected: the fraction by chance.
-        z: the difference in standard deviations.
+        options: number of options with this feature; copies count once.
+        right: the fraction of these options that are correct, 0–1.
+        expected: the fraction expected by chance.
+        z: the difference of both fractions in standard deviations.
     """
 
     text: str = field(metadata=shown("word"))
@@ -108,15 +108,15 @@ class Probe(Result):
     Attributes:
         by: "words", or "vectors" of an embedder.
         sees: "options", "question" or "both".
-        right: the fraction of items for which it is correct, 0–1.
-        expected: the mean with permuted keys.
-        low, high: the interval of these draws (`metrics.null_interval`).
-        p: the fraction of the draws, with the set itself as one, in which it is as accurate.
-        draws: their number.
-        words: the most predictive features, for and against; vectors have none.
-        solved: rows of the items that it solves, those with the largest margin first.
-        examples: rows of the first of them, each with the most predictive words of its key.
-        scores: each option's, in the order of `Items`; larger is likelier.
+        right: the fraction of items for which the probe is correct, 0–1.
+        expected: the mean accuracy with permuted keys.
+        low, high: the interval of the accuracy with permuted keys; see `metrics.null_interval`.
+        p: the fraction of draws with at least this accuracy, with the data set counted as one draw.
+        draws: number of draws.
+        words: the most predictive features, for and against the key; vector probes have none.
+        solved: rows of the items that the probe solves, in descending order of the margin.
+        examples: rows of the first solved items, with the most predictive words of each key.
+        scores: score of each option in the order of `Items`; higher is more likely correct.
     """
 
     by: str = field(metadata=shown("by"))
@@ -134,98 +134,93 @@ class Probe(Result):
 
     @property
     def model(self) -> str:
-        """Its model in words."""
+        """Description of the model."""
         return f"model of {self.by} that sees {SEEN[self.sees]}"
 
     @property
     @computed(**shown("null", span))
     def interval(self) -> tuple[float, float]:
-        """The interval of the draws."""
+        """The interval of the accuracy with permuted keys."""
         return self.low, self.high
 
     @property
     @computed()
     def interval_label(self) -> str:
-        """The name of the interval."""
+        """Name of the interval."""
         return null_interval_label(self.draws)
 
 
-def probes(
+def fit_probes(
     items: Items, embedder: TextEmbedder | None = None, *, draws: int = DRAWS, seed: int = 0,
-    tell: Tell = lambda _: None,
+    report_done: ReportDone = lambda _: None,
 ) -> tuple[Probe, ...]:  # fmt: skip
-    """Probe only the options, only the question (which can predict the position), and both.
+    """Fit probes of the options, of the question (which can predict the position), and of both.
 
     Args:
         items: items of one split.
         embedder: embedder of texts; its vectors are probed instead of words.
-        draws: draws of the null.
+        draws: number of draws of the null.
         seed: random seed of folds and draws.
-        tell: called now and then with the number of finished draws of all three.
+        report_done: called repeatedly with the number of completed draws of all probes.
     """
 
-    def telling(at: int) -> Tell:
-        return lambda done: tell(at * draws + done)
+    def report_from(at: int) -> ReportDone:
+        return lambda done: report_done(at * draws + done)
 
     if embedder is None:
         return tuple(
-            probe(items, sees, draws=draws, seed=seed, tell=telling(at))
+            fit_probe(items, sees, draws=draws, seed=seed, report_done=report_from(at))
             for at, sees in enumerate(SEEN)
         )
-    options = _embedded(embedder, [text for p in items.problems for text in p.options])
-    questions = _embedded(embedder, [problem.sentence for problem in items.problems])
+    options = _embed(embedder, [text for p in items.problems for text in p.options])
+    questions = _embed(embedder, [problem.sentence for problem in items.problems])
     return tuple(
-        _vector_probe(items, sees, _rows(items, sees, options, questions), draws, seed, telling(at))
+        _vector_probe(
+            items, sees, _logit_rows(items, sees, options, questions), draws, seed, report_from(at)
+        )
         for at, sees in enumerate(SEEN)
     )
 
 
-def probe(
-    items: Items, sees: str, *, draws: int = DRAWS, seed: int = 0, tell: Tell = lambda _: None
+def fit_probe(
+    items: Items,
+    sees: str,
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+    report_done: ReportDone = lambda _: None,
 ) -> Probe:
-    """Probe the words of a part of the items: "options", "question" or "both"."""
-    names, matrix = features(items, sees)
-    folds = _folds(items, seed)
+    """Fit a word probe to a part of the items: "options", "question" or "both"."""
+    names, matrix = extract_features(items, sees)
+    folds = _assign_folds(items, seed)
 
-    def scored(keys: Ints) -> Floats:
-        return _cross_fitted(items, matrix, folds, keys)
+    def fit_scores(keys: Ints) -> Floats:
+        return _cross_fit(items, matrix, folds, keys)
 
     at_once = _CELLS // max(matrix.shape)
-    found = _probed(items, "words", sees, scored, at_once, draws, seed, tell)
-    own = items.keyed(items.unit_key)
-    tables = _tables(items, matrix, own)
-    examples = _examples(items, names, matrix, tables[3], own, found.solved)
-    return replace(found, words=_words(names, *tables), examples=examples)
+    found = _measure(items, "words", sees, fit_scores, at_once, draws, seed, report_done)
+    own = items.correct_options(items.unit_key)
+    tables = _feature_statistics(items, matrix, own)
+    examples = _solved_examples(items, names, matrix, tables[3], own, found.solved)
+    return replace(found, words=_predictive_words(names, *tables), examples=examples)
 
 
-def _probed(
-    items: Items, by: str, sees: str, scored: Callable[[Ints], Floats], at_once: int, draws: int,
-    seed: int, tell: Tell,
+def _measure(
+    items: Items, by: str, sees: str, fit_scores: Callable[[Ints], Floats], at_once: int,
+    draws: int, seed: int, report_done: ReportDone,
 ) -> Probe:  # fmt: skip
-    """Return the accuracy on the keys, and on keys with permuted positions.
-
-    Args:
-        items: items of one split.
-        by: see `Probe`.
-        sees: see `Probe`.
-        scored: (n, columns) numbers of correct options → (options, columns) scores by models that
-            learnt from these, except for the block that they predict.
-        at_once: number of columns.
-        draws: draws of the null.
-        seed: random seed of the draws.
-        tell: called with the number of finished draws.
-    """
-    own = items.keyed(items.unit_key)
-    scores = scored(own[:, None])
-    right = float(_right(items, scores, own[:, None])[0])
-    deal = permuted(items, draws, np.random.default_rng([seed, 1]))
+    """Measure the accuracy of a probe with the actual keys and with permuted keys."""
+    own = items.correct_options(items.unit_key)
+    scores = fit_scores(own[:, None])
+    right = float(_accuracy(items, scores, own[:, None])[0])
+    deal = permute_keys(items, draws, np.random.default_rng([seed, 1]))
     null: list[float] = []
     places = range(max(1, min(draws, at_once)))
-    while keys := [items.keyed(key) for _, key in zip(places, deal, strict=False)]:
+    while keys := [items.correct_options(key) for _, key in zip(places, deal, strict=False)]:
         drawn = np.column_stack(keys)
-        null += _right(items, scored(drawn), drawn).tolist()
-        tell(len(null))
-    solved = _solved(items, scores[:, 0], own)
+        null += _accuracy(items, fit_scores(drawn), drawn).tolist()
+        report_done(len(null))
+    solved = _solved_rows(items, scores[:, 0], own)
     low, high = null_interval(null)
     return Probe(
         by=by,
@@ -243,25 +238,25 @@ def _probed(
     )
 
 
-def _embedded(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
-    """Return the vector of each text, of length 1; equal texts are embedded once."""
-    different, at = np.unique([text.strip() for text in texts], return_inverse=True)
-    made: Singles = np.array(embedder.embed_texts(different.tolist()), np.float32)
-    if made.ndim != 2 or len(made) != len(different) or not np.isfinite(made).all():
+def _embed(embedder: TextEmbedder, texts: Sequence[str]) -> Singles:
+    """Return the unit vector of each text; equal texts are embedded once."""
+    distinct, at = np.unique([text.strip() for text in texts], return_inverse=True)
+    made: Singles = np.array(embedder.embed_texts(distinct.tolist()), np.float32)
+    if made.ndim != 2 or len(made) != len(distinct) or not np.isfinite(made).all():
         raise DataError(
-            f"the embedder gives an array of shape {made.shape} for {len(different):,} texts; one "
-            "vector of finite numbers for each is needed"
+            f"the embedder returned an array of shape {made.shape} for {len(distinct):,} texts; it "
+            "must return one vector of finite numbers for each text"
         )
     lengths = np.linalg.norm(made, axis=1, keepdims=True)
     made /= np.where(lengths > 0, lengths, np.float32(1))
     return made[at]
 
 
-def _rows(items: Items, sees: str, options: Singles, questions: Singles) -> Singles:
+def _logit_rows(items: Items, sees: str, options: Singles, questions: Singles) -> Singles:
     """Return the rows of a conditional logit, (options, columns).
 
-    For question and option, these are the option's vector and the cosine of both; for the question,
-    a block of columns for each position.
+    The columns are the option's vector; for "both", also the cosine of the question and the option;
+    for "question", a block of columns for each position.
     """
     if sees == "options":
         return options
@@ -272,116 +267,116 @@ def _rows(items: Items, sees: str, options: Singles, questions: Singles) -> Sing
     width = min(questions.shape[1], max(1, _PLACED // most))
     with one_thread():
         axes = np.linalg.eigh(questions.T.astype(float) @ questions)[1][:, -width:]
-        told = np.hstack([np.ones((len(questions), 1)), questions @ axes]).astype(np.float32)
+        inputs = np.hstack([np.ones((len(questions), 1)), questions @ axes]).astype(np.float32)
     at = np.arange(len(options)) - np.repeat(items.starts, items.counts)
     rows = np.zeros((len(options), most, width + 1), np.float32)
-    rows[np.arange(len(options)), at] = np.repeat(told, items.counts, axis=0)
+    rows[np.arange(len(options)), at] = np.repeat(inputs, items.counts, axis=0)
     return rows.reshape(len(options), -1)
 
 
 def _vector_probe(
-    items: Items, sees: str, rows: Singles, draws: int, seed: int, tell: Tell
+    items: Items, sees: str, rows: Singles, draws: int, seed: int, report_done: ReportDone
 ) -> Probe:
-    """Probe vectors by conditional logits with shared weights; copies count once in training."""
-    firsts = items.firsts
+    firsts = items.originals
     first = np.unique(firsts)
     learnt = np.flatnonzero(np.repeat(firsts == np.arange(len(items)), items.counts))
     starts = np.searchsorted(learnt, items.starts[first])
-    model = CrossLogit(rows[learnt], _folds(items, seed)[first], C=_C, starts=starts)
-    same = np.searchsorted(learnt, _same_option(items))
+    model = CrossLogit(rows[learnt], _assign_folds(items, seed)[first], C=_C, starts=starts)
+    same = np.searchsorted(learnt, _original_options(items))
 
-    def scored(keys: Ints) -> Floats:
+    def fit_scores(keys: Ints) -> Floats:
         scores, long = model.scores(keys[first] - items.starts[first, None])
         behind = np.repeat(np.maximum.reduceat(scores, starts), items.counts[first], axis=0)
         behind -= scores
-        # rounding alone makes no leader
+        # a lead within the rounding error is a tie
         np.add(scores, behind, out=scores, where=behind <= model.rounding_error(long))
         largest = np.abs(scores).max(axis=0)
         return (scores / np.where(largest > 0, largest, 1)).round(9)[same]
 
-    return _probed(items, "vectors", sees, scored, _SCORES // len(learnt), draws, seed, tell)
+    return _measure(
+        items, "vectors", sees, fit_scores, _SCORES // len(learnt), draws, seed, report_done
+    )
 
 
-def _same_option(items: Items) -> Ints:
-    """Return the number of each option; for a copy, that of the same option of the first item."""
+def _original_options(items: Items) -> Ints:
+    """Return the index of each option; for a copy, that of the equal option of the first item."""
     found = np.arange(int(items.counts.sum()))
-    for at in np.flatnonzero(items.firsts != np.arange(len(items))).tolist():
-        first = int(items.firsts[at])
+    for at in np.flatnonzero(items.originals != np.arange(len(items))).tolist():
+        first = int(items.originals[at])
         place = {text: here for here, text in enumerate(items.texts[first])}
         own = slice(items.starts[at], items.starts[at] + items.counts[at])
         found[own] = items.starts[first] + np.array([place[text] for text in items.texts[at]])
     return found
 
 
-def _cut(view: View, text: str) -> Sequence[str]:
-    """Return the words in lower case; pairs of letters if there are no spaces between words."""
-    return pieces(text.lower()) if view.script == "unspaced" else view.cut(text)
+def _split_words(view: View, text: str) -> Sequence[str]:
+    """Split a text into words in lower case, or pairs of characters in scripts without spaces."""
+    return pieces(text.lower()) if view.script == "unspaced" else view.split_words(text)
 
 
-_WORD, _NEXT, _PLACED_BY, _BESIDE = range(4)
-"""Kinds of features: a word, two in a row, a question's word and a position, one of its words and
-one of the option."""
+_WORD, _NEXT, _POSITIONED, _JOINT = range(4)
+"""Kinds of features: a word, two adjacent words, a word of the question with a position, and a word
+of the question with a word of the option."""
 
 _JOINS = ("", " ", " → option ", " ~ ")
-"""The text between both parts of a feature, by its kind, in reports."""
+"""Text between the two parts of each kind of feature."""
 
 _HALF = 29
-"""Bits of each part of a feature; two more are its kind."""
+"""Number of bits of each part of a feature; two further bits are its kind."""
 
 
-class _Numbers(dict[str, int]):
-    """Numbers of words, in the order of their first use."""
+class _WordNumbers(dict[str, int]):
+    """Map words to numbers in the order of their first use."""
 
     def __missing__(self, word: str) -> int:
         self[word] = len(self)
         return self[word]
 
-    def of(self, words: Iterable[str]) -> Ints:
+    def encode(self, words: Iterable[str]) -> Ints:
         return np.fromiter(map(self.__getitem__, words), np.int64)
 
 
-def _codes(kind: int, one: Ints, other: Ints | int = 0) -> Ints:
-    """Return features as numbers; the arrays may have several rows."""
+def _encode(kind: int, one: Ints, other: Ints | int = 0) -> Ints:
     return (one << _HALF | other) << 2 | kind
 
 
-def _of_options(view: View, numbers: _Numbers) -> Iterator[Ints]:
+def _option_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
     for option in view.options:
-        words = numbers.of(["^", *_cut(view, option), "$"])
-        alone, pairs = _codes(_WORD, words[1:-1]), _codes(_NEXT, words[:-1], words[1:])
+        words = numbers.encode(["^", *_split_words(view, option), "$"])
+        alone, pairs = _encode(_WORD, words[1:-1]), _encode(_NEXT, words[:-1], words[1:])
         yield np.unique(np.concatenate([alone, pairs]))
 
 
-def _of_question(view: View, numbers: _Numbers) -> Iterator[Ints]:
-    words = np.unique(numbers.of(["", *_cut(view, view.question)]))
+def _question_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
+    words = np.unique(numbers.encode(["", *_split_words(view, view.question)]))
     for place in range(len(view.options)):
-        yield _codes(_PLACED_BY, words, place + 1)
+        yield _encode(_POSITIONED, words, place + 1)
 
 
-def _of_both(view: View, numbers: _Numbers) -> Iterator[Ints]:
-    words = list(dict.fromkeys(reversed(_cut(view, view.question))))
+def _joint_features(view: View, numbers: _WordNumbers) -> Iterator[Ints]:
+    words = list(dict.fromkeys(reversed(_split_words(view, view.question))))
     content = [word for word in words if word not in FUNCTION_WORDS][:ASKED] or words[:ASKED]
-    asked = numbers.of(content)[:, None]
-    for option, features in zip(view.options, _of_options(view, numbers), strict=True):
-        said = np.unique(numbers.of(_cut(view, option)))
-        yield np.concatenate([features, _codes(_BESIDE, asked, said).ravel()])
+    asked = numbers.encode(content)[:, None]
+    for option, features in zip(view.options, _option_features(view, numbers), strict=True):
+        said = np.unique(numbers.encode(_split_words(view, option)))
+        yield np.concatenate([features, _encode(_JOINT, asked, said).ravel()])
 
 
-_FEATURES: dict[str, Callable[[View, _Numbers], Iterator[Ints]]] = {
-    "options": _of_options,
-    "question": _of_question,
-    "both": _of_both,
+_FEATURES: dict[str, Callable[[View, _WordNumbers], Iterator[Ints]]] = {
+    "options": _option_features,
+    "question": _question_features,
+    "both": _joint_features,
 }
 
 
-def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
-    """Return the features in at least two blocks, and which options have them.
+def extract_features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
+    """Return the features that occur in at least two blocks, and a matrix of the options with them.
 
-    They are numbers until these are known, since most pairs of words occur only once.
+    Features are encoded as integers at first, because most pairs of words occur only once.
     """
     from scipy.sparse import csr_matrix
 
-    numbers, seen = _Numbers(), _FEATURES[sees]
+    numbers, seen = _WordNumbers(), _FEATURES[sees]
     held, sizes = array("q"), array("q")
     for view in items.views():
         for found in seen(view, numbers):
@@ -393,9 +388,9 @@ def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
     kept: list[Ints] = []
     rows: list[NDArray[np.int32]] = []
     repeats: list[Ints] = []
-    for part in _parted(codes):
+    for part in _positions_in_parts(codes):
         order = part[np.argsort(codes[part], kind="stable")]
-        same = np.diff(codes[order]) == 0  # most are there once
+        same = np.diff(codes[order]) == 0  # most occur once
         order = order[np.append(same, False) | np.append(False, same)] if len(order) else order
         first = np.flatnonzero(np.diff(codes[order], prepend=-1))
         times, row = np.diff(first, append=len(order)), option[order]
@@ -404,9 +399,9 @@ def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
         kept.append(codes[order[first[several]]])
         rows.append(row[np.repeat(several, times)])
         repeats.append(times[several])
-    del codes, held, option, part, order, same, row, of  # what follows takes as much again
+    del codes, held, option, part, order, same, row, of  # free memory for the next steps
     words = list(numbers)
-    texts = [_text(code, words) for part in kept for code in part.tolist()]
+    texts = [_decode(code, words) for part in kept for code in part.tolist()]
     by_name = sorted(range(len(texts)), key=texts.__getitem__)
     place = np.empty(len(texts), np.int32)
     place[by_name] = np.arange(len(texts))
@@ -418,8 +413,8 @@ def features(items: Items, sees: str) -> tuple[list[str], csr_matrix]:
     return [texts[at] for at in by_name], matrix
 
 
-def _parted(codes: Ints) -> Iterator[Ints]:
-    """Yield the places of features, those with one remainder at a time."""
+def _positions_in_parts(codes: Ints) -> Iterator[Ints]:
+    """Yield the positions of features in parts, such that equal features are in the same part."""
     parts = 1 + 2 * (len(codes) // (2 * _SORTED))  # odd: the last bits are the kind
     for part in range(parts):
         yield np.concatenate(
@@ -430,49 +425,51 @@ def _parted(codes: Ints) -> Iterator[Ints]:
         )
 
 
-def _text(code: int, words: Sequence[str]) -> str:
-    """Return a feature as text."""
+def _decode(code: int, words: Sequence[str]) -> str:
     kind, other = code & 3, code >> 2 & (1 << _HALF) - 1
     one = words[code >> 2 + _HALF]
     if kind == _WORD:
         return one
-    return f"{one}{_JOINS[kind]}{other if kind == _PLACED_BY else words[other]}"
+    return f"{one}{_JOINS[kind]}{other if kind == _POSITIONED else words[other]}"
 
 
-def _folds(items: Items, seed: int) -> Ints:
-    """Return the fold of each item, (n,): whole blocks, as many in each."""
+def _assign_folds(items: Items, seed: int) -> Ints:
     dealt = np.random.default_rng([seed, 2]).permutation(items.blocks) % _FOLDS
     folds: Ints = dealt[items.block]
     return folds
 
 
-def guessed(items: Items, matrix: csr_matrix, learnt: Floats, seed: int) -> Floats:
-    """Return each option's score by models that did not see its block, (options,).
+def cross_fit_scores(
+    items: Items, matrix: csr_matrix, training_weights: Floats, seed: int
+) -> Floats:
+    """Return the score of each option by models that did not see its block, (options,).
 
     Args:
-        items: whose options they are.
-        matrix: (options, features).
-        learnt: (n,) the weight of each item in training; items without weight are predicted by the
-            model of all others.
+        items: the items.
+        matrix: (options, features) features of the options.
+        training_weights: (n,) the weight of each item in training; items without weight are
+            predicted by the model fitted to all others.
         seed: random seed of the folds.
     """
-    folds = np.where(learnt > 0, _folds(items, seed), _FOLDS)
-    return _cross_fitted(items, matrix, folds, items.keyed(items.unit_key)[:, None], learnt)[:, 0]
+    folds = np.where(training_weights > 0, _assign_folds(items, seed), _FOLDS)
+    return _cross_fit(
+        items, matrix, folds, items.correct_options(items.unit_key)[:, None], training_weights
+    )[:, 0]
 
 
-def _cross_fitted(
-    items: Items, matrix: csr_matrix, folds: Ints, keys: Ints, counted: Floats | float = 1.0
+def _cross_fit(
+    items: Items, matrix: csr_matrix, folds: Ints, keys: Ints, factor: Floats | float = 1.0
 ) -> Floats:
-    """Return each option's score by models that did not see its block, (options, columns).
+    """Return the scores of options by models that did not see their block, (options, columns).
 
     Args:
-        items: whose options they are.
-        matrix: (options, features).
-        folds: (n,) folds of the items; `_FOLDS` for those that are only predicted.
-        keys: (n, columns) the numbers of the correct options.
-        counted: (n,) a factor of each item's weight.
+        items: the items.
+        matrix: (options, features) features of the options.
+        folds: (n,) folds of the items; `_FOLDS` for items that are only predicted.
+        keys: (n, columns) indices of the correct options.
+        factor: (n,) factor of each item's weight.
     """
-    item_weights = items.weights * counted
+    item_weights = items.weights * factor
     weights = np.repeat(item_weights, items.counts)
     expected = weights / np.repeat(items.counts, items.counts)
     right = np.zeros((len(weights), keys.shape[1]))
@@ -480,9 +477,10 @@ def _cross_fitted(
     fold = np.repeat(folds, items.counts)
     scores = np.zeros(right.shape)
     for held in np.unique(folds):
-        train = ((fold != held) & (fold != _FOLDS)).astype(float)  # zeros: a part is a copy
+        # weights of 0, because a subset of the matrix would be a copy
+        train = ((fold != held) & (fold != _FOLDS)).astype(float)
         test = np.flatnonzero(fold == held)
-        scores[test] = matrix[test] @ _fitted(
+        scores[test] = matrix[test] @ _fit_weights(
             matrix.T @ (weights * train),
             matrix.T @ (expected * train),
             matrix.T @ (right * train[:, None]),
@@ -490,16 +488,10 @@ def _cross_fitted(
     return scores.round(9)
 
 
-def _fitted(on: Floats, expected: Floats, right: Floats) -> Floats:
-    """Return each feature's weight: the logarithm of the odds of being correct, relative to chance.
-
-    Args:
-        on: (features,) number of options with each.
-        expected: (features,) number of them that are correct by chance.
-        right: (features, columns) number that are correct.
-    """
-    known = on > 0
-    chance = np.where(known, expected / np.where(known, on, 1), 0.5)[:, None]
+def _fit_weights(on: Floats, expected: Floats, right: Floats) -> Floats:
+    """Return the weight of each feature: the log odds of being correct, relative to chance."""
+    occurs = on > 0
+    chance = np.where(occurs, expected / np.where(occurs, on, 1), 0.5)[:, None]
     found = right + _SMOOTHING * chance
     found /= on[:, None] + _SMOOTHING - found
     found *= (1 - chance) / chance
@@ -507,8 +499,8 @@ def _fitted(on: Floats, expected: Floats, right: Floats) -> Floats:
     return weights
 
 
-def _right(items: Items, scores: Floats, keys: Ints) -> Floats:
-    """Return the accuracy of each column, with equal options sharing the pick."""
+def _accuracy(items: Items, scores: Floats, keys: Ints) -> Floats:
+    """Return the accuracy of each column; a tie of n options with the key counts 1 / n."""
     top = np.maximum.reduceat(scores, items.starts, axis=0)
     best = scores == np.repeat(top, items.counts, axis=0)
     picked = np.add.reduceat(best.astype(float), items.starts, axis=0)
@@ -517,12 +509,14 @@ def _right(items: Items, scores: Floats, keys: Ints) -> Floats:
     return share
 
 
-def _tables(items: Items, matrix: csr_matrix, own: Ints) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the options with each feature, those correct by chance, the correct ones, and z."""
+def _feature_statistics(
+    items: Items, matrix: csr_matrix, keys: Ints
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return, for each feature, its number of options, expected and observed keys, and z."""
     weights = np.repeat(items.weights, items.counts)
     chance = 1 / np.repeat(items.counts, items.counts)
     right = np.zeros(len(weights))
-    right[own] = items.weights
+    right[keys] = items.weights
     on, expected = matrix.T @ weights, matrix.T @ (weights * chance)
     spread = np.sqrt(matrix.T @ (weights * chance * (1 - chance)))
     found = matrix.T @ right
@@ -534,12 +528,12 @@ def _tables(items: Items, matrix: csr_matrix, own: Ints) -> tuple[Floats, Floats
     )
 
 
-def _plainly(feature: str) -> str:
-    """Return a feature as it is reported.
+def _describe(feature: str) -> str:
+    """Describe a feature for the report.
 
-    >>> _plainly("^ bees"), _plainly("the ground"), _plainly("ground $"), _plainly(" → option 2")
-    ('bees, at the start', 'the ground', 'ground, at the end', 'option 2')
-    >>> _plainly("attach ~ glue"), _plainly("denied → option 1")
+    >>> [_describe(feature) for feature in ("^ bees", "the ground", "ground $", " → option 2")]
+    ['bees, at the start', 'the ground', 'ground, at the end', 'option 2']
+    >>> _describe("attach ~ glue"), _describe("denied → option 1")
     ('glue, if the question has attach', 'option 1, if the question has denied')
     """
     one, between, other = feature.partition(" ~ " if " ~ " in feature else " → ")
@@ -550,34 +544,36 @@ def _plainly(feature: str) -> str:
     return f"{feature[:-2]}, at the end" if feature.endswith(" $") else feature
 
 
-def _words(names: list[str], on: Floats, expected: Floats, found: Floats, z: Floats) -> Words:
-    """Return the features whose options are correct more or less often than by chance, by z."""
-    told = [at for at in np.argsort(-abs(z), kind="stable")[:_TOLD] if at < len(names) and z[at]]
+def _predictive_words(
+    names: list[str], on: Floats, expected: Floats, found: Floats, z: Floats
+) -> Words:
+    rows = [
+        at for at in np.argsort(-abs(z), kind="stable")[:_MOST_WORDS] if at < len(names) and z[at]
+    ]
     return tuple(
         Word(
-            _plainly(names[at]), round(float(on[at])), float(found[at] / on[at]),
+            _describe(names[at]), round(float(on[at])), float(found[at] / on[at]),
             float(expected[at] / on[at]), float(z[at]),
         )
-        for at in told
+        for at in rows
     )  # fmt: skip
 
 
-def _examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, own: Ints,
+def _solved_examples(items: Items, names: list[str], matrix: csr_matrix, z: Floats, keys: Ints,
               solved: Sequence[int]) -> Examples:  # fmt: skip
-    """Return the first solved items, by row, with the most predictive features of the key."""
     at_row = {int(row): at for at, row in enumerate(items.rows)}
     found = []
     for row in solved[:_EXAMPLES]:
-        has = matrix[own[at_row[row]]].indices
+        has = matrix[keys[at_row[row]]].indices
         best = sorted(has.tolist(), key=lambda at: (-z[at], at))[:3]
-        found.append((row, tuple(_plainly(names[at]) for at in best if z[at] > 0)))
+        found.append((row, tuple(_describe(names[at]) for at in best if z[at] > 0)))
     return tuple(found)
 
 
-def _solved(items: Items, scores: Floats, own: Ints) -> tuple[int, ...]:
-    """Return the rows of the items whose correct option has the best score, by its margin."""
+def _solved_rows(items: Items, scores: Floats, keys: Ints) -> tuple[int, ...]:
+    """Return the rows of the items whose key has the highest score, sorted by its margin."""
     others = scores.copy()
-    others[own] = -np.inf
-    lead = scores[own] - np.maximum.reduceat(others, items.starts)
+    others[keys] = -np.inf
+    lead = scores[keys] - np.maximum.reduceat(others, items.starts)
     order = np.argsort(-lead, kind="stable")
     return tuple(int(items.rows[at]) for at in order if lead[at] > 0)

@@ -1,11 +1,11 @@
-"""The evidence for a repair: the accuracy of rules on held-out blocks.
+"""Measure the evidence for a repair: the accuracy of rules on held-out blocks.
 
-On the items that a repair saw, every cue is at chance by construction. So blocks are split into
-halves, and each half is thinned by rules learnt from the other. There every cue is measured, and a
-model of words that learnt from the thinned first half. A cue that stands out by chance in one half
-is thinned too much in the other and too little in the first: the two errors have opposite signs,
-and their mean is near 0 for any repair that is correct on average. So the width of a bound is the
-evidence, and never its middle.
+On the items that a repair saw, every cue is at chance by construction. Therefore, blocks are split
+into halves, and each half is thinned by rules learnt from the other half. On the thinned half,
+every cue is measured, and also a word model fitted to the thinned other half. If a cue is extreme
+by chance in one half, the other half is thinned too much, and the half itself too little. These
+errors have opposite signs, and their mean is near 0 for any repair that is correct on average. So
+the width of a bound is the evidence, never its centre.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from winosmith.audit._audit import LEAST
+from winosmith.audit._audit import MIN_BLOCKS
 from winosmith.audit._battery import LEVEL
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import SHARES, Bools, Floats, Ints, Items
-from winosmith.audit._probes import features, guessed
+from winosmith.audit._probes import cross_fit_scores, extract_features
 from winosmith.errors import DataError
 from winosmith.parallel import one_thread
 from winosmith.results import Result, computed
 
 LIMIT = 0.03
-"""A rule is shown to be at chance if its bound is within this distance of it, either way."""
+"""Maximum distance of both ends of a bound from chance if a rule is shown to be at chance."""
 
 WORDS = "a model of words that sees only the options"
-"""The name of the rule that is learnt, not fixed."""
+"""Name of the learnt rule; all others are cues."""
 
 _DRAWS = 2000
-"""Number of draws for the bound's quantile."""
+"""Number of draws for the quantile of the bound."""
 
 _RARE = 20
-"""A rule that distinguishes options in fewer blocks gets the bounds of Clopper and Pearson."""
+"""Rules that distinguish options in fewer blocks than this get Clopper-Pearson bounds."""
 
 Thin = Callable[[Bools], Floats]
-"""Returns the probability of each unit to stay, (units,), learnt from some items, (n,)."""
+"""Returns the probability that each unit stays, (units,), learnt from the marked items, (n,)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Bound:
     """The accuracy of a rule above chance, on held-out blocks.
 
     Attributes:
-        rule: the cue's name, or `WORDS`.
-        excess: its accuracy minus that of guessing, -1 to 1.
-        low, high: the bound, meant to hold for all rules at once in 95 of 100 sets.
+        rule: name of the cue, or `WORDS`.
+        excess: accuracy minus chance, -1 to 1.
+        low, high: the bound, intended to hold for all rules simultaneously in 95 of 100 data sets.
     """
 
     rule: str
@@ -57,12 +57,12 @@ class Bound:
 
     @property
     def shown(self) -> bool:
-        """Whether the bound is within `LIMIT` of chance."""
+        """Whether both ends of the bound are within `LIMIT` of chance."""
         return self.low >= -LIMIT and self.high <= LIMIT
 
     @property
     def is_shuffled(self) -> bool:
-        """Whether nothing was measured, because the options of all items were shuffled."""
+        """Whether the rule was not measured, because the options of all items were shuffled."""
         return self.low == self.high
 
 
@@ -71,8 +71,8 @@ class Proof(Result):
     """The evidence for a repair from held-out blocks.
 
     Attributes:
-        bounds: one for each rule, the one that reaches farthest first; none if too few items are
-            left.
+        bounds: the bound of each rule, starting with the farthest from chance; empty if too few
+            items are left.
         items: mean number of items that stay.
     """
 
@@ -82,25 +82,25 @@ class Proof(Result):
     @property
     @computed()
     def limit(self) -> float:
-        """The distance from chance within which bounds must be."""
+        """Maximum distance of a bound from chance."""
         return LIMIT
 
     @property
     @computed()
     def shown(self) -> bool:
-        """Whether every rule is shown to be within `LIMIT` of chance."""
+        """Whether all rules are shown to be within `LIMIT` of chance."""
         return bool(self.bounds) and all(bound.shown for bound in self.bounds)
 
     @property
-    def wide(self) -> tuple[Bound, ...]:
-        """The bounds that reach beyond `LIMIT`."""
+    def not_shown(self) -> tuple[Bound, ...]:
+        """The bounds that extend beyond `LIMIT`."""
         return tuple(bound for bound in self.bounds if not bound.shown)
 
     @property
-    def needed(self) -> int | None:
-        """The number of items that must remain for it to be shown, if every excess stays as it is.
+    def items_needed(self) -> int | None:
+        """Number of remaining items with which all rules would be shown to be at chance.
 
-        None if an excess is too large for any number.
+        It assumes that every excess stays the same; None if an excess is too large for any number.
         """
         left = [LIMIT - abs(bound.excess) for bound in self.bounds]
         if not left or min(left) <= 0:
@@ -122,45 +122,45 @@ def prove(
 ) -> Proof:
     """Bound the accuracy above chance of every rule on held-out blocks.
 
-    Blocks are split into halves. Each half is thinned by rules learnt from the other; each item
-    counts by its probability to stay. The bound is simultaneous: the 95 % quantile of the largest
-    deviation over all rules, in units of each one's own standard error, drawn by multiplying blocks
-    with normal numbers (Chernozhukov, Chetverikov and Kato 2013). Rules that distinguish options in
-    few blocks are bounded by the number of blocks in which they may be correct, and incorrect
-    (Clopper and Pearson 1934), each at its part of the 5 %, with the largest possible score of a
-    block; so are rules with the same score in all blocks.
+    Blocks are split into halves. Each half is thinned by rules learnt from the other; each item is
+    weighted by its probability of staying. The bounds are simultaneous: they use the 95 % quantile
+    of the maximum deviation of all rules, in units of each rule's standard error, from a Gaussian
+    multiplier bootstrap over blocks (Chernozhukov, Chetverikov and Kato 2013). Rules that
+    distinguish options in few blocks, or have the same score in all blocks, are bounded by the
+    number of blocks in which they may be correct, and incorrect (Clopper and Pearson 1934), each
+    with its part of the 5 % and the maximum possible score of a block.
 
     Args:
-        items: the whole set.
+        items: the whole data set.
         thin: the repair.
         cues: the fixed rules.
-        dealt: (n,) whether an item's options were shuffled, so that rules of position are at chance
+        dealt: (n,) whether an item's options were shuffled, so that position cues are at chance
             there without being measured; None for no item.
-        seed: random seed of the halves, and of the draws.
+        seed: random seed of the halves and of the draws.
 
     Raises:
         DataError: there are too few blocks.
     """
-    refuse_few(items.blocks)
+    require_blocks(items.blocks)
     side = (np.random.default_rng([seed, 6]).permutation(items.blocks) % 2)[items.block]
     side ^= side[0]  # the half of the first item is the first
-    read = items.readable(cues)
-    ties = items.picked(read)
-    _, matrix = features(items, "options")
+    read = items.readable_cues(cues)
+    ties = items.count_ties(read)
+    _, matrix = extract_features(items, "options")
     stays, words = np.zeros(len(items)), np.zeros(len(items))
     for half in (0, 1):
         learnt, asked = side == half, side != half
         kept = thin(learnt)[items.unit]
         stays[asked] = kept[asked]
         with one_thread():
-            scores = guessed(items, matrix, np.where(learnt, kept, 0.0), seed)
+            scores = cross_fit_scores(items, matrix, np.where(learnt, kept, 0.0), seed)
         best = scores == np.repeat(np.maximum.reduceat(scores, items.starts), items.counts)
         tied = np.add.reduceat(best.astype(float), items.starts)
         shares = best / np.repeat(tied, items.counts)
-        words[asked] = _earned(items, shares[:, None])[asked, 0]
-    if len(np.unique(items.block[stays > 0])) < LEAST or stays.sum() < LEAST:
+        words[asked] = _excess_scores(items, shares[:, None])[asked, 0]
+    if len(np.unique(items.block[stays > 0])) < MIN_BLOCKS or stays.sum() < MIN_BLOCKS:
         return Proof((), float(stays.sum()))
-    excess = np.column_stack([_earned(items, SHARES[ties]), words])
+    excess = np.column_stack([_excess_scores(items, SHARES[ties]), words])
     apart = np.minimum.reduceat(ties, items.starts, axis=0) == 0
     speaks = np.column_stack([apart, np.ones(len(items), np.bool_)])
     of_position = np.array([*(cue.about == "position" for cue in read), False])
@@ -178,18 +178,18 @@ def prove(
     return Proof(tuple(bounds), float(stays.sum()))
 
 
-def refuse_few(blocks: int, among: str = "") -> None:
-    """Raise DataError if there are too few blocks for a repair."""
-    if blocks < 2 * LEAST:
+def require_blocks(blocks: int, among: str = "") -> None:
+    """Raise `DataError` if there are too few blocks for a repair."""
+    if blocks < 2 * MIN_BLOCKS:
         raise DataError(
             f"there are {blocks} blocks (items that are not copies, twins or look-alikes){among}; "
-            f"a repair needs {2 * LEAST}: half to learn from, and half to measure the result"
+            f"a repair needs {2 * MIN_BLOCKS}: half to learn from, and half to measure the result"
         )
 
 
-def _earned(items: Items, shares: Floats) -> Floats:
-    """Return the score of each column minus that of guessing, (n, columns)."""
-    earned: Floats = shares[items.keyed(items.unit_key)] - 1 / items.counts[:, None]
+def _excess_scores(items: Items, shares: Floats) -> Floats:
+    """Return the score of each column minus chance, (n, columns)."""
+    earned: Floats = shares[items.correct_options(items.unit_key)] - 1 / items.counts[:, None]
     return earned
 
 
@@ -199,10 +199,10 @@ def _bounds(
     """Return the ends of the bounds on each column's mean; see `prove`.
 
     Args:
-        excess: (n, columns) the score of each column minus that of guessing.
-        speaks: (n, columns) whether it distinguishes the item's options.
+        excess: (n, columns) the score of each column minus chance.
+        speaks: (n, columns) whether the column distinguishes the item's options.
         stays: (n,) the weight of each item, 0–1.
-        block: (n,) its block.
+        block: (n,) block of each item.
         seed: random seed of the draws.
     """
     from scipy.stats import beta
@@ -217,10 +217,10 @@ def _bounds(
     mean = earned.sum(axis=0) / total
     influence = (earned - weight[:, None] * mean) / total
 
-    block_stays = stays.max() * (stays > 0).sum() / there  # of one whose items all stay
+    block_stays = stays.max() * (stays > 0).sum() / there  # weight of a block that stays
 
-    def reach(sign: int) -> Floats:
-        """Return the largest part of a mean from blocks that are correct, or incorrect."""
+    def rare_bound(sign: int) -> Floats:
+        """Return the maximum contribution of correct (or incorrect) blocks to each mean."""
         part, most = np.maximum(sign * earned, 0), (sign * excess).max(axis=0)
         count = (part > 1e-9).sum(axis=0)
         share = beta.ppf(1 - LEVEL / columns / 2, count + 1, np.maximum(there - count, 1))
@@ -230,7 +230,7 @@ def _bounds(
     spread = np.sqrt((influence**2).sum(axis=0))
     rare = heard.sum(axis=0) < _RARE
     varies = ~rare & (spread > 1e-9)
-    # A rule with the same score in all blocks may differ in as many blocks as go unseen.
+    # A rule with the same score in all observed blocks may have another score in unseen blocks.
     width = np.full(columns, beta.ppf(1 - LEVEL / columns / 2, 1, there))
     width *= block_stays * there / total
     if varies.any():
@@ -243,6 +243,6 @@ def _bounds(
                 most += abs(drawn).max(axis=1).tolist()
         level = LEVEL * varies.sum() / columns
         width[varies] = np.quantile(most, 1 - level) * spread[varies]
-    low = np.where(rare, -reach(-1), mean - width)
-    high = np.where(rare, reach(1), mean + width)
+    low = np.where(rare, -rare_bound(-1), mean - width)
+    high = np.where(rare, rare_bound(1), mean + width)
     return low, high

@@ -1,19 +1,20 @@
-"""The repair of a set: thinned until no cue predicts the answers, and measured on held-out blocks.
+"""Repair a data set: remove items until no cue predicts the answers, and measure the result.
 
-Copies are removed first, and identical items with different keys; then the items whose keys models
+Copies and identical items with different keys are removed first, then the items whose keys models
 doubt most (`_wrong_keys`). The options are shuffled if their order has no meaning. Then each unit
-gets a probability to stay, learnt from a set of blocks (`Thinning.learn`):
+gets a probability of staying, learnt from a set of blocks (`Thinning.learn`):
 
-- a conditional logit over the flagged cues, and over a model of words if it is significant, gives
-  each option a *posterior*: its probability to be the key for a guesser that does not read;
-- a unit stays with the probability σ(4 − λ·d). d is, for each cue, how much the cue selects the key
-  beyond its mean over the options; two more entries are the logarithm of the posterior, and the
-  option with the highest posterior. λ solves Σ σ(4 − λ·d) d = 0: along each entry, the accuracy on
-  the remaining items is chance. (The mirror filter's aim "chance" holds only for the highest
-  option: another one may be correct too often, and the shortest becomes what the longest was.)
+- a conditional logit of the flagged cues, and of a word model if it is significant, gives each
+  option a *posterior*: the probability that it is the key, without reading;
+- a unit stays with the probability σ(4 − λ·d). For each cue, d has the selection of the key minus
+  the mean over the options; two further entries are for the logarithm of the posterior, and for the
+  option with the highest posterior. λ solves Σ σ(4 − λ·d) d = 0: the accuracy of each entry on the
+  remaining items is chance. (The mirror filter's objective "chance" holds only for the option with
+  the highest posterior: another option may be correct too often, so that the shortest option takes
+  the role of the longest.)
 
-So no unit is removed for certain, and none because it is beyond a threshold: after a cut, the cue
-is incorrect too often, which is a cue again.
+No unit is removed with certainty, or because it is beyond a threshold: after a cut, the cue would
+be incorrect too often, which is a cue again.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from pydantic import Field
 
 from winosmith.answers import Answers
 from winosmith.audit import _wrong_keys as wrong_keys
-from winosmith.audit._audit import FOREIGN, AuditSettings, learnable
-from winosmith.audit._battery import LEVEL, battery
+from winosmith.audit._audit import FOREIGN, AuditSettings, has_enough_blocks
+from winosmith.audit._battery import LEVEL, score_cues
 from winosmith.audit._cues import CUES, Cue
 from winosmith.audit._items import (
     SHARES,
@@ -40,12 +41,12 @@ from winosmith.audit._items import (
     Ints,
     Items,
     Step,
-    in_classes,
+    are_classes,
     key_text,
     report_progress,
 )
-from winosmith.audit._probes import features, guessed, probe
-from winosmith.audit._proof import WORDS, Proof, prove, refuse_few
+from winosmith.audit._probes import cross_fit_scores, extract_features, fit_probe
+from winosmith.audit._proof import WORDS, Proof, prove, require_blocks
 from winosmith.audit._review import find_shared
 from winosmith.blocks import comparable_text, copies
 from winosmith.dataset import Dataset, Dropped, Filtered
@@ -62,26 +63,26 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 _STAYS = 4.0
-"""A unit whose d is 0 stays with the probability σ(4) = 0.98."""
+"""A unit with d = 0 stays with the probability σ(4) = 0.98."""
 
 _FLAGGED, _OTHERS = 0.01, 1.0
-"""The penalty of λ, times half its square: along flagged cues and the posterior, and along all
-other cues, whose deviations are mostly chance in a small set."""
+"""Factors of the penalty λ² / 2: for flagged cues and the posterior, and for all other cues, whose
+deviations in a small data set are mostly random."""
 
 SET_ASIDE = "set aside"
-"""The stage of items whose keys models doubt, and of the other halves of their twins."""
+"""Stage of items whose keys models doubt, and of the other halves of their twins."""
 
-_THIS = ""
-"""The name of the set that is repaired, among later splits."""
+_REPAIRED = ""
+"""Name of the repaired split in a mapping with later splits."""
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """The accuracy of a cue on the set before the repair, and on the kept items.
+class CueChange:
+    """The accuracy of a cue before a repair and on the kept items.
 
     Attributes:
-        rule: the cue's name.
-        before, after: its accuracy, 0–1.
+        rule: name of the cue.
+        before, after: accuracy of the cue, 0–1.
     """
 
     rule: str
@@ -91,28 +92,28 @@ class Changed:
 
 @declaration
 class RepairSettings(AuditSettings):
-    """How a set is repaired."""
+    """Settings of a repair."""
 
     set_aside: Annotated[int, Field(ge=0, le=10_000)] | None = None
-    """Number of items to set aside because models doubt their keys, in each file; 0 for none. By
-    default those on which models agree strongly on another option, at most 2 % of the items."""
+    """Number of items to set aside in each file because models doubt their keys; 0 for none. By
+    default, the items for which models agree strongly on another option, at most 2 %."""
     least_kept: Fraction = 0.2
-    """Smallest fraction of the items that a repair may keep; it is refused if thinning would keep
-    fewer. The rate of wrong keys can rise to 1 / (the fraction kept)."""
+    """Minimum fraction of items that a repair must keep; otherwise it is refused. The rate of wrong
+    keys can rise by a factor of up to 1 / (the fraction kept)."""
 
 
 @dataclass(frozen=True)
 class RepairPlan:
-    """The inputs of a repair besides its items.
+    """The inputs of a repair except for its items.
 
     Attributes:
-        answers: answers of models, by the items' ids. With them, items whose keys models doubt are
-            set aside before cues are learnt, since thinning keeps wrong keys more often than
-            others. This biases the accuracy of these models, and of their relatives, upwards.
+        answers: answers of models, by the items' ids. With answers, items whose keys models doubt
+            are set aside before cues are learnt, because thinning keeps wrong keys more often than
+            sound keys. This biases the accuracy of these models, and of their relatives, upwards.
         cues: see `audit`.
-        settings: the numbers.
-        checked: ids of items whose keys people have checked, and corrected if necessary; they are
-            not set aside, whatever models answer.
+        settings: settings of the repair.
+        checked: ids of items whose keys people have checked, and corrected if necessary; these
+            items are never set aside.
     """
 
     answers: Mapping[str, Answers] | None
@@ -121,50 +122,50 @@ class RepairPlan:
     checked: frozenset[str] = frozenset()
 
     @classmethod
-    def of(
+    def from_settings(
         cls,
         answers: Mapping[str, Answers] | None = None,
         cues: Sequence[Cue] = CUES,
         checked: Iterable[str] = (),
         **settings: Any,
     ) -> RepairPlan:
-        """Check the settings of `repair`."""
+        """Validate the arguments of `repair`."""
         return cls(answers, cues, RepairSettings(**settings), frozenset(checked))
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Everything except the answers, as JSON can hold it."""
+        """All inputs except the answers, as JSON values."""
         checked = {"checked": sorted(self.checked)} if self.checked else {}
         return {**asdict(self.settings), "cues": [cue.name for cue in self.cues], **checked}
 
-    def refuse_foreign(self, splits: Iterable[Dataset]) -> None:
-        """Raise DataError if there are answers, but none is for an item of these splits."""
+    def require_known_ids(self, splits: Iterable[Dataset]) -> None:
+        """Raise `DataError` if there are answers, but none for an item of the splits."""
         answers = self.answers
-        if answers is not None and not any(wrong_keys.answered(answers, one) for one in splits):
+        if answers is not None and not any(
+            wrong_keys.select_answers(answers, one) for one in splits
+        ):
             raise DataError(FOREIGN)
 
 
 @dataclass(frozen=True)
 class Repair(Result):
-    """A repaired set.
+    """A repaired data set.
 
     Attributes:
-        dataset: the kept items in the order of the input, with shuffled options.
-        filtered: the kept items as they came, and the removed ones with reasons; together the
-            input.
-        set_aside: items whose keys models doubt, as they would be kept, in the order of the input.
-        orders: by id, for items kept or set aside whose order changed, the old place of each
-            option.
-        fixed: number of kept items whose order of options has a meaning, and stays.
+        dataset: the kept items with shuffled options, in the order of the input.
+        filtered: the kept items in their original form, and the removed items with reasons.
+        set_aside: items whose keys models doubt, with shuffled options, in the order of the input.
+        orders: for each item with a new order of options, by id, the old position of each option.
+        fixed: number of kept items whose options keep their order, because it has a meaning.
         cues: the cues by which items were thinned, in the order in which they were flagged.
-        words: whether they were thinned by a model of words, too.
-        changed: every cue, before and after.
-        chance: the accuracy of guessing before and after, 0–1.
+        words: whether items were also thinned by a word model.
+        changed: accuracy of every cue before and after the repair.
+        chance: accuracy of random guessing before and after the repair, 0–1.
         proof: the evidence from held-out blocks.
-        doubts: the choice of the items set aside, and its effect on the accuracy of models; None
-            without models' answers.
+        doubts: the items set aside, and their effect on the accuracy of models; None without
+            models' answers.
         concentration: the effect of thinning on wrong keys; None if nothing was thinned.
-        parameters: everything besides the items that determines it.
+        parameters: all inputs except for the items.
         tried: number of known repairs of these items, including this one.
     """
 
@@ -180,12 +181,12 @@ class Repair(Result):
     fixed: int = field(metadata={"key": "orders_fixed"})
     cues: tuple[str, ...] = field(metadata=HIDDEN)
     words: bool = field(metadata=HIDDEN)
-    changed: tuple[Changed, ...] = field(metadata={"key": "cues"})
+    changed: tuple[CueChange, ...] = field(metadata={"key": "cues"})
     chance: tuple[float, float] = field(
         metadata={"json": lambda both: dict(zip(("before", "after"), both, strict=True))}
     )
     proof: Proof
-    doubts: wrong_keys.Doubts | None = field(metadata={"key": "set_aside"})
+    doubts: wrong_keys.DoubtedKeys | None = field(metadata={"key": "set_aside"})
     concentration: wrong_keys.Concentration | None = field(metadata={"key": "wrong_keys"})
     parameters: Mapping[str, Any]
     tried: int = 1
@@ -193,34 +194,34 @@ class Repair(Result):
     @property
     @computed()
     def digest(self) -> str:
-        """The digest of the kept items."""
+        """Digest of the kept items."""
         return self.dataset.digest
 
     @property
     @computed()
     def thinned_by(self) -> tuple[str, ...]:
-        """The rules by which items were thinned: cues, and `WORDS`."""
+        """Names of the rules by which items were thinned: cues, and `WORDS`."""
         return *self.cues, *([WORDS] if self.words else [])
 
     @property
     @computed(key="orders_dealt")
-    def moved(self) -> int:
-        """The number of kept items with another order of options than before."""
+    def reordered(self) -> int:
+        """Number of kept items with a new order of options."""
         return len(self.orders.keys() & {*self.dataset.ids})
 
 
 @dataclass(frozen=True)
-class Learnt:
-    """The rules learnt from some blocks, and the probabilities that follow for all units.
+class LearntRules:
+    """Rules learnt from some blocks, and the resulting probabilities of all units.
 
     Attributes:
-        cues: the flagged ones.
-        places: whether a position is flagged.
-        words: whether a model of words is significant.
+        cues: names of the flagged cues.
+        places: whether a position cue is flagged.
+        words: whether the word model is significant.
         posterior: (units,) posterior of each key, 0–1.
-        stays: (units,) the probability to stay, 0–1.
-        stays_at: (units, most options) the same for a key at each place; 0 beyond the options. None
-            if it was learnt before.
+        stays: (units,) probability that the unit stays, 0–1.
+        stays_at: (units, most options) probability that the unit would stay if its key were at the
+            position; 0 beyond the options. None if the rules were read from a file.
     """
 
     cues: tuple[str, ...]
@@ -231,8 +232,8 @@ class Learnt:
     stays_at: Floats | None = None
 
 
-Memo = Callable[[str, Callable[[], Learnt]], Learnt]
-"""Returns the stored result of a name, or makes and stores it."""
+Memo = Callable[[str, Callable[[], LearntRules]], LearntRules]
+"""Returns the stored rules of a name, or learns and stores them."""
 
 
 def repair(
@@ -243,23 +244,23 @@ def repair(
     memo: Memo = lambda _, made: made(),
     **settings: Any,
 ) -> Repair:
-    """Remove items until no cue predicts the answers, and measure that on held-out blocks.
+    """Remove items until no cue predicts the answers, and measure the result on held-out blocks.
 
-    The fate of an item depends on its text, not on its id or its row; nor on the order of its
-    options if this order has no meaning. Repairing a repaired set voids the evidence.
+    Whether an item is kept depends on its text, but not on its id or row, nor on the order of its
+    options unless this order has a meaning. Repairing a repaired data set invalidates the evidence.
 
     Args:
-        data: the items. Those without a key are removed.
-        later: further splits, by name; items that they contain, identical or nearly so, are removed
-            here. Models are compared on the last split, the test set, so it keeps its items.
-        step: called with the next step.
+        data: the items. Items without a key are removed.
+        later: further splits, by name; their items, and near-duplicates of these, are removed from
+            `data`. Models are compared on the last split, the test set, so it keeps its items.
+        step: called with a description of the next step.
         memo: stores the learnt rules, so that an interrupted repair can resume.
-        settings: `answers`, `cues` and `checked`, as of `RepairPlan`, and the attributes of
+        settings: `answers`, `cues` and `checked` of `RepairPlan`, and the attributes of
             `RepairSettings`.
 
     Raises:
-        DataError: there are too few blocks, fewer than `least_kept` of the items would be kept, or
-            items are to be set aside without models' answers.
+        DataError: there are too few blocks, less than the fraction `least_kept` of the items would
+            be kept, or `set_aside` is given without models' answers.
         RecipeError: a setting is unknown or out of range.
 
     >>> from winosmith import Problem
@@ -270,25 +271,25 @@ def repair(
     >>> found.cues[0], found.filtered.input() == data, len(found.dataset) < 300
     ('the longest, in characters', True, True)
     """
-    plan = RepairPlan.of(**settings)
-    plan.refuse_foreign([data])
-    return thin(Cleared.of(data, later or {}, plan), step, memo)
+    plan = RepairPlan.from_settings(**settings)
+    plan.require_known_ids([data])
+    return thin(PreparedSet.from_dataset(data, later or {}, plan), step, memo)
 
 
 @dataclass(frozen=True)
-class Cleared:
-    """A set before anything is learnt: copies are removed, options are shuffled.
+class PreparedSet:
+    """A data set that is prepared for thinning: without copies, and with shuffled options.
 
     Attributes:
-        data: the set as it came.
-        gone: by row, the stage and the reason of a removed item.
-        aside: by row, items set aside, with shuffled options.
-        dealt: by row, all other items, with shuffled options.
-        fixed: the rows of items whose order of options has a meaning, and stays.
-        items: those of `dealt`.
-        answers: answers of the models that answered any of the set.
-        doubts: the choice of the items set aside; None without answers.
-        plan: plan of the repair.
+        data: the original data set.
+        gone: by row, the stage and the reason of each removed item.
+        aside: by row, the items set aside, with shuffled options.
+        dealt: by row, the remaining items, with shuffled options.
+        fixed: rows of items whose options keep their order, because it has a meaning.
+        items: the items of `dealt`.
+        answers: answers of the models that answered any item.
+        doubts: the items set aside; None without answers.
+        plan: the inputs of the repair.
     """
 
     data: Dataset
@@ -298,56 +299,57 @@ class Cleared:
     fixed: frozenset[int]
     items: Items
     answers: Mapping[str, Answers]
-    doubts: wrong_keys.Doubts | None
+    doubts: wrong_keys.DoubtedKeys | None
     plan: RepairPlan
 
     @classmethod
-    def of(cls, data: Dataset, later: Mapping[str, Dataset], plan: RepairPlan) -> Cleared:
-        """Clear a set; see `repair`.
+    def from_dataset(
+        cls, data: Dataset, later: Mapping[str, Dataset], plan: RepairPlan
+    ) -> PreparedSet:
+        """Remove copies and doubted items from a data set, and shuffle options; see `repair`.
 
         Raises:
-            DataError: too few blocks are left to learn from, or items are to be set aside without
-                answers.
+            DataError: too few blocks are left, or `set_aside` is given without answers.
         """
         answers, number, seed = plan.answers, plan.settings.set_aside, plan.settings.seed
         if number and answers is None:
             raise DataError(f"{number} items can't be set aside without models' answers")
         gone = _in_later_splits(data, later)
         if gone and len(gone) == len(data):
-            raise DataError(f"nothing is left to repair: {data[0].id} is {gone[0][1]}, and so on")
+            raise DataError(f"nothing is left to repair: for example, {data[0].id} is {gone[0][1]}")
         gone |= _without_key_or_copies(data, gone)
         rows = [row for row in range(len(data)) if row not in gone]
         free = {
             row: not (is_class or has_fixed_order(data[row].sentence, data[row].options))
-            for row, is_class in zip(rows, in_classes(data.select(rows)), strict=True)
+            for row, is_class in zip(rows, are_classes(data.select(rows)), strict=True)
         }
         dealt = {
-            row: reorder(data[row], order_of(data[row], seed)) if free[row] else data[row]
+            row: reorder(data[row], draw_order(data[row], seed)) if free[row] else data[row]
             for row in rows
         }
-        own = wrong_keys.answered(answers, data) if answers else {}
+        own = wrong_keys.select_answers(answers, data) if answers else {}
         found = None
         if own:
-            items = Items.of(data.select(rows))
-            found = wrong_keys.doubts(items, own, number, seed, plan.checked)
+            items = Items.from_dataset(data.select(rows))
+            found = wrong_keys.choose_items_to_set_aside(items, own, number, seed, plan.checked)
         reasons = _reasons_for_doubt(data, found, rows) if found else {}
         aside = {row: dealt.pop(row) for row in rows if row in reasons}
         gone |= reasons
         rows = [*dealt]
-        items = Items.of(Dataset(dealt.values(), data.name))
+        items = Items.from_dataset(Dataset(dealt.values(), data.name))
         stages = Counter(stage for stage, _ in gone.values())
         out = ", ".join(f"{stage}: {count:,}" for stage, count in stages.items())
         left = f" in the remaining {len(rows):,} of {len(data):,} items ({out})" if gone else ""
-        refuse_few(items.blocks, left)
+        require_blocks(items.blocks, left)
         fixed = frozenset(row for row in rows if not free[row])
         return cls(data, gone, aside, dealt, fixed, items, own, found, plan)
 
 
-def thin(cleared: Cleared, step: Step, memo: Memo) -> Repair:
-    """Thin a cleared set; see `repair`.
+def thin(cleared: PreparedSet, step: Step, memo: Memo) -> Repair:
+    """Thin a prepared data set; see `repair`.
 
     Raises:
-        DataError: fewer than `least_kept` of the items would be kept.
+        DataError: less than the fraction `least_kept` of the items would be kept.
     """
     data, dealt, items, seed = (
         cleared.data,
@@ -359,15 +361,15 @@ def thin(cleared: Cleared, step: Step, memo: Memo) -> Repair:
     fixed = np.array([row in cleared.fixed for row in rows])[items.rows]
     thinning = Thinning(items, fixed, cleared.plan)
 
-    def learn(source: str, rows: Bools) -> Learnt:
-        def learn_anew() -> Learnt:
+    def learn(source: str, rows: Bools) -> LearntRules:
+        def learn_now() -> LearntRules:
             step(f"repair: learning from {source} of the items")
             return thinning.learn(rows)
 
-        return memo(source.replace(" ", "-"), learn_anew)
+        return memo(source.replace(" ", "-"), learn_now)
 
     learnt = learn("all", np.ones(len(items), np.bool_))
-    leaves = _draw(items, seed) >= learnt.stays
+    leaves = _draw_numbers(items, seed) >= learnt.stays
     for unit in np.flatnonzero(leaves).tolist():
         reason = (
             f"thinned: without reading, its key has a probability of "
@@ -378,7 +380,7 @@ def thin(cleared: Cleared, step: Step, memo: Memo) -> Repair:
         for row in items.rows[items.unit == unit].tolist():
             gone[rows[row]] = ("thinned", reason)
     kept = [row for row in rows if row not in gone]
-    thinning.refuse_little(learnt, len(kept), len(rows))
+    thinning.require_enough_kept(learnt, len(kept), len(rows))
     step(
         f"repair: {len(kept):,} of {len(rows):,} items will be kept "
         f"({percent(len(kept) / len(rows))})"
@@ -392,7 +394,7 @@ def thin(cleared: Cleared, step: Step, memo: Memo) -> Repair:
     if doubts:
         aside = [problem.id for problem in cleared.aside.values()]
         doubts = replace(
-            doubts, accuracy=wrong_keys.accuracies(data, cleared.answers, aside, result.ids)
+            doubts, accuracy=wrong_keys.compare_accuracies(data, cleared.answers, aside, result.ids)
         )
     ordered = {**dealt, **cleared.aside}
     return Repair(
@@ -403,26 +405,25 @@ def thin(cleared: Cleared, step: Step, memo: Memo) -> Repair:
         ),
         set_aside=Dataset(cleared.aside.values(), data.name),
         orders={
-            data[row].id: tuple(order_of(data[row], seed))
+            data[row].id: tuple(draw_order(data[row], seed))
             for row in sorted([*kept, *cleared.aside])
             if ordered[row].options != data[row].options
         },
         fixed=len(cleared.fixed - gone.keys()),
         cues=learnt.cues,
         words=learnt.words,
-        changed=_changed(data, result, cues),
-        chance=(Items.of(data).chance, Items.of(result).chance),
+        changed=_compare_cues(data, result, cues),
+        chance=(Items.from_dataset(data).chance, Items.from_dataset(result).chance),
         proof=prove(items, stays, cues, dealt=~thinning.fixed, seed=seed),
         doubts=doubts,
-        concentration=thinning.concentration(learnt, step),
+        concentration=thinning.measure_concentration(learnt, step),
         parameters={"models": [*cleared.answers], **cleared.plan.parameters},
     )
 
 
 def _reasons_for_doubt(
-    data: Dataset, found: wrong_keys.Doubts, rows: Sequence[int]
+    data: Dataset, found: wrong_keys.DoubtedKeys, rows: Sequence[int]
 ) -> dict[int, tuple[str, str]]:
-    """Return stage and reason, by row, of suspects and of the other halves of their twins."""
     reasons = {}
     for one in found.set_aside:
         problem = data[row := data.row(one.id)]
@@ -440,10 +441,9 @@ def _reasons_for_doubt(
 
 
 def _in_later_splits(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, tuple[str, str]]:
-    """Return stage and reason, by row, of items of later splits, and of halves of their twins."""
     gone: dict[int, tuple[str, str]] = {}
-    for (own, name), pairs in find_shared({_THIS: data, **later}).items() if later else ():
-        for one, other in pairs if own == _THIS else ():
+    for (own, name), pairs in find_shared({_REPAIRED: data, **later}).items() if later else ():
+        for one, other in pairs if own == _REPAIRED else ():
             reason = ("in a later split", f"the same as {other} in {name}, or nearly so")
             gone.setdefault(data.row(one), reason)
     twins = {twin: data[row].id for row in gone if (twin := data[row].twin_id)}
@@ -457,10 +457,7 @@ def _in_later_splits(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, t
 def _without_key_or_copies(
     data: Dataset, already: Mapping[int, tuple[str, str]]
 ) -> dict[int, tuple[str, str]]:
-    """Return stage and reason, by row, of items without a key, copies and contradictions.
-
-    Rows that are already removed don't count as copies.
-    """
+    """Return, by row, the stage and reason of items without a key, copies and contradictions."""
     gone = {
         row: ("no key", "it has no key")
         for row, key in enumerate(data.answers)
@@ -468,7 +465,7 @@ def _without_key_or_copies(
     }
     for group in copies(data):
         left = (row for row in group if row not in gone and row not in already)
-        # In this order, the copies that stay are halves of the same twin.
+        # In this order, the remaining copies are halves of the same twin.
         rows = sorted(left, key=lambda row: (data[row].twin_id or "", data[row].id))
         keys = {
             comparable_text(p.options[p.answer])
@@ -485,39 +482,39 @@ def _without_key_or_copies(
     return gone
 
 
-def _identity(problem: Problem) -> str:
-    """Return a text that does not depend on an item's id, its row and the order of its options."""
+def _identity_text(problem: Problem) -> str:
+    """Return a text that identifies an item regardless of its id, row and order of options."""
     return "\n".join(
         (problem.twin_id or comparable_text(problem.sentence), *sorted(problem.options))
     )
 
 
-def _hashed(*parts: object) -> int:
+def _hash(*parts: object) -> int:
     text = "\n".join(map(str, parts)).encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
-def order_of(problem: Problem, seed: int) -> list[int]:
-    """Return the numbers of an item's options in an order that its text and the seed determine."""
-    identity = _identity(problem)
-    drawn = [_hashed("order", seed, identity, option) for option in problem.options]
+def draw_order(problem: Problem, seed: int) -> list[int]:
+    """Return a random order of an item's options that depends only on its text and the seed."""
+    identity = _identity_text(problem)
+    drawn = [_hash("order", seed, identity, option) for option in problem.options]
     return sorted(range(len(drawn)), key=drawn.__getitem__)
 
 
-def _draw(items: Items, seed: int) -> Floats:
-    """Return a number in [0, 1) for each unit, (units,), that its text and the seed determine."""
-    leads = (_identity(items.problems[lead]) for lead in items.leads)
-    return np.array([(_hashed("lot", seed, identity) >> 11) / 2**53 for identity in leads])
+def _draw_numbers(items: Items, seed: int) -> Floats:
+    """Return a random number in [0, 1) for each unit that depends only on its text and the seed."""
+    leads = (_identity_text(items.problems[lead]) for lead in items.unit_firsts)
+    return np.array([(_hash("lot", seed, identity) >> 11) / 2**53 for identity in leads])
 
 
 @dataclass(frozen=True)
 class Thinning:
-    """Items, and how they are thinned.
+    """The thinning of prepared items.
 
     Attributes:
-        items: the cleared items.
+        items: the prepared items.
         fixed: (n,) whether the order of an item's options has a meaning.
-        plan: plan of the repair.
+        plan: the inputs of the repair.
     """
 
     items: Items
@@ -525,15 +522,15 @@ class Thinning:
     plan: RepairPlan
 
     @cached_property
-    def of_cues(self) -> dict[str, Floats]:
-        """The options that each cue of content selects, by its name, (options,), 0–1."""
-        read = self.items.readable([cue for cue in self.plan.cues if cue.about == "content"])
-        shares = SHARES[self.items.picked(read)]
+    def cue_scores(self) -> dict[str, Floats]:
+        """Scores of each content cue by name, (options,), 0–1."""
+        read = self.items.readable_cues([cue for cue in self.plan.cues if cue.about == "content"])
+        shares = SHARES[self.items.count_ties(read)]
         return {cue.name: shares[:, at] for at, cue in enumerate(read)}
 
     @cached_property
-    def of_places(self) -> list[Floats]:
-        """For each place, 1 for the options there of items with a fixed order, (options,)."""
+    def position_scores(self) -> list[Floats]:
+        """For each position, 1 for the options of fixed items at this position, (options,)."""
         if not self.fixed.any():
             return []
         at = np.concatenate([np.arange(count) for count in self.items.counts])
@@ -543,98 +540,112 @@ class Thinning:
         ]
 
     @cached_property
-    def of_words(self) -> csr_matrix:
-        """The words of each option, (options, features)."""
-        return features(self.items, "options")[1]
+    def word_features(self) -> csr_matrix:
+        """Word features of each option, (options, features)."""
+        return extract_features(self.items, "options")[1]
 
-    def learn(self, learnt: Bools) -> Learnt:
+    def learn(self, learnt: Bools) -> LearntRules:
         """Learn the rules from some of the items, in whole blocks."""
-        part = self.items if learnt.all() else self.items.part(learnt)
+        part = self.items if learnt.all() else self.items.subset(learnt)
         how = self.plan.settings
-        flagged = battery(part, self.plan.cues, draws=how.draws, seed=how.seed).flagged
-        cues = tuple(found.cue for found in flagged if found.cue in self.of_cues)
+        flagged = score_cues(part, self.plan.cues, draws=how.draws, seed=how.seed).flagged
+        cues = tuple(found.cue for found in flagged if found.cue in self.cue_scores)
         places = any(found.about == "position" for found in flagged)
-        words = how.probe_draws > 0 and learnable(part)
-        words = words and probe(part, "options", draws=how.probe_draws, seed=how.seed).p <= LEVEL
+        words = how.probe_draws > 0 and has_enough_blocks(part)
+        words = (
+            words and fit_probe(part, "options", draws=how.probe_draws, seed=how.seed).p <= LEVEL
+        )
         return self.fit(learnt, cues, places, bool(words))
 
-    def fit(self, learnt: Bools, cues: tuple[str, ...], places: bool, words: bool) -> Learnt:
-        """Fit the posterior to some of the items, in whole blocks, by the cues given."""
+    def fit(self, learnt: Bools, cues: tuple[str, ...], places: bool, words: bool) -> LearntRules:
+        """Fit the posterior of the given rules to some of the items, in whole blocks."""
         items = self.items
-        columns = [self.of_cues[cue] for cue in cues]
+        columns = [self.cue_scores[cue] for cue in cues]
         if places:
-            columns += self.of_places
+            columns += self.position_scores
         chance = 1 / items.unit_counts
         if not (columns or words):
             there = np.arange(int(items.unit_counts.max())) < items.unit_counts[:, None]
-            return Learnt((), places, False, chance, np.ones(len(chance)), there.astype(float))
+            return LearntRules((), places, False, chance, np.ones(len(chance)), there.astype(float))
         with one_thread():
             if words:
                 columns.append(
-                    guessed(items, self.of_words, learnt.astype(float), self.plan.settings.seed)
+                    cross_fit_scores(
+                        items, self.word_features, learnt.astype(float), self.plan.settings.seed
+                    )
                 )
-            units = learnt[items.leads]
-            options = _Units.of(items)
-            log_posterior = options.log_posterior(options.means(np.column_stack(columns)), units)
-            balanced = [*self.of_cues.values(), *self.of_places]
+            units = learnt[items.unit_firsts]
+            options = _Units.from_items(items)
+            log_posterior = options.log_posterior(
+                options.mean_scores(np.column_stack(columns)), units
+            )
+            balanced = [*self.cue_scores.values(), *self.position_scores]
             entries = np.column_stack(
                 [
-                    options.means(np.column_stack(balanced)),
-                    options.highest(log_posterior),
+                    options.mean_scores(np.column_stack(balanced)),
+                    options.share_highest(log_posterior),
                     log_posterior,
                 ]
             )
-            is_flagged = [name in cues for name in self.of_cues] + [True] * len(self.of_places)
+            is_flagged = [name in cues for name in self.cue_scores] + [True] * len(
+                self.position_scores
+            )
             penalty = np.where([*is_flagged, True, True], _FLAGGED, _OTHERS)
-            stays = _balanced(options.beyond(entries), options.keys[units], penalty)
+            stays = _fit_probabilities(
+                options.subtract_means(entries), options.keys[units], penalty
+            )
         at = np.zeros(options.there.shape)
         at[options.there] = stays
         posterior = np.exp(log_posterior[options.keys])
-        return Learnt(cues, places, words, posterior, stays[options.keys], at)
+        return LearntRules(cues, places, words, posterior, stays[options.keys], at)
 
-    def concentration(self, learnt: Learnt, step: Step) -> wrong_keys.Concentration | None:
+    def measure_concentration(
+        self, learnt: LearntRules, step: Step
+    ) -> wrong_keys.Concentration | None:
         """Return the effect of thinning on wrong keys; None if nothing is thinned."""
-        if not (learnt.cues or learnt.words or (learnt.places and self.of_places)):
+        if not (learnt.cues or learnt.words or (learnt.places and self.position_scores)):
             return None
         seed = self.plan.settings.seed
-        some = wrong_keys.draw_blocks(self.items, seed)
+        some = wrong_keys.draw_items(self.items, seed)
         part = self
         if not some.all():
-            part = replace(self, items=self.items.part(some), fixed=self.fixed[some])
+            part = replace(self, items=self.items.subset(some), fixed=self.fixed[some])
         sets, count = wrong_keys.SETS, len(part.items)
         what = f"repair: the effect on wrong keys, in {sets} sets of {count:,} items"
         step(what)
         everything = np.ones(count, np.bool_)
-        known = {"of_cues": part.of_cues, "of_places": part.of_places}
+        known = {"cue_scores": part.cue_scores, "position_scores": part.position_scores}
         if learnt.words:
-            known["of_words"] = part.of_words
+            known["word_features"] = part.word_features
 
         def refit(items: Items) -> Floats:
             planted = replace(part, items=items)
             vars(planted).update(known)  # they don't depend on keys
             return planted.fit(everything, learnt.cues, learnt.places, learnt.words).stays
 
-        tell = report_progress(step, what, sets, "sets")
-        return wrong_keys.concentration(part.items, refit, len(self.items), seed, tell)
+        report_done = report_progress(step, what, sets, "sets")
+        return wrong_keys.measure_concentration(
+            part.items, refit, len(self.items), seed, report_done
+        )
 
-    def refuse_little(self, learnt: Learnt, kept: int, of: int) -> None:
-        """Raise DataError if too few items would be kept; its message names another way."""
+    def require_enough_kept(self, learnt: LearntRules, kept: int, total: int) -> None:
+        """Raise `DataError` with a suggestion if too few items would be kept."""
         least = self.plan.settings.least_kept
-        if kept and kept > least * of - 1e-6:
+        if kept and kept > least * total - 1e-6:
             return
-        own = self.items.keyed(self.items.unit_key)
-        right = {cue: float(self.of_cues[cue][own].mean()) for cue in learnt.cues}
+        own = self.items.correct_options(self.items.unit_key)
+        right = {cue: float(self.cue_scores[cue][own].mean()) for cue in learnt.cues}
         cue = max(right, key=lambda name: right[name], default=None)
         if cue is None:
             by = "the words of the options reveal nearly every key"
-            rewrite = "rewrite the options so that keys and others have the same words"
+            rewrite = "rewrite incorrect options so that they have the same words as keys"
         else:
-            many = round((right[cue] - self.items.chance) * of)
+            many = round((right[cue] - self.items.chance) * total)
             by = f"“{cue}” is correct for {percent(right[cue])} of the items"
             rewrite = f"rewrite options so that “{cue}” is incorrect for about {many:,} more items"
-        lower = int(100 * kept / of) / 100
+        lower = int(100 * kept / total) / 100
         accept = f", or accept the loss with `least_kept={lower}`" if lower else ""
-        few = f"only {kept:,} of {of:,} items ({percent(kept / of)})" if kept else "no item"
+        few = f"only {kept:,} of {total:,} items ({percent(kept / total)})" if kept else "no item"
         raise DataError(
             f"{few} would be kept, but at least {percent(least, 0)} must be: {by}. Instead of "
             f"removing items, {rewrite}{accept}"
@@ -643,13 +654,13 @@ class Thinning:
 
 @dataclass(frozen=True)
 class _Units:
-    """Units with a row for each possible place of their key.
+    """Units with a row for each possible position of their key.
 
     Attributes:
         items: the items of the units.
-        there: (units, most options) whether a place exists.
-        starts: (units,) the first row of each.
-        keys: (units,) the row of the key's place.
+        there: (units, most options) whether a position exists.
+        starts: (units,) the first row of each unit.
+        keys: (units,) the row of each unit's key.
     """
 
     items: Items
@@ -658,19 +669,19 @@ class _Units:
     keys: Ints
 
     @classmethod
-    def of(cls, items: Items) -> _Units:
+    def from_items(cls, items: Items) -> _Units:
         counts = items.unit_counts
         starts = np.cumsum(counts) - counts
         there = np.arange(int(counts.max())) < counts[:, None]
         return cls(items, there, starts, starts + items.unit_key)
 
-    def means(self, columns: Floats) -> Floats:
-        """Return the mean score of a unit's items for a key at each place, (rows, columns)."""
+    def mean_scores(self, columns: Floats) -> Floats:
+        """Return the mean score of a unit's items for each position of the key, (rows, columns)."""
         sizes = np.bincount(self.items.unit)[:, None, None]
-        return np.asarray((self.items.gathered(columns) / sizes)[self.there])
+        return np.asarray((self.items.unit_scores(columns) / sizes)[self.there])
 
     def log_posterior(self, rows: Floats, learnt: Bools) -> Floats:
-        """Return the logarithm of each place's probability by a conditional logit of some units."""
+        """Return the log probability of each row by a conditional logit of the learnt units."""
         counts = self.items.unit_counts
         turns = np.zeros((len(rows), 1), np.float32)
         turns[self.keys] = 1
@@ -681,26 +692,26 @@ class _Units:
         found: Floats = z - np.repeat(total, counts)
         return found
 
-    def highest(self, score: Floats) -> Floats:
-        """Return each place's fraction of the highest score of its unit."""
+    def share_highest(self, score: Floats) -> Floats:
+        """Return 1 / n for the n rows of a unit with its highest score, and 0 for its others."""
         counts = self.items.unit_counts
         best = score >= np.repeat(np.maximum.reduceat(score, self.starts), counts) - 1e-9
         shares: Floats = best / np.repeat(np.add.reduceat(best.astype(float), self.starts), counts)
         return shares
 
-    def beyond(self, rows: Floats) -> Floats:
-        """Return each row minus the mean of its unit's rows, (rows, columns)."""
+    def subtract_means(self, rows: Floats) -> Floats:
+        """Subtract the mean of a unit's rows from each of its rows, (rows, columns)."""
         counts = self.items.unit_counts
         means = np.add.reduceat(rows, self.starts, axis=0) / counts[:, None]
         found: Floats = rows - np.repeat(means, counts, axis=0)
         return found
 
 
-def _balanced(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
-    """Return the probabilities to stay, (rows,), with which each column of the learnt sums to 0.
+def _fit_probabilities(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
+    """Return probabilities of staying, (rows,), with which the weighted learnt rows sum to 0.
 
-    They are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)), up to the
-    penalty: its derivative is −Σ σ d, so the columns of the remaining rows sum to 0.
+    They are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)), apart from the
+    penalty: the derivative is −Σ σ d, so the columns of the remaining rows sum to 0.
     """
     from scipy.optimize import minimize
     from scipy.special import expit
@@ -718,18 +729,17 @@ def _balanced(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
     return stays
 
 
-def _changed(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[Changed, ...]:
-    """Return the accuracy of every cue before and after, the farthest from chance before first."""
+def _compare_cues(data: Dataset, result: Dataset, cues: Sequence[Cue]) -> tuple[CueChange, ...]:
     right = []
-    for items in (Items.of(data), Items.of(result)):
-        own = items.keyed(items.unit_key)
-        read = items.readable(cues)
-        picked = items.picked(read)
+    for items in (Items.from_dataset(data), Items.from_dataset(result)):
+        own = items.correct_options(items.unit_key)
+        read = items.readable_cues(cues)
+        picked = items.count_ties(read)
         selects = (picked == 0).any(axis=0)  # other cues make no difference between any options
         right.append({cue.name: float(SHARES[ties].mean())
                       for cue, ties, any_one in zip(read, picked[own].T, selects, strict=True)
                       if any_one})  # fmt: skip
     before, after = right
-    chance = Items.of(data).chance
-    found = [Changed(name, before[name], after[name]) for name in before if name in after]
+    chance = Items.from_dataset(data).chance
+    found = [CueChange(name, before[name], after[name]) for name in before if name in after]
     return tuple(sorted(found, key=lambda one: -abs(one.before - chance)))

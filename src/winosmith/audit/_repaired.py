@@ -1,4 +1,4 @@
-"""A repair as it is reported and written: verdict, page, folder, and the folders of splits."""
+"""Report a repair, and write it to a folder: verdict, page, data files, and folders of splits."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from winosmith import formats, report
 from winosmith.audit._battery import DRAWN
 from winosmith.audit._items import Step, key_text
 from winosmith.audit._proof import LIMIT, WORDS, Bound
-from winosmith.audit._repair import Cleared, Learnt, Memo, Repair, RepairPlan, repair, thin
-from winosmith.audit._wrong_keys import AT_MOST, answered
+from winosmith.audit._repair import LearntRules, Memo, PreparedSet, Repair, RepairPlan, repair, thin
+from winosmith.audit._wrong_keys import MOST_SET_ASIDE, select_answers
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.outputs import OutputFolder, atomic_write
@@ -27,17 +27,17 @@ from winosmith.records import canonical, parse_json, problem_record
 from winosmith.results import table
 
 _TRIED = "tried.json"
-"""The file with the known repairs, by the digest of the input; it outlives `--force`."""
+"""File with the known repairs, by the digest of the input; `--force` keeps it."""
 
 _LISTED = 100
-"""Number of items set aside that the page lists."""
+"""Maximum number of items set aside that the page lists."""
 
 _ON_TERMINAL = 10
-"""Number of rules of a repair that a terminal shows."""
+"""Maximum number of rules that a terminal shows."""
 
 
 def repair_page(repaired: Repair) -> str:
-    """Return a repair as one HTML page without other files."""
+    """Return the report of a repair as a self-contained HTML page."""
     counted = {name: repaired.parameters[name] for name in ("seed", "draws", "probe_draws")}
     return report.page(
         f"Repair of {repaired.filtered.kept.name or 'the set'}",
@@ -47,46 +47,51 @@ def repair_page(repaired: Repair) -> str:
 
 
 def repair_verdict(repaired: Repair) -> str:
-    """Return the first sentences of a repair: the number of kept items, and the evidence."""
+    """Return the summary of a repair: the number of kept items and the evidence."""
     came = len(repaired.dataset) + len(repaired.filtered.dropped)
     name = repaired.filtered.kept.name or "the set"
     kept = f"The repair keeps {len(repaired.dataset):,} of {came:,} items of {name}. "
     proof = repaired.proof
     if not proof.bounds:
-        return kept + "Not shown to be at chance: too few items are left to measure anything."
+        return kept + "The result could not be measured, because too few items are left."
     limit, rules = f"{report.fixed(100 * LIMIT, '.0f')} points of chance", len(proof.bounds)
     if proof.shown:
         return kept + (
-            f"Shown: on held-out items, the accuracy of each of {rules} rules is within {limit} "
-            "(one bound of 95 % for all of them)."
+            f"On held-out items, the accuracy of each of {rules} rules is shown to be within "
+            f"{limit} (simultaneous 95 % bounds)."
         )
-    worst, wide = proof.bounds[0], len(proof.wide)
-    need = f" About {two_digits(proof.needed)} items would have to remain." if proof.needed else ""
+    worst, wide = proof.bounds[0], len(proof.not_shown)
+    need = (
+        f" About {round_estimate(proof.items_needed)} items would have to remain."
+        if proof.items_needed
+        else ""
+    )
     return kept + (
         f"On held-out items, the accuracy of {rules - wide} of {rules} rules is shown to be within "
-        f"{limit}. Not shown for {wide}; the bound of “{worst.rule}” reaches farthest "
+        f"{limit}. This is not shown for {wide}; the bound of “{worst.rule}” extends farthest "
         f"({report.points_span((worst.low, worst.high))} points).{need}"
     )
 
 
-def two_digits(number: float) -> str:
-    """Return a number of items with the two digits that are known of an estimate."""
+def round_estimate(number: float) -> str:
+    """Format an estimated number with two significant digits."""
     return f"{float(f'{number:.2g}'):,.0f}"
 
 
 def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.Section]:
-    """Return the steps of a repair and its evidence, as a page and a terminal print them.
+    """Return the section of a report with the steps of a repair and its evidence.
 
     Args:
         repaired: the repair.
-        of_several: whether the section's title names the split.
+        of_several: whether the section's title contains the name of the split.
     """
     bounds = {bound.rule: bound for bound in repaired.proof.bounds}
     chance = repaired.chance[1]
     rows: list[list[report.Value]] = [
-        [one.rule, one.before, one.after, *_bound(bounds.get(one.rule))] for one in repaired.changed
+        [one.rule, one.before, one.after, *_bound_cells(bounds.get(one.rule))]
+        for one in repaired.changed
     ]
-    rows.insert(_ON_TERMINAL - 1, [WORDS, None, None, *_bound(bounds.get(WORDS))])
+    rows.insert(_ON_TERMINAL - 1, [WORDS, None, None, *_bound_cells(bounds.get(WORDS))])
     before, after = (report.format_value(share, ".1%") for share in repaired.chance)
     figures = report.Table(
         "Accuracy of each rule before and after the repair",
@@ -94,10 +99,10 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
          report.Column("held-out bound", numeric=True), "within 3 points"],
         rows,
         note=f"Chance: {before} before and {after} after. The accuracy after the repair is a "
-        "result of the repair, not evidence. Held-out bound: of the accuracy minus chance, in "
-        "points, on blocks that the repair did not see; all bounds are meant to hold at once in 95 "
-        "of 100 data sets. Shuffled positions differ from chance only at random; their bound is "
-        "for items whose order is fixed.",
+        "result of the repair, not evidence. Held-out bound: bound of the accuracy minus chance in "
+        "points, on blocks that the repair did not see. All bounds are intended to hold "
+        "simultaneously in 95 of 100 data sets. Shuffled positions differ from chance only at "
+        "random; their bound is for items whose order is fixed.",
         most=_ON_TERMINAL,
         beyond="More rules in the report (`out=`) and in the JSON: {:,}.",
     )  # fmt: skip
@@ -115,8 +120,8 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
             else "Repair: before and after",
             [
                 report.Text([repair_verdict(repaired)]),
-                report.Text(list(_steps(repaired)), "list"),
-                *_of_models(repaired),
+                report.Text(list(_step_sentences(repaired)), "list"),
+                *_model_tables(repaired),
                 report.Drawing(
                     "Accuracy of each cue on the kept items. Grey bars reach 3 points below and "
                     "above chance; diamonds are outside. Shuffled positions differ from chance "
@@ -129,7 +134,7 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
     ]
 
 
-def _bound(bound: Bound | None) -> tuple[str | None, str | None]:
+def _bound_cells(bound: Bound | None) -> tuple[str | None, str | None]:
     if bound is None:
         return None, "not shown"
     if bound.is_shuffled:
@@ -137,20 +142,19 @@ def _bound(bound: Bound | None) -> tuple[str | None, str | None]:
     return report.points_span((bound.low, bound.high)), "shown" if bound.shown else "not shown"
 
 
-def _steps(repaired: Repair) -> Iterator[str]:
-    """Yield a sentence for each step of the repair."""
+def _step_sentences(repaired: Repair) -> Iterator[str]:
     by = [*(f"“{cue}”" for cue in repaired.cues), *([WORDS] if repaired.words else [])]
     stages = Counter(entry.stage for entry in repaired.filtered.dropped)
     if by:
         yield f"Thinning removed {stages['thinned']:,} items, by {report.join_names(by, len(by))}."
     else:
         yield (
-            "Nothing to thin: no cue of the options' content is flagged, and no model of words "
-            "predicts better than chance."
+            "No items were thinned, because no content cue is flagged and no word model is better "
+            "than chance."
         )
-    yield from _concentration(repaired)
+    yield from _concentration_sentence(repaired)
     for stage, what in {
-        "in a later split": "items that a later split has",
+        "in a later split": "items that occur in a later split",
         "copy": "copies of other items",
         "contradiction": "identical items with different keys",
         "no key": "items without a key",
@@ -158,23 +162,24 @@ def _steps(repaired: Repair) -> Iterator[str]:
         if stages[stage]:
             first = next(entry for entry in repaired.filtered.dropped if entry.stage == stage)
             yield f"Removed {what}: {stages[stage]:,}, such as {first.problem.id}."
-    yield from _set_aside(repaired)
+    yield from _set_aside_sentences(repaired)
     if checked := repaired.parameters.get("checked"):
         yield (
-            f"Items whose keys people checked: {len(checked):,}. None is set aside because of "
-            "models."
+            f"Items whose keys people checked: {len(checked):,}. None of them is set aside because "
+            "of models' answers."
         )
     fixed = f"; in {repaired.fixed:,} their order has a meaning" if repaired.fixed else ""
     yield (
-        f"The options were shuffled, which changed their order in {repaired.moved:,} items{fixed}."
+        "The options were shuffled, which changed their order in "
+        f"{repaired.reordered:,} items{fixed}."
     )
     yield (
-        f"Known repairs of these items, in this folder and its neighbours: {repaired.tried:,}. Of "
-        "many repairs, one looks good by chance."
+        f"Known repairs of these items, in this folder and its neighbours: {repaired.tried:,}. If "
+        "there are many repairs, one of them looks good by chance."
     )
 
 
-def _concentration(repaired: Repair) -> Iterator[str]:
+def _concentration_sentence(repaired: Repair) -> Iterator[str]:
     found = repaired.concentration
     if found is None:
         return
@@ -184,13 +189,12 @@ def _concentration(repaired: Repair) -> Iterator[str]:
         f"Thinning multiplies the rate of wrong keys by {report.fixed(found.factor, '.2f')} "
         f"(95 % interval {low} to {high}), because cues seldom select a wrong key. This is the "
         f"mean of {found.sets} synthetic sets: these items ({found.items:,}{some}) with "
-        f"{found.planted:,} wrong keys planted at random."
+        f"{found.planted:,} randomly planted wrong keys."
         + ("" if repaired.doubts else " Models' answers (`answers=`) reveal some wrong keys.")
     )
 
 
-def _set_aside(repaired: Repair) -> Iterator[str]:
-    """Yield the number of items set aside, and the bias that follows."""
+def _set_aside_sentences(repaired: Repair) -> Iterator[str]:
     found = repaired.doubts
     if found is None:
         return
@@ -198,34 +202,34 @@ def _set_aside(repaired: Repair) -> Iterator[str]:
     asked = repaired.parameters["set_aside"]
     if not aside:
         none = asked is None and found.threshold is None
-        few = "Without a number, at least three models must have answered. " if none else ""
+        few = "The default needs the answers of at least three models. " if none else ""
         yield (
             f"Set aside because models doubt their keys: 0 items. {few}Thinning keeps wrong keys "
-            "more often than others."
+            "more often than sound keys."
         )
         return
     halves = f", {count - len(aside):,} of them other halves of twins" if count > len(aside) else ""
-    all_there = f" Models doubt no more than {len(aside):,}." if (asked or 0) > len(aside) else ""
+    all_there = f" Models doubt only {len(aside):,} keys." if (asked or 0) > len(aside) else ""
     yield (
         f"Set aside because models agree on another option: {count:,} item{'s' * (count > 1)}"
-        f"{halves}, such as {aside[0].id}.{all_there} Most may be sound items that models miss. "
-        "They are in set_aside.jsonl: let people check them, and move sound ones to kept.jsonl."
+        f"{halves}, such as {aside[0].id}.{all_there} Most of them may be sound items that models "
+        "get wrong. They are in set_aside.jsonl: let people check them, and move sound items to "
+        "kept.jsonl."
     )
     yield (
         "On the kept items, the accuracy and ranking of these models and their relatives are "
-        "biased upwards, because items that they miss were set aside."
+        "biased upwards, because items that they get wrong were set aside."
     )
     more = found.as_strong - len(aside)
     if more and found.threshold is not None:
         yield (
             f"Models agree as strongly (from {report.percent(found.threshold, 0)}) on {more:,} "
-            f"more items. They stay, because at most {report.percent(AT_MOST, 0)} of the items are "
-            f"set aside by default; `set_aside={found.as_strong}` includes them."
+            f"more items. They stay, because at most {report.percent(MOST_SET_ASIDE, 0)} of the "
+            f"items are set aside by default; `set_aside={found.as_strong}` includes them."
         )
 
 
-def _of_models(repaired: Repair) -> Iterator[report.Table]:
-    """Yield each model's accuracy before and after, and the items set aside."""
+def _model_tables(repaired: Repair) -> Iterator[report.Table]:
     found = repaired.doubts
     if found is None:
         return
@@ -233,9 +237,9 @@ def _of_models(repaired: Repair) -> Iterator[report.Table]:
         "Models' accuracy before and after the repair",
         found.accuracy,
         head="model",
-        note="As a fraction of the items with a key that the model answered. The second number "
-        "differs from the first only by the items set aside; if those are sound, the difference is "
-        "bias.",
+        note="As a fraction of the items with a key that the model answered. The first and the "
+        "second number differ only because of the items set aside; if these are sound, the "
+        "difference is bias.",
         most=8,
     )
     if not found.set_aside:
@@ -255,8 +259,8 @@ def _of_models(repaired: Repair) -> Iterator[report.Table]:
             ]
             for one, problem in listed
         ],
-        note="Agreement: the weight of the models that chose this option, as a fraction of all "
-        "that answered. A model's weight is its accuracy above chance.",
+        note="Agreement: the weight of the models that chose this option, as a fraction of the "
+        "weight of all that answered. A model's weight is its accuracy above chance.",
         most=8,
     )
 
@@ -269,30 +273,31 @@ def repair_to_folder(
     step: Step = lambda _: None,
     **settings: Any,
 ) -> Repair:
-    """Repair a set into a folder: `kept.jsonl`, `dropped.jsonl`, `orders.jsonl`, `report.json`.
+    """Repair a data set, and write the result to a folder.
 
-    The page is `report.html`. Items whose keys models doubt are also in `set_aside.jsonl`, as they
-    would be kept: move a line to `kept.jsonl` to put an item back. The same call resumes an
-    interrupted repair. Nothing is written if too few items would be kept.
+    The folder contains `kept.jsonl`, `dropped.jsonl`, `orders.jsonl`, `report.json` and
+    `report.html`. Items whose keys models doubt are written to `set_aside.jsonl` with shuffled
+    options; move a line to `kept.jsonl` to restore an item. The same call resumes an interrupted
+    repair. Nothing is written if too few items would be kept.
 
-    Every repair of the same items is counted, also those in neighbouring folders, because one of
-    many repairs looks good by chance.
+    All repairs of the same items are counted, including those in neighbouring folders, because one
+    of many repairs looks good by chance.
 
     Args:
-        data: the items. Those without a key are removed.
-        out: the folder; see `winosmith.outputs` for the folders that are accepted.
-        force: replace another repair there; it stays counted.
-        step: called with the next step.
+        data: the items. Items without a key are removed.
+        out: path of the folder; see `winosmith.outputs` for the accepted folders.
+        force: whether to replace another repair in the folder; that repair is still counted.
+        step: called with a description of the next step.
         settings: see `repair`.
 
     Raises:
         DataError: see `repair`.
         OutputError: the folder can't be used or written.
     """
-    recipe = _recipe(data, RepairPlan.of(**settings))
+    recipe = _recipe(data, RepairPlan.from_settings(**settings))
     with _open_folder(Path(out), recipe, force=force) as (folder, memo):
         found = repair(data, step=step, memo=memo, **settings)
-    return _write(folder, found)
+    return _write_repair(folder, found)
 
 
 def repair_splits(
@@ -303,32 +308,32 @@ def repair_splits(
     step: Step = lambda _: None,
     **settings: Any,
 ) -> dict[str, Repair]:
-    """Repair each split into a folder of its name, with its own evidence.
+    """Repair each split separately, and write it to a folder of its name.
 
-    An item in several splits stays in the last of them: give the training set first and the test
-    set last. No split influences the thinning of another. If one can't be repaired, none is: a
-    split that is too small is refused before anything is learnt.
+    An item in several splits stays in the last of them, so the training set must be first and the
+    test set last. No split influences the thinning of another. If one split can't be repaired, no
+    split is. Splits that are too small are refused before anything is learnt.
 
     Args:
-        splits: by names that can be those of folders.
-        out: the folder of these folders.
+        splits: splits by names that are valid folder names.
+        out: path of the parent folder.
         force: see `repair_to_folder`.
         step: see `repair`.
-        settings: see `repair`. For `answers`, ids are unique across the splits; splits that no
-            model answered are repaired without them. `set_aside` is a number for each split.
+        settings: see `repair`. For `answers`, ids must be unique across the splits; splits that no
+            model answered are repaired without answers. `set_aside` is a number for each split.
 
     Raises:
-        DataError: see `repair`; the message names the split.
+        DataError: see `repair`; the message contains the name of the split.
         OutputError: see `repair_to_folder`.
     """
-    plan = RepairPlan.of(**settings)
-    plan.refuse_foreign(splits.values())
+    plan = RepairPlan.from_settings(**settings)
+    plan.require_known_ids(splits.values())
     names = list(splits)
     later = {name: {n: splits[n] for n in names[at + 1 :]} for at, name in enumerate(names)}
     cleared = {}
     for name, split in splits.items():
-        with _naming(name):
-            cleared[name] = Cleared.of(split, later[name], plan)
+        with _name_split_in_errors(name):
+            cleared[name] = PreparedSet.from_dataset(split, later[name], plan)
     found = {}
     with ExitStack() as stack:
         folders = {}
@@ -337,23 +342,22 @@ def repair_splits(
             folders[name] = stack.enter_context(_open_folder(Path(out) / name, recipe, force=force))
         for name in names:
 
-            def step_of(what: str, name: str = name) -> None:
+            def report_step(what: str, name: str = name) -> None:
                 step(f"{name}: {what}")
 
-            with _naming(name):
-                found[name] = thin(cleared.pop(name), step_of, folders[name][1])
-    return {name: _write(folders[name][0], one) for name, one in found.items()}
+            with _name_split_in_errors(name):
+                found[name] = thin(cleared.pop(name), report_step, folders[name][1])
+    return {name: _write_repair(folders[name][0], one) for name, one in found.items()}
 
 
 def _recipe(
     data: Dataset, plan: RepairPlan, later: Mapping[str, Dataset] | None = None
 ) -> dict[str, Any]:
-    """Return everything that determines a repair."""
     recipe: dict[str, Any] = {"repair": data.digest, **plan.parameters}
     if plan.answers is not None:
         chosen = {
             model: {name: list(one.chosen) for name, one in own.by_id.items()}
-            for model, own in answered(plan.answers, data).items()
+            for model, own in select_answers(plan.answers, data).items()
         }
         own = canonical(chosen).encode("utf-8", "surrogatepass")
         recipe["answers"] = hashlib.sha256(own).hexdigest()
@@ -366,7 +370,7 @@ def _recipe(
 def _open_folder(
     path: Path, recipe: Mapping[str, Any], *, force: bool
 ) -> Iterator[tuple[OutputFolder, Memo]]:
-    """Open a folder and the memo of an interrupted repair; leave no folder after a refusal."""
+    """Open a folder and the memo of an interrupted repair; remove the folder after an error."""
     folder = OutputFolder.open(path, recipe, force=force)
     with folder.discard_on_error(), ExitStack() as stack:
         paths = {
@@ -376,8 +380,7 @@ def _open_folder(
         yield folder, lambda name, learn: _learn_once(paths[name], learn)
 
 
-def _write(folder: OutputFolder, found: Repair) -> Repair:
-    """Write a repair, and return it with the number of known repairs of its items."""
+def _write_repair(folder: OutputFolder, found: Repair) -> Repair:
     found = replace(found, tried=_count_repairs(folder, found.filtered.input()))
     with folder.write("kept.jsonl") as file:
         file.writelines(formats.to_lines(found.dataset))
@@ -400,8 +403,7 @@ def _write(folder: OutputFolder, found: Repair) -> Repair:
 
 
 @contextmanager
-def _naming(split: str) -> Iterator[None]:
-    """Add the split and the way out to a refusal."""
+def _name_split_in_errors(split: str) -> Iterator[None]:
     try:
         yield
     except DataError as error:
@@ -410,12 +412,11 @@ def _naming(split: str) -> Iterator[None]:
         ) from None
 
 
-def _learn_once(path: Path, learn: Callable[[], Learnt]) -> Learnt:
-    """Return the rules in a file, or learn and write them."""
+def _learn_once(path: Path, learn: Callable[[], LearntRules]) -> LearntRules:
     if path.is_file():
-        held = parse_json(path.read_text("utf-8"))
-        arrays = {name: np.array(held[name]) for name in ("posterior", "stays")}
-        return Learnt(**{**held, "cues": tuple(held["cues"]), **arrays})
+        record = parse_json(path.read_text("utf-8"))
+        arrays = {name: np.array(record[name]) for name in ("posterior", "stays")}
+        return LearntRules(**{**record, "cues": tuple(record["cues"]), **arrays})
     learnt = learn()
     with atomic_write(path) as file:
         json.dump(vars(replace(learnt, stays_at=None)), file, default=np.ndarray.tolist)
@@ -423,11 +424,7 @@ def _learn_once(path: Path, learn: Callable[[], Learnt]) -> Learnt:
 
 
 def _count_repairs(folder: OutputFolder, data: Dataset) -> int:
-    """Note this repair, and return the number of repairs of the same items in folders around it.
-
-    These are the folder's siblings and the folders of splits in them; for a split's own folder, the
-    siblings of the folder of all splits.
-    """
+    """Record this repair, and return the number of known repairs of the same items."""
     lines = sorted(canonical(problem_record(problem)) for problem in data)
     digest = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
     recipe = {name: value for name, value in folder.recipe.items() if name != "repair"}
@@ -445,9 +442,8 @@ def _count_repairs(folder: OutputFolder, data: Dataset) -> int:
 
 
 def _known_repairs(path: Path) -> dict[str, list[str]]:
-    """Return the repairs in a file, by the digest of their input; none if it can't be read."""
     try:
-        held = parse_json(path.read_text("utf-8"))
-        return {str(digest): [*map(str, tried)] for digest, tried in held.items()}
+        record = parse_json(path.read_text("utf-8"))
+        return {str(digest): [*map(str, tried)] for digest, tried in record.items()}
     except (OSError, ValueError, AttributeError, TypeError):
         return {}

@@ -1,18 +1,18 @@
-"""The report of an audit: the verdict, then the cues, the probes, and the other checks."""
+"""Report an audit: the verdict, the cues, the probes, and the other checks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from winosmith import report
-from winosmith.audit._audit import CHECKS, LEAST, Audit, Part
-from winosmith.audit._battery import LEVEL, Found, in_percent, p_in_words
+from winosmith.audit._audit import CHECKS, MIN_BLOCKS, Audit, Part
+from winosmith.audit._battery import LEVEL, CueScore, format_p_value, format_percent
 from winosmith.audit._items import key_text
 from winosmith.audit._overlap import Overlap
 from winosmith.audit._planted import KINDS, VISIBILITIES, PlantedKeys
 from winosmith.audit._probes import SEEN, Probe
 from winosmith.audit._repair import Repair
-from winosmith.audit._repaired import repair_sections, two_digits
+from winosmith.audit._repaired import repair_sections, round_estimate
 from winosmith.audit._review import shared_sentence
 from winosmith.audit._triage import Triage
 from winosmith.dataset import Dataset
@@ -20,34 +20,34 @@ from winosmith.metrics import describe_below_chance, null_interval_label
 from winosmith.results import table
 
 _LONG = 400
-"""Number of characters of an example's question that are shown, from its end."""
+"""Maximum number of characters of an example's question; longer questions lose their start."""
 
 _LISTED = 100
-"""Number of doubtful keys, and of pairs with different answers, that the page lists."""
+"""Maximum number of suspect keys, and of pairs with different answers, that the page lists."""
 
 _ADDED = 0.005
-"""Gain in accuracy from the question, above which the words of a model that sees it are listed."""
+"""Minimum gain in accuracy from the question for listing the words of a model that sees it."""
 
 
 def sections(audit: Audit, repaired: Sequence[Repair] = ()) -> list[report.Section]:
-    """Return the page's sections; a terminal prints their paragraphs and tables."""
-    probed = list(_probes(audit))
+    """Return the sections of the report, for a page or a terminal."""
+    probed = list(_probe_blocks(audit))
     many = len(audit.parts) > _FEW_FILES
     return [
-        report.Section("Files", [_files(audit)])
+        report.Section("Files", [_files_table(audit)])
         if many
-        else report.Section("Summary", list(_summary(audit))),
+        else report.Section("Summary", list(_summary_blocks(audit))),
         *(section for one in repaired for section in repair_sections(one, len(repaired) > 1)),
-        *(_cues(part) for part in audit.parts if not many or part.best is not None),
+        *(_cue_section(part) for part in audit.parts if not many or part.best is not None),
         *([report.Section("Models that see only a part", probed)] if probed else []),
-        *(_models(part, part.triage) for part in audit.parts if part.triage),
-        report.Section("Other checks", list(_checks(audit))),
-        report.Section("Smallest detectable difference", [_detectable(audit)]),
+        *(_model_section(part, part.triage) for part in audit.parts if part.triage),
+        report.Section("Other checks", list(_check_blocks(audit))),
+        report.Section("Smallest detectable difference", [_detectable_table(audit)]),
     ]
 
 
 def page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
-    """Return the audit, and repairs of its splits, as one HTML page without other files."""
+    """Return the report of an audit, and of repairs of its splits, as a self-contained page."""
     return report.page(
         title(audit),
         sections(audit, repaired),
@@ -58,16 +58,16 @@ def page(audit: Audit, repaired: Sequence[Repair] = ()) -> str:
 
 
 def title(audit: Audit) -> str:
-    """Return the title of the page: the names of few files, or the number of many."""
+    """Return the title of the report, with the names of the files or their number."""
     names = [part.name for part in audit.parts]
     return f"Audit of {' + '.join(names) if len(names) <= _FEW_FILES else f'{len(names):,} files'}"
 
 
 def verdict(audit: Audit) -> str:
-    """Return the first sentences: the best prediction without reading, and its p-value.
+    """Return the summary of an audit: the best prediction without reading, and its p-value.
 
-    Of many files, how many have one. Each file's p is corrected for its cues, not for the files, so
-    5 % of files without artifacts have a flagged cue.
+    For many files, it is the number of files with a flagged cue. The p-value of a file is corrected
+    for its cues, not for the files, so 5 % of files without artifacts have a flagged cue.
     """
     files = len(audit.parts)
     if files <= _FEW_FILES:
@@ -76,20 +76,20 @@ def verdict(audit: Audit) -> str:
     leaking = sum(bool(part.review.leaks) for part in audit.parts)
     fields = f" In {leaking:,} files a field gives answers away." if leaking else ""
     return (
-        f"{flagged:,} of {files:,} files have a cue that gives answers away (expected by chance "
-        f"alone: about {LEVEL * files:.2g}).{fields}"
+        f"{flagged:,} of {files:,} files have a cue that gives answers away (expected by "
+        f"chance: about {LEVEL * files:.2g}).{fields}"
     )
 
 
 _FEW_FILES = 4
-"""The greatest number of files that have a sentence and a table of cues each."""
+"""Maximum number of files that get their own sentence and table of cues."""
 
 
-def _files(audit: Audit) -> report.Table:
+def _files_table(audit: Audit) -> report.Table:
     rows: list[list[str | int | float | None]] = []
     for part in audit.parts:
         first, draws = part.best or part.battery.found[0], part.battery.draws
-        shares = map(in_percent, (first.right, first.expected))
+        shares = map(format_percent, (first.right, first.expected))
         rows.append([part.name, len(part.items), first.cue, *shares, _p_cell(first.p, draws)])
     heads = ["items", "correct", "expected", "p"]
     columns = [report.Column(head, numeric=True) for head in heads]
@@ -99,21 +99,21 @@ def _files(audit: Audit) -> report.Table:
         rows,
         note="Correct: the fraction of the items for which the cue selects the key. Expected: its "
         "mean with random keys. The p of a file is corrected for all cues, not for the number of "
-        "files. A file with few items shows little: audit all files as one data set, too.",
+        "files. A file with few items shows little; audit all files as one data set, too.",
     )
 
 
 def _p_cell(p: float | None, draws: int | None) -> str | None:
     if p is None or draws is None:
         return None
-    return p_in_words(p, draws).removeprefix("p ").removeprefix("= ")
+    return format_p_value(p, draws).removeprefix("p ").removeprefix("= ")
 
 
-def _summary(audit: Audit) -> Iterator[report.Block]:
+def _summary_blocks(audit: Audit) -> Iterator[report.Block]:
     figures = []
     for part in audit.parts:
         strongest = part.battery.found[0]
-        note = f"“{strongest.cue}”; {_expected(strongest.expected, part.best is not None)}"
+        note = f"“{strongest.cue}”; {_expected_note(strongest.expected, part.best is not None)}"
         figures.append(
             report.KeyFigure(f"{part.name}: strongest cue", strongest.right, note, ".1%")
         )
@@ -121,22 +121,22 @@ def _summary(audit: Audit) -> Iterator[report.Block]:
             report.KeyFigure(
                 f"{part.name}: {probe.model}",
                 probe.right,
-                _expected(probe.expected, probe in part.significant),
+                _expected_note(probe.expected, probe in part.significant),
                 ".1%",
             )
             for probe in part.probes
             if probe.sees == "options"
         ]
     yield report.Cards(figures)
-    if advice := list(dict.fromkeys(_advice(audit))):
+    if advice := list(dict.fromkeys(_advice_sentences(audit))):
         yield report.Text(advice, "list")
 
 
-def _expected(share: float, is_significant: bool) -> str:
-    return f"expected: {in_percent(share)}" + ("" if is_significant else "; within chance")
+def _expected_note(share: float, is_significant: bool) -> str:
+    return f"expected: {format_percent(share)}" + ("" if is_significant else "; within chance")
 
 
-def _advice(audit: Audit) -> Iterator[str]:
+def _advice_sentences(audit: Audit) -> Iterator[str]:
     for part in audit.parts:
         for found in part.battery.flagged:
             if found.right <= found.high:
@@ -148,14 +148,14 @@ def _advice(audit: Audit) -> Iterator[str]:
                     classes = ", ".join(*options)
                     advice = f"The options are classes ({classes}): use equally many items of each."
                 yield (
-                    f"{part.name}: “{found.cue}” is the key of {in_percent(found.right)} of the "
-                    f"items. {advice}"
+                    f"{part.name}: “{found.cue}” is the key of {format_percent(found.right)} of "
+                    f"the items. {advice}"
                 )
             else:
                 advice = "Write the other options like the key."
                 if found.about == "class":
                     advice = "Write such texts for the other labels, too."
-                more = two_digits((found.right - found.expected) * len(part.items))
+                more = round_estimate((found.right - found.expected) * len(part.items))
                 yield (
                     f"{part.name}: “{found.cue}” is correct for about {more} more items than "
                     f"expected. {advice}"
@@ -169,7 +169,7 @@ def _advice(audit: Audit) -> Iterator[str]:
         )
 
 
-def _cues(part: Part) -> report.Section:
+def _cue_section(part: Part) -> report.Section:
     scores = part.battery
     listed = scores.listed
     constant = [f"“{found.cue}”" for found in scores.found if found not in listed]
@@ -199,23 +199,23 @@ def _cues(part: Part) -> report.Section:
             [
                 f"Number of keys at each position: "
                 f"{', '.join(map(report.format_value, scores.positions))} "
-                f"({p_in_words(scores.positions_p, scores.draws)}, chi-square test against random "
-                "positions)."
+                f"({format_p_value(scores.positions_p, scores.draws)}, chi-square test against "
+                "random positions)."
             ]
         ),
     ]
     notes = [
-        f"“{found.cue}” is correct for {in_percent(found.right)} of all items, which is within "
-        f"chance ({p_in_words(found.p, scores.draws)}). It is flagged because it adds to the cues "
-        "above it: for items that they don't decide, it is correct more often than by chance "
-        f"({p_in_words(found.p_given, found.draws_given)}). By itself it reveals little."
+        f"“{found.cue}” is correct for {format_percent(found.right)} of all items, which is within "
+        f"chance ({format_p_value(found.p, scores.draws)}). It is flagged because it adds to the "
+        "cues above it: for items that they don't decide, it is correct more often than by chance "
+        f"({format_p_value(found.p_given, found.draws_given)}). By itself, it reveals little."
         for found in scores.flagged
         if found.p_given is not None and found.draws_given and found.p > LEVEL >= found.p_given
     ]
     if constant:
         notes.append(
-            "Not listed, because random keys don't change their accuracy (hardly any item's "
-            "options differ by them, or all do in the same way): "
+            "Not listed, because random keys don't change their accuracy (they distinguish the "
+            "options of hardly any item, or of all items in the same way): "
             f"{report.join_names(constant)}."
         )
     if scores.unchecked:
@@ -232,26 +232,26 @@ def _cues(part: Part) -> report.Section:
     return report.Section(f"Cues of {part.name}", blocks, f"{lead}.")
 
 
-def _cue_row(found: Found, draws: int) -> list[report.Value]:
+def _cue_row(found: CueScore, draws: int) -> list[report.Value]:
     return [
         f"{found.rank}. {found.cue}"
         if found.rank
         else found.cue + " (borderline)" * found.borderline,
-        in_percent(found.right),
-        in_percent(found.expected),
-        in_percent(found.high),
+        format_percent(found.right),
+        format_percent(found.expected),
+        format_percent(found.high),
         _p_cell(found.p, draws),
         _p_cell(found.p_given, found.draws_given),
     ]
 
 
-def _probes(audit: Audit) -> Iterator[report.Block]:
-    few = [part.name for part in audit.parts if not part.learnable]
+def _probe_blocks(audit: Audit) -> Iterator[report.Block]:
+    few = [part.name for part in audit.parts if not part.has_enough_blocks]
     if few:
         yield report.Text(
             [
-                f"No model was tried on {', '.join(few)}: a model needs {LEAST} blocks (items that "
-                "are not copies, twins or look-alikes) to learn from."
+                f"No model was tried on {', '.join(few)}: a model needs {MIN_BLOCKS} blocks (items "
+                "that are not copies, twins or look-alikes) to learn from."
             ],
             "note",
         )
@@ -276,48 +276,47 @@ def _probes(audit: Audit) -> Iterator[report.Block]:
         [
             [
                 f"{part.name}: {SEEN[probe.sees]}, {probe.by}",
-                in_percent(probe.right),
-                f"{in_percent(probe.expected)} ({report.span((probe.low, probe.high))})",
+                format_percent(probe.right),
+                f"{format_percent(probe.expected)} ({report.span((probe.low, probe.high))})",
                 _p_cell(probe.p, probe.draws),
             ]
             for part, probe in every
         ],
         note=f"{kinds} {sampled}Each model predicts blocks that it was not fitted on. Expected: "
-        f"the mean with permuted positions of the keys (in brackets: {' or '.join(labels)}). From "
-        "only the question, a model can predict only the position of the key.",
+        f"the mean with permuted positions of the keys (in brackets: {' or '.join(labels)}). A "
+        "model that sees only the question can predict only the position of the key.",
     )
     for part in audit.parts:
-        for probe in _informative(part):
+        for probe in _informative_probes(part):
             if probe.words:
                 yield table(
                     f"Words that predict the answer in {part.name}: {SEEN[probe.sees]}",
                     probe.words,
                     most=6,
                 )
-            yield report.OnPage(lambda part=part, probe=probe: [_solved(part, probe)])  # type: ignore[misc]
+            yield report.OnPage(lambda part=part, probe=probe: [_solved_passages(part, probe)])  # type: ignore[misc]
 
 
-def _informative(part: Part) -> Iterator[Probe]:
-    """Yield the significant probes; one that sees both parts only if the question adds to it."""
+def _informative_probes(part: Part) -> Iterator[Probe]:
+    """Yield significant probes; omit those of question and option if the question adds little."""
     options = {probe.by: probe.right for probe in part.significant if probe.sees == "options"}
     for probe in part.significant:
         if probe.sees != "both" or probe.right > options.get(probe.by, 0.0) + _ADDED:
             yield probe
 
 
-def _end(text: str) -> str:
-    """Return the end of a text: of a passage, where its question is."""
+def _shorten(text: str) -> str:
     return text if len(text) <= _LONG else f"… {text[-_LONG:].split(' ', 1)[-1]}"
 
 
-def _solved(part: Part, probe: Probe) -> report.Passages:
+def _solved_passages(part: Part, probe: Probe) -> report.Passages:
     problems = part.dataset.problems
     return report.Passages(
         f"Items of {part.name} that a model of {probe.by} solves from {SEEN[probe.sees]}",
         [
             [
                 report.Passage(
-                    [report.Part(_end(problems[row].sentence))],
+                    [report.Part(_shorten(problems[row].sentence))],
                     problems[row].options,
                     problems[row].answer,
                     problems[row].id,
@@ -326,11 +325,11 @@ def _solved(part: Part, probe: Probe) -> report.Passages:
             ]
             for row, words in probe.examples
         ],
-        note=f"It solves {len(probe.solved):,} items; these have the largest margins.",
+        note=f"The model solves {len(probe.solved):,} items; these have the largest margins.",
     )
 
 
-def _checks(audit: Audit) -> Iterator[report.Block]:
+def _check_blocks(audit: Audit) -> Iterator[report.Block]:
     rows: list[list[report.Value]] = []
     absent: list[str] = []
     for part in audit.parts:
@@ -353,7 +352,7 @@ def _checks(audit: Audit) -> Iterator[report.Block]:
         if review.unlicensed:
             rows.append([f"{name}: items without a licence", review.unlicensed, None])
         if part.overlap is not None:
-            rows += _in_texts(part, part.overlap)
+            rows += _overlap_rows(part, part.overlap)
         for what in ("licence", "canary") if part.declared else ():
             said = getattr(part.declared, what)
             absent.append(
@@ -363,40 +362,41 @@ def _checks(audit: Audit) -> Iterator[report.Block]:
             )
     for (one, other), pairs in audit.shared.items():
         items = len({item for _, item in pairs})
-        rows.append([f"items of {other} that {one} has", items, CHECKS[0].examples(pairs)])
+        rows.append([f"items of {other} that occur in {one}", items, CHECKS[0].examples(pairs)])
     if len(audit.parts) > 1 and not audit.shared:
         absent.append("No two splits share items.")
     yield report.Table("Findings", ["finding", "number", "examples"], rows)
     for part in audit.parts:
         if part.review.differing:
-            yield _differing(part)
+            yield _differing_table(part)
     yield report.Text(absent)
 
 
-def _differing(part: Part) -> report.Table:
+def _differing_table(part: Part) -> report.Table:
     key = {problem.id: key_text(problem) for problem in part.dataset}
     return report.Table(
         f"Nearly identical items of {part.name} with different answers",
         ["item", "its answer", "other item", "its answer"],
         [[one, key[one], other, key[other]] for one, other in part.review.differing[:_LISTED]],
-        note="Check whether a key is wrong. A word that differs may also change the answer, as in "
-        "questions of one template. Pairs with the same options come first.",
+        note="Check whether one of the keys is wrong. A different word may also change the answer, "
+        "as in questions from one template. Pairs with the same options come first.",
         most=4,
     )
 
 
-def _in_texts(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
+def _overlap_rows(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
     first = next(iter(found.asked.items()), None)
     yield [
         f"{part.name}: questions in the texts, of {found.checked:,} searched for",
         len(found.asked),
         f"{first[0]}: “{first[1]}”" if first else None,
     ]
-    (keys, of), (others, of_others) = found.found(Dataset(part.items.problems))
+    (keys, of), (others, of_others) = found.count_found(Dataset(part.items.problems))
     yield [
         f"{part.name}: keys in the texts, of {of:,} searched for",
         keys,
-        f"{in_percent(keys / max(1, of))}; other options: {in_percent(others / max(1, of_others))}",
+        f"{format_percent(keys / max(1, of))}; "
+        f"other options: {format_percent(others / max(1, of_others))}",
     ]
     if found.unread:
         yield [
@@ -406,7 +406,7 @@ def _in_texts(part: Part, found: Overlap) -> Iterator[list[report.Value]]:
         ]
 
 
-def _models(part: Part, found: Triage) -> report.Section:
+def _model_section(part: Part, found: Triage) -> report.Section:
     count = len(found.models)
     counted = [
         name
@@ -423,13 +423,13 @@ def _models(part: Part, found: Triage) -> report.Section:
                     f"{len(found.saturated):,}; that none solves: {len(found.missed):,}."
                 ]
             ),
-            *_suspects(part, found),
+            *_suspect_blocks(part, found),
             report.Table(
                 f"Accuracy of models on {part.name}",
                 ["model", *(report.Column(head, numeric=True) for head in heads)],
                 [
                     [name, one.accuracy.in_words, *(getattr(one, count) for count in counted),
-                     in_percent(one.right), report.span(one.interval)]
+                     format_percent(one.right), report.span(one.interval)]
                     for name, one in found.models.items()
                 ],
                 note=" ".join(
@@ -443,30 +443,30 @@ def _models(part: Part, found: Triage) -> report.Section:
                 most=8,
             ),
             table(
-                f"Models on {part.name}, each with the next best",
+                f"Comparison of each model with the next best on {part.name}",
                 {f"{one.better} − {one.worse}": one for one in found.pairs},
                 head="models",
                 note="Differ on: the fraction of the items on which only one model is correct. p: "
                 "the exact test of `winosmith compare`, which keeps twins, families and copies "
-                "together. Holm: p corrected for all pairs here. Detectable: the difference that "
-                "four of five such sets would show at 0.05.",
+                "together. Holm: p corrected for all listed pairs. Detectable: the difference that "
+                "is significant at 0.05 in four of five such data sets.",
                 most=8,
             ),
         ],
     )  # fmt: skip
 
 
-def _suspects(part: Part, found: Triage) -> Iterator[report.Block]:
+def _suspect_blocks(part: Part, found: Triage) -> Iterator[report.Block]:
     problems = part.problems
-    ranked = "the most suspect first by planted wrong keys and by agreement"
+    ranked = "ranked by planted wrong keys and by agreement"
     if found.wrong_keys is None:
         by = "agreement" if found.proposes_keys else "the weight of the models that are incorrect"
         ranked = f"ranked only by {by}, because {found.not_planted}"
     weight = (
-        "Agreement: the weight of the models that chose the proposed key, as a fraction of all "
-        "that chose an option."
+        "Agreement: the weight of the models that chose the proposed key, as a fraction of the "
+        "weight of all models that chose an option."
         if found.proposes_keys
-        else "Agreement: the weight of the models that are incorrect. No other key can be proposed."
+        else "Agreement: the weight of the models that are incorrect. No key can be proposed."
     )
     yield report.Table(
         f"Keys of {part.name} that may be wrong",
@@ -490,10 +490,10 @@ def _suspects(part: Part, found: Triage) -> Iterator[report.Block]:
             [f"The number of wrong keys in {part.name} has no bound, because {found.not_planted}."]
         )
         return
-    yield _bounds(part, found.wrong_keys)
+    yield _bounds_table(part, found.wrong_keys)
 
 
-def _bounds(part: Part, found: PlantedKeys) -> report.Table:
+def _bounds_table(part: Part, found: PlantedKeys) -> report.Table:
     by_kind = {
         kind: [
             "no bound" if one.most is None else f"at most {one.most:,}"
@@ -504,28 +504,30 @@ def _bounds(part: Part, found: PlantedKeys) -> report.Table:
     }
     small = any(one.most is None for one in found.bounds)
     return report.Table(
-        f"Wrong keys of {part.name}, if a wrong key is seen v times as often as a planted one",
+        f"Wrong keys of {part.name}, if a wrong key is detected v times as often as a planted one",
         ["planted key", *(report.Column(f"v = {v:g}", numeric=True) for v in VISIBILITIES)],
         [[KINDS[kind], *cells] for kind, cells in by_kind.items()],
-        note=f"95 % bounds of the number of blocks with a wrong key, of {found.blocks:,} blocks "
-        "(items that are not copies, twins or look-alikes). They only concern keys for which "
-        f"another listed option is correct. A wrong key was planted in {found.planted:,} blocks, "
-        "once in each. "
-        "Whether v is true can't be known without people: on MMLU-Redux, real wrong keys were seen "
-        "about 0.8 times as often."
-        + " No bound: with so few items, these answers exclude no number."
+        note=f"95 % bounds on the number of blocks with a wrong key, among {found.blocks:,} blocks "
+        "(items that are not copies, twins or look-alikes). They include only keys for which "
+        "another listed option is correct. A wrong key was planted once in each of "
+        f"{found.planted:,} blocks. The true v is not known without human judges; on MMLU-Redux, "
+        "real wrong keys were detected about 0.8 times as often."
+        + " No bound: with so few items, these answers can't exclude any number."
         * small,
     )
 
 
-def _detectable(audit: Audit) -> report.Table:
+def _detectable_table(audit: Audit) -> report.Table:
     return report.Table(
         "Smallest difference between two models that is detected with a power of 80 %",
         ["split", *(f"differ on {report.percent(psi, 0)}" for psi, _ in audit.parts[0].detectable)],
         [
             [
                 part.name,
-                *("none" if least is None else in_percent(least) for _, least in part.detectable),
+                *(
+                    "none" if least is None else format_percent(least)
+                    for _, least in part.detectable
+                ),
             ]
             for part in audit.parts
         ],

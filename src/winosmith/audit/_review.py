@@ -1,4 +1,4 @@
-"""The checks of a set besides cues: options, copies, fields, splits, licence and canary."""
+"""Check a data set for flaws other than cues: options, copies, fields, splits, declarations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from winosmith.audit._items import Step, has_unfilled_field, report_progress, uneven
+from winosmith.audit._items import Step, find_uneven, has_unfilled_field, report_progress
 from winosmith.blocks import comparable_text, copies as rows_of_copies
 from winosmith.data import strip_sheet
 from winosmith.dataset import Dataset
@@ -25,13 +25,13 @@ from winosmith.results import Result
 from winosmith.text import pieces, remove_invisible
 
 ALIKE = 0.8
-"""Near-duplicates share this many of the words that either holds (Jaccard 1901)."""
+"""Minimum Jaccard similarity of the words of near-duplicates (Jaccard 1901)."""
 
 MOST = 20
-"""Number of near-duplicates of an item that are reported at most: those of a template are all."""
+"""Maximum number of near-duplicates of an item that are reported."""
 
 SHOWN = 5
-"""Number of ids in the record of each finding."""
+"""Maximum number of ids in the record of each finding."""
 
 
 _CARDS = (
@@ -43,7 +43,7 @@ _CARDS = (
     "*info*.json",
     "croissant*",
 )
-"""Names of files next to a set that describe it, in upper or lower case."""
+"""Names of files that describe a data set in the same folder, in any case."""
 
 _GUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _CANARY = re.compile(rf"canary\b.{{0,80}}?({_GUID})", re.IGNORECASE | re.DOTALL)
@@ -56,35 +56,36 @@ _LICENCE = re.compile(
 """A licence in a card: "license: mit", "- **License:** MIT", "## License" and the line after it."""
 
 _ENDS = " .,;:"
-"""Final characters that make no difference between options."""
+"""Final characters that are ignored when options are compared."""
 
 
-def _said(found: tuple[str, str] | None) -> dict[str, str] | None:
+def _declaration_record(found: tuple[str, str] | None) -> dict[str, str] | None:
     return found and dict(zip(("says", "where"), found, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Declared(Result):
-    """The declarations of a file, or of a card next to it.
+class Declarations(Result):
+    """The licence and the canary declared in a file, or in a card next to it.
 
     Attributes:
-        licence: its text and place; None without one.
-        canary: the same of the string by which training data can be searched for the set.
+        licence: text of the licence and name of the file; None if no licence is declared.
+        canary: GUID of the canary string, by which training data can be searched for the data set,
+            and name of the file; None if no canary is declared.
     """
 
-    licence: tuple[str, str] | None = field(metadata={"json": _said})
-    canary: tuple[str, str] | None = field(metadata={"json": _said})
+    licence: tuple[str, str] | None = field(metadata={"json": _declaration_record})
+    canary: tuple[str, str] | None = field(metadata={"json": _declaration_record})
 
 
-def find_declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
-    """Look for a licence and a canary in a file, its items, and the cards next to it.
+def find_declarations(path: str | Path, dataset: Dataset | None = None) -> Declarations:
+    """Find a licence and a canary in a file, its items, and the cards next to it.
 
     Cards are files such as README.md, LICENSE or croissant.json in the same folder, and in the
-    folder above if that of the file is `data`.
+    parent folder if the folder is `data`.
 
     Args:
-        path: the file.
-        dataset: its items, whose `origin` may state a licence.
+        path: path of the file.
+        dataset: items of the file, whose `origin` may state a licence.
     """
     path = Path(strip_sheet(str(path))).absolute()
     folders = [path.parent, *([path.parent.parent] if path.parent.name == "data" else [])]
@@ -98,13 +99,13 @@ def find_declared(path: str | Path, dataset: Dataset | None = None) -> Declared:
     ]
     texts = {file.name: file.read_text("utf-8", errors="replace") for file in cards}
     stated = {p.origin.licence for p in dataset or () if p.origin and p.origin.licence}
-    licence = (", ".join(sorted(stated)), "its items") if stated else _licence(texts)
+    licence = (", ".join(sorted(stated)), "its items") if stated else _find_licence(texts)
     whole = {path.name: read_content(path).decode("utf-8", errors="replace")} | texts
     marks = ((_CANARY.search(text), name) for name, text in whole.items())
-    return Declared(licence, next(((mark[1], name) for mark, name in marks if mark), None))
+    return Declarations(licence, next(((mark[1], name) for mark, name in marks if mark), None))
 
 
-def _licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
+def _find_licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
     for name, text in texts.items():
         if fnmatchcase(name.lower(), "licen[cs]e*") or name.lower().startswith("copying"):
             first = next(filter(None, map(str.strip, text.splitlines())), None)
@@ -115,34 +116,36 @@ def _licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
     return None
 
 
-def _listed(key: str) -> dict[str, Any]:
-    """Return the metadata of ids, of which the record has the number and the first few."""
+def _ids_metadata(key: str) -> dict[str, Any]:
+    """Return field metadata that reduce ids in records to their number and the first ids."""
     return {"key": key, "json": lambda ids: {"count": len(ids), "examples": ids[:SHOWN]}}
 
 
 @dataclass(frozen=True, slots=True)
 class Review(Result):
-    """The findings in one split; all ids in its order.
+    """The findings in one split, with ids in the order of the split.
 
     Attributes:
         equal: items with options that differ only in case or in a final mark.
-        uneven: items with another number of options than most items have.
-        unfilled: items with a field of a template, such as `{{answer}}`, that was not filled in.
-        copies: identical items, and those with contradictory keys among them.
+        uneven: items whose number of options differs from that of most items.
+        unfilled: items with an unfilled template field, such as `{{answer}}`.
+        copies: identical items, and the groups of them with contradictory keys.
         alike: pairs that share four fifths of their words, except twins and copies.
-        differing: the pairs of `alike` whose answers are different texts, those with the same
-            options first. A key may be wrong there, or the word that differs changes the answer.
+        differing: the pairs of `alike` whose answers are different texts, pairs with the same
+            options first. One of the keys may be wrong, or a different word changes the answer.
         leaks: fields that give the answer away; None if there are too few items.
         unlicensed: number of items without a licence.
         withheld: number of items without a key.
     """
 
-    equal: tuple[str, ...] = field(metadata=_listed("equal_options"))
-    uneven: tuple[str, ...] = field(metadata=_listed("other_number_of_options"))
-    unfilled: tuple[str, ...] = field(metadata=_listed("unfilled_fields"))
+    equal: tuple[str, ...] = field(metadata=_ids_metadata("equal_options"))
+    uneven: tuple[str, ...] = field(metadata=_ids_metadata("other_number_of_options"))
+    unfilled: tuple[str, ...] = field(metadata=_ids_metadata("unfilled_fields"))
     copies: Copies = field(metadata={"json": "flat"})
-    alike: tuple[tuple[str, str], ...] = field(metadata=_listed("near_duplicates"))
-    differing: tuple[tuple[str, str], ...] = field(metadata=_listed("near_duplicates_that_differ"))
+    alike: tuple[tuple[str, str], ...] = field(metadata=_ids_metadata("near_duplicates"))
+    differing: tuple[tuple[str, str], ...] = field(
+        metadata=_ids_metadata("near_duplicates_that_differ")
+    )
     leaks: tuple[Leak, ...] | None
     unlicensed: int = field(metadata={"key": "without_licence"})
     withheld: int = field(metadata={"key": "without_key"})
@@ -150,34 +153,32 @@ class Review(Result):
 
 @pause_garbage_collection()
 def review(dataset: Dataset, seed: int = 0, step: Step = lambda _: None) -> Review:
-    """Check one split.
+    """Review one split for copies, leaking fields and flaws in options.
 
     Args:
         dataset: the split.
-        seed: random seed of the folds on which fields are tried.
-        step: called with the progress, if it takes minutes.
+        seed: random seed of the folds for the test of fields.
+        step: called with progress reports if the review takes minutes.
     """
-    alike = _near(dataset, step)
+    alike = _near_duplicates(dataset, step)
     return Review(
-        tuple(p.id for p in dataset if len({*map(_bare, p.options)}) < len(p.options)),
-        uneven(dataset),
+        tuple(p.id for p in dataset if len({*map(_normalise_option, p.options)}) < len(p.options)),
+        find_uneven(dataset),
         tuple(p.id for p in dataset if has_unfilled_field(p)),
         copies(dataset),
         tuple((one.id, other.id) for one, other in alike),
-        tuple((one.id, other.id) for one, other in _differing(alike)),
-        _fields(dataset, seed, step),
+        tuple((one.id, other.id) for one, other in _pairs_with_different_answers(alike)),
+        _field_leaks(dataset, seed, step),
         sum(not (problem.origin and problem.origin.licence) for problem in dataset),
         sum(answer is None for answer in dataset.answers),
     )
 
 
-def _bare(option: str) -> str:
-    """Return an option without case, spaces and marks that make no difference."""
+def _normalise_option(option: str) -> str:
     return comparable_text(option).rstrip(_ENDS)
 
 
-def _fields(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
-    """Return the leaks of fields, without the options, which cues check."""
+def _field_leaks(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
     if not any(answer is not None for answer in dataset.answers):
         return None
     tried = 1 + sum(1 for _ in iterate_columns(dataset))
@@ -185,31 +186,31 @@ def _fields(dataset: Dataset, seed: int, step: Step) -> tuple[Leak, ...] | None:
     return found and tuple(leak for leak in found if leak.field != "options")
 
 
-def _near(dataset: Dataset, step: Step) -> list[tuple[Problem, Problem]]:
+def _near_duplicates(dataset: Dataset, step: Step) -> list[tuple[Problem, Problem]]:
     same = {row: at for at, rows in enumerate(rows_of_copies(dataset)) for row in rows}
     pairs = find_near_duplicates(list(dataset), step=step)
     return [
         (dataset[one], dataset[other])
         for one, other in pairs
         if not (one in same and same[one] == same.get(other))
-        and not _twins(dataset[one], dataset[other])
+        and not _are_related(dataset[one], dataset[other])
     ]
 
 
-def _differing(pairs: Sequence[tuple[Problem, Problem]]) -> list[tuple[Problem, Problem]]:
-    """Return the pairs whose answers are different texts, those with the same options first."""
+def _pairs_with_different_answers(
+    pairs: Sequence[tuple[Problem, Problem]],
+) -> list[tuple[Problem, Problem]]:
     same: list[tuple[Problem, Problem]] = []
     others: list[tuple[Problem, Problem]] = []
     for one, other in pairs:
         if one.answer is not None and other.answer is not None:
-            ours, theirs = ([*map(_bare, problem.options)] for problem in (one, other))
+            ours, theirs = ([*map(_normalise_option, problem.options)] for problem in (one, other))
             if ours[one.answer] != theirs[other.answer]:
                 (same if sorted(ours) == sorted(theirs) else others).append((one, other))
     return same + others
 
 
-def _twins(one: Problem, other: Problem) -> bool:
-    """Return whether two problems are alike by design: halves of a twin, or one family."""
+def _are_related(one: Problem, other: Problem) -> bool:
     return one.root == other.root or (one.twin_id is not None and one.twin_id == other.twin_id)
 
 
@@ -218,15 +219,15 @@ def find_near_duplicates(
     owners: Sequence[Hashable] | None = None,
     step: Step = lambda _: None,
 ) -> list[tuple[int, int]]:
-    """Return the pairs of items that share `ALIKE` of the words that either contains.
+    """Return the pairs of items whose words have a Jaccard similarity of at least `ALIKE`.
 
-    A pair is omitted only if both its items are reported next to `MOST` others, as those of a
-    template are: ten thousand of them would make fifty million pairs.
+    A pair is omitted only if each of its items is reported with `MOST` other items. Otherwise, ten
+    thousand items of one template would make fifty million pairs.
 
     Args:
         problems: the items.
-        owners: the owner of each; only items of different owners are paired. None pairs all.
-        step: called with the progress, if it takes minutes.
+        owners: the owner of each item; only items of different owners are paired. None pairs all.
+        step: called with progress reports if the search takes minutes.
     """
     if not problems:
         return []
@@ -236,16 +237,16 @@ def find_near_duplicates(
     if owners is not None:
         owner = np.array([number.setdefault(one, len(number)) for one in owners])
     found = PartnerCollector(np.full(len(problems), MOST), owner)
-    words = [tuple({*map(intern, pieces(text))}) for text in texts]  # each word held once
-    tell = report_progress(step, "near-duplicates", len(words), "items")
-    find_pairs(words, share_of_union(ALIKE), found, owner, tell)
+    words = [tuple({*map(intern, pieces(text))}) for text in texts]  # share equal strings
+    report_done = report_progress(step, "near-duplicates", len(words), "items")
+    find_pairs(words, share_of_union(ALIKE), found, owner, report_done)
     return sorted(found.pairs)
 
 
 def find_shared(
     splits: Mapping[str, Dataset], step: Step = lambda _: None
 ) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
-    """Return, by two splits that share items, the pairs of ids of copies and near-duplicates."""
+    """Return, for each two splits, the pairs of ids of their copies and near-duplicates."""
     owners = [name for name, dataset in splits.items() for _ in dataset]
     problems = [problem for dataset in splits.values() for problem in dataset]
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
@@ -256,7 +257,7 @@ def find_shared(
 
 
 def shared_sentence(one: str, other: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Return a sentence with the number of items that two splits share.
+    """Return a statement of how many items of one split another split has.
 
     >>> shared_sentence("train", "test", [("a", "x"), ("b", "x")])
     'train has 1 item of test'

@@ -1,4 +1,4 @@
-"""A work list for authors: which incorrect options to lengthen until the longest is at chance."""
+"""List the incorrect options to lengthen until the longest option is the key only by chance."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import IO
 
-from winosmith.audit._items import in_classes
+from winosmith.audit._items import are_classes
 from winosmith.dataset import Dataset
 from winosmith.escape import for_csv, for_markdown
 from winosmith.problem import Problem
@@ -20,10 +20,10 @@ class Rewrite:
     """An option to lengthen.
 
     Attributes:
-        id: id of the item; its place if the item was read so.
-        option: the 0-based number of the option: the longest incorrect one.
+        id: id of the item, or its location if ids are locations.
+        option: 0-based number of the longest incorrect option.
         text: text of the option.
-        missing: the number of characters to add, so that it is longer than the correct option.
+        missing: number of characters to add, so that the option is longer than the key.
     """
 
     id: str
@@ -32,17 +32,17 @@ class Rewrite:
     missing: int
 
 
-def todo(problems: Iterable[Problem]) -> list[Rewrite]:
-    """Return the fewest options to lengthen so that the longest option is correct by chance only.
+def list_rewrites(problems: Iterable[Problem]) -> list[Rewrite]:
+    """Return a minimum of options to lengthen so that the longest option is the key by chance only.
 
-    In so many items more than expected the correct option is the longest, in characters. Each of
-    these options makes another option the longest in one of them. Those with the fewest missing
-    characters come first. The expected number is the sum over the items of 1 / (number of options);
-    a tie of the correct option with n - 1 others counts 1 / n.
+    The number of options is the number of items, above the expected number, whose key is the
+    longest option in characters. Options with the fewest missing characters come first. The
+    expected number is the sum over the items of 1 / (number of options); a tie of the key with
+    n - 1 other options counts 1 / n.
 
     Args:
-        problems: the items; those without a key, with options of one length, or with
-            classes as options (yes and no), don't count.
+        problems: the items. Items without a key, with options of equal length, or with classes
+            (yes and no) as options are ignored.
 
     Returns:
         The options in the order in which to lengthen them; empty if the number is at chance or
@@ -50,11 +50,11 @@ def todo(problems: Iterable[Problem]) -> list[Rewrite]:
 
     >>> items = [Problem(f"{n}", "Which?", ("a long one", "b", "cc"), 0, blank=None)
     ...          for n in range(3)]
-    >>> [(one.id, one.text, one.missing) for one in todo(items)]
+    >>> [(one.id, one.text, one.missing) for one in list_rewrites(items)]
     [('0', 'cc', 9), ('1', 'cc', 9)]
     """
     problems = [*problems]
-    classes = in_classes(Dataset(problems))
+    classes = are_classes(Dataset(problems))
     surplus = 0.0
     found: list[Rewrite] = []
     for problem, is_class in zip(problems, classes, strict=True):
@@ -79,8 +79,8 @@ def todo(problems: Iterable[Problem]) -> list[Rewrite]:
     return found[: max(0, ceil(surplus - 1e-9))]
 
 
-def write_todo(rewrites: Sequence[Rewrite], file: IO[str], *, as_csv: bool) -> None:
-    """Write a work list: CSV, or Markdown with a check box for each option."""
+def write_rewrites(rewrites: Sequence[Rewrite], file: IO[str], *, as_csv: bool) -> None:
+    """Write a work list as CSV, or as Markdown with a check box for each option."""
     if as_csv:
         table = csv.writer(file, lineterminator="\r\n")
         table.writerow(["item", "option", "text", "characters_to_add"])

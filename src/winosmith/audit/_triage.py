@@ -1,4 +1,4 @@
-"""The findings from models' answers: wrong keys, and items that are too easy or too hard."""
+"""Find wrong keys, and items that are too easy or too hard, from models' answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from winosmith.answers import Answers, Log
 from winosmith.audit._items import Bools, Floats, Ints, Items
-from winosmith.audit._planted import Choices, PlantedKeys, learn, refusal
+from winosmith.audit._planted import Choices, PlantedKeys, rank_items, reason_against
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.humans import LETTERS
@@ -28,13 +28,13 @@ from winosmith.problem import BLANK, Extra, Problem
 from winosmith.report import percent, probability
 from winosmith.results import HIDDEN, IF_ANY, Result, computed, shown
 
-FEWEST = 3
-"""The least number of models that must agree on a suspect."""
+MIN_MODELS = 3
+"""Minimum number of models that must agree on a suspect."""
 
 _LISTED = 10_000
 
 NO_OPTIONS = "the answers only state whether they are correct, not which option was chosen"
-"""Why no key can be proposed, and no wrong key planted."""
+"""Reason why keys can be neither proposed nor planted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,10 @@ class Suspect(Result):
 
     Attributes:
         id: id of the item.
-        other: the option that models agree on, from 0: the proposed key. None if the answers only
-            state whether they are correct.
-        agreement: the weight of the models that chose it, as a fraction of all that answered, 0–1.
-            Without an option, of the models that are incorrect.
+        other: the proposed key: number of the option that models agree on, from 0. None if the
+            answers only state whether they are correct.
+        agreement: the weight of the models that chose this option, or that are incorrect if there
+            is no option, as a fraction of the weight of all that answered, 0–1.
         models: number of these models.
     """
 
@@ -56,23 +56,23 @@ class Suspect(Result):
     models: int
 
     def proposed_key(self, problem: Problem) -> str | None:
-        """Return the text of the option that models agree on; None if there is none."""
+        """Return the text of the proposed key; None if no key is proposed."""
         return None if self.other is None else problem.options[self.other]
 
 
 @dataclass(frozen=True, slots=True)
-class Against(Result):
-    """Two models next to each other.
+class ModelComparison(Result):
+    """A comparison of two models.
 
     Attributes:
-        better, worse: their names.
+        better, worse: names of the models.
         difference: difference of their accuracies.
-        psi: the fraction of items on which only one of them is correct, 0–1.
-        p_value: of the exact test that keeps blocks together (`metrics.paired_p_value`).
+        psi: the fraction of items on which only one of the models is correct, 0–1.
+        p_value: p-value of the exact test that keeps blocks together (`metrics.paired_p_value`).
         adjusted: `p_value` after Holm's correction for all pairs.
-        detectable: the smallest difference that is detected in four of five sets of this size, at
-            that psi; None if none is.
-        design: the design effect of blocks, 1 or more.
+        detectable: the smallest difference that is detected in four of five data sets of this size
+            with this psi; None if no difference is.
+        design: design effect of blocks, 1 or more.
     """
 
     better: str
@@ -90,11 +90,11 @@ class ModelAnswers(Result):
     """The answers of a model.
 
     Attributes:
-        accuracy: on the items that the model was asked; an invalid answer is incorrect.
+        accuracy: accuracy on the items that the model was asked; invalid answers are incorrect.
         invalid: number of invalid answers.
-        missing: number of items that it was not asked.
-        log: the facts that its log states; None if there are none.
-        below_chance: the accuracy of its valid answers if that is below chance; otherwise None.
+        missing: number of items that the model was not asked.
+        log: facts from the model's log; None if there are none.
+        below_chance: accuracy of the valid answers if it is below chance; otherwise None.
     """
 
     accuracy: Proportion = field(metadata=HIDDEN)
@@ -106,19 +106,19 @@ class ModelAnswers(Result):
     @property
     @computed()
     def right(self) -> float:
-        """The accuracy, 0–1."""
+        """Accuracy of the model, 0–1."""
         return self.accuracy.value
 
     @property
     @computed()
     def interval(self) -> tuple[float, float]:
-        """The interval of the accuracy."""
+        """Interval of the accuracy."""
         return self.accuracy.interval
 
     @property
     @computed()
     def answered(self) -> int:
-        """The number of items that the model was asked."""
+        """Number of items that the model was asked."""
         return self.accuracy.n
 
 
@@ -127,14 +127,15 @@ class Triage(Result):
     """The findings from models' answers.
 
     Attributes:
-        models: the answers of each model by its name, the most accurate first.
-        suspects: items whose key may be wrong, at most 10,000, the most suspect first: by
-            `wrong_keys`, or else by how strongly good models agree on another option.
-        wrong_keys: what planted wrong keys reveal; None if they can't be learnt from.
-        not_planted: why not; "" if they can.
+        models: the answers of each model by name, the most accurate model first.
+        suspects: items whose key may be wrong, at most 10,000, the most suspect first according to
+            `wrong_keys`, or else to the agreement of good models on another option.
+        wrong_keys: the ranking and bounds from planted wrong keys; None if they can't be learnt
+            from.
+        not_planted: reason why planted keys can't be learnt from; "" if they can.
         saturated: items that every model solves.
         missed: items that no model solves.
-        pairs: each model next to the next best.
+        pairs: comparisons of each model with the next best.
     """
 
     models: Mapping[str, ModelAnswers]
@@ -143,25 +144,26 @@ class Triage(Result):
     not_planted: str = field(metadata=IF_ANY)
     saturated: tuple[str, ...] = field(metadata={"json": len})
     missed: tuple[str, ...]
-    pairs: tuple[Against, ...]
+    pairs: tuple[ModelComparison, ...]
 
     @property
     def proposes_keys(self) -> bool:
-        """Whether the answers state which option was chosen."""
+        """Whether the answers state the chosen options, so that keys can be proposed."""
         return self.not_planted != NO_OPTIONS
 
 
 def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Triage:
-    """Rank items by what models chose.
+    """Rank items by the suspicion that their keys are wrong, using models' answers.
 
-    A model's weight is its accuracy above chance, in which an invalid answer is incorrect. A
-    suspect's agreement is the weight of the models that chose one other option, of all that chose
-    one: invalid answers and ties are not votes. If possible, suspects are ranked by a classifier of
-    planted wrong keys (`_planted.learn`), which also bounds the number of wrong keys.
+    A model's weight is its accuracy above chance, where invalid answers are incorrect. A suspect's
+    agreement is the weight of the models that chose the proposed key, as a fraction of the weight
+    of all models that chose an option; invalid answers and ties are not votes. If possible,
+    suspects are ranked by a classifier of planted wrong keys (`_planted.rank_items`), which also
+    bounds the number of wrong keys.
 
     Args:
-        items: with their keys.
-        answers: answers of the models, by their names.
+        items: items with keys.
+        answers: answers of models, by the models' names.
         seed: random seed of the planted keys.
 
     Raises:
@@ -169,7 +171,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     """
     if not answers:
         raise DataError("there are no models' answers")
-    votes = Votes.of(items, answers)
+    votes = Votes.from_answers(items, answers)
     there, right, shares = votes.asked, votes.credit, votes.accuracy
     order = sorted(range(len(answers)), key=lambda model: (-shares[model], model))
     names = list(answers)
@@ -178,7 +180,7 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     dataset = Dataset(items.problems)
     labels = clusters(dataset)
     pairs = [
-        _against(items, labels, names[one], names[other], right[one], right[other],
+        _compare_models(items, labels, names[one], names[other], right[one], right[other],
                  there[one] & there[other])
         for one, other in pairwise(order)
         if (there[one] & there[other]).any()
@@ -199,8 +201,8 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
             given.log if given.log.record() else None,
             below_chance(grade(problems, own.predictions, labels[asked_of])),
         )
-    is_planted, why = _learn(items, votes, seed)
-    found = _incorrect(items, votes) if why == NO_OPTIONS else suspects(items, votes)
+    is_planted, why = _learn_from_planted(items, votes, seed)
+    found = _rank_incorrect(items, votes) if why == NO_OPTIONS else find_suspects(items, votes)
     if is_planted:
         place = dict(zip(ids, is_planted.scores.tolist(), strict=True))
         found = tuple(sorted(found, key=lambda one: -place[one.id]))
@@ -215,24 +217,23 @@ def triage(items: Items, answers: Mapping[str, Answers], *, seed: int = 0) -> Tr
     )
 
 
-def _learn(items: Items, votes: Votes, seed: int) -> tuple[PlantedKeys | None, str]:
-    """Return what planted wrong keys reveal, or why they can't be learnt from."""
+def _learn_from_planted(items: Items, votes: Votes, seed: int) -> tuple[PlantedKeys | None, str]:
+    """Return the results from planted wrong keys, or the reason why there are none."""
     if votes.only_graded:
         return None, NO_OPTIONS
     is_tie = votes.valid & (votes.chosen < 0)
-    choices = Choices.of(items, votes.chosen, votes.asked & ~is_tie)
-    why = refusal(choices)
-    return (None, why) if why else (learn(choices, seed), "")
+    choices = Choices.from_items(items, votes.chosen, votes.asked & ~is_tie)
+    why = reason_against(choices)
+    return (None, why) if why else (rank_items(choices, seed), "")
 
 
-def _incorrect(items: Items, votes: Votes) -> tuple[Suspect, ...]:
-    """Return the items by the weight of the models that are incorrect, the greatest first."""
+def _rank_incorrect(items: Items, votes: Votes) -> tuple[Suspect, ...]:
     wrong = votes.asked & (votes.credit == 0)
     weight = votes.weights @ wrong / np.maximum(votes.weights @ votes.asked, 1e-300)
     models = wrong.sum(axis=0)
     found = [
         Suspect(items.problems[at].id, None, float(weight[at]), int(models[at]))
-        for at in np.flatnonzero((weight > 0) & (models >= min(FEWEST, len(wrong))))
+        for at in np.flatnonzero((weight > 0) & (models >= min(MIN_MODELS, len(wrong))))
     ]
     return tuple(sorted(found, key=lambda one: (-one.agreement, one.id)))
 
@@ -242,15 +243,15 @@ class Votes:
     """The options that models chose.
 
     Attributes:
-        chosen: (models, n) the options, from 0; -1 for no vote: an invalid answer, a tie, or an
-            item that the model was not asked.
+        chosen: (models, n) the chosen option, from 0; -1 for no vote: an invalid answer, a tie, or
+            an item that the model was not asked.
         asked: (models, n) whether the model was asked.
-        valid: (models, n) whether its answer is an option or a tie.
-        credit: (models, n) the value of its answer, 0–1; an invalid one is incorrect.
-        accuracy: (models,) its mean credit on the items that it was asked, 0–1.
+        valid: (models, n) whether the answer is an option or a tie.
+        credit: (models, n) the value of the answer, 0–1; invalid answers are incorrect.
+        accuracy: (models,) mean credit on the items that the model was asked, 0–1.
         weights: (models,) accuracy above chance, 0–1: 0 at chance or less, 1 if all are correct.
-        only_graded: whether most incorrect answers only state that they are incorrect: any option
-            but the key, of three or more.
+        only_graded: whether most incorrect answers only state that they are incorrect, as a tie of
+            all options except the key, of three or more options.
     """
 
     chosen: Ints
@@ -262,8 +263,8 @@ class Votes:
     only_graded: bool
 
     @classmethod
-    def of(cls, items: Items, answers: Mapping[str, Answers]) -> Votes:
-        """Take the answers to some items.
+    def from_answers(cls, items: Items, answers: Mapping[str, Answers]) -> Votes:
+        """Return the votes in models' answers to some items.
 
         Raises:
             DataError: an answer is not an option of its item.
@@ -299,7 +300,8 @@ class Votes:
     def agreement(self, items: Items) -> Floats:
         """Return the agreement on each option of each item, (n, most options), 0–1.
 
-        It is the weight of the models that chose the option, of all that chose one.
+        It is the weight of the models that chose the option, as a fraction of the weight of all
+        models that chose an option.
         """
         found = np.zeros((len(items), int(items.counts.max())))
         for chosen, weight in zip(self.chosen, self.weights, strict=True):
@@ -309,16 +311,16 @@ class Votes:
         return found
 
 
-def suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
-    """Return the items on which models agree on another option, the greatest agreement first.
+def find_suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
+    """Return the items on which models agree on another option, sorted by agreement.
 
-    At least three models must agree, or all if there are fewer.
+    At least three models must agree, or all models if there are fewer.
     """
     agreement = votes.agreement(items)
     agreement[np.arange(len(items)), items.keys] = 0.0
     other = agreement.argmax(axis=1)
     models = (votes.chosen == other).sum(axis=0)
-    least = min(FEWEST, len(votes.weights))
+    least = min(MIN_MODELS, len(votes.weights))
     found = [
         Suspect(
             items.problems[at].id, int(other[at]), float(agreement[at, other[at]]), int(models[at])
@@ -329,23 +331,23 @@ def suspects(items: Items, votes: Votes) -> tuple[Suspect, ...]:
 
 
 _ON_SITES = 5
-"""The largest number of options of a problem on a site."""
+"""Maximum number of options of a problem on a site."""
 
 
-def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> Filtered:
-    """Return items as problems for people: a question gets a blank for the answer after it.
+def problems_for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> Filtered:
+    """Return items as problems for people; questions get a blank for the answer at the end.
 
-    `extra` states the origin of an item: `audit.set`, the name of the data set, and `audit.id`. It
-    does not reveal the models' answers.
+    The field `extra` contains the origin of an item, as `audit.set` (name of the data set) and
+    `audit.id`. It does not reveal the models' answers.
 
     Args:
         dataset: the split.
         ids: ids of the items, in the order in which people are asked.
-        plain: the problems are for a site: drop items with a further `_` or more than 5 options,
-            for which its forms have no place. Test sheets have up to 23.
+        plain: whether the problems are for a site. Its forms can't show items with a further `_` or
+            more than 5 options, which are dropped. Test sheets have up to 23 options.
 
     Raises:
-        DataError: there is no item with such an id.
+        DataError: no item has one of the ids.
     """
     asked, reasons = [], {}
     most = _ON_SITES if plain else len(LETTERS)
@@ -358,25 +360,31 @@ def for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = False) -> 
         source = {"audit.id": problem.id, "audit.set": dataset.name or "data"}
         asked.append(replace(problem, lineage=None, extra=Extra({**problem.extra, **source})))
         if len(problem.options) > most:
-            reasons[row] = f"it has {len(problem.options)} options; people see at most {most}"
+            reasons[row] = f"it has {len(problem.options)} options; at most {most} can be shown"
         elif plain and not problem.blank_is_unique:
             reasons[row] = f"it contains a further {BLANK!r}"
     return Dataset(asked, dataset.name).drop(reasons, "people")
 
 
-def _against(
-    items: Items, labels: Ints, better: str, worse: str, one: Floats, other: Floats, both: Bools
-) -> Against:
-    labels, first, second = labels[both], one[both], other[both]
+def _compare_models(
+    items: Items,
+    labels: Ints,
+    better: str,
+    worse: str,
+    better_credit: Floats,
+    worse_credit: Floats,
+    both_asked: Bools,
+) -> ModelComparison:
+    labels, first, second = labels[both_asked], better_credit[both_asked], worse_credit[both_asked]
     off = first - second
     n, psi = len(off), float((off != 0).mean())
     centred = off - off.mean()
     square = float((centred**2).sum())
     design = float((np.bincount(labels, centred) ** 2).sum()) / square if square else 1.0
-    # Errors on halves of twins may cancel, those on copies can't: copies are at most one item.
-    design = max(design, float((1 / items.weights[both]).mean()))
+    # Errors on halves of twins may cancel, but copies are never more than one item.
+    design = max(design, float((1 / items.weights[both_asked]).mean()))
     p_value = paired_p_value(first, second, labels)
-    return Against(
+    return ModelComparison(
         better, worse, float(off.mean()), psi, p_value, p_value,
         detectable_difference(n, psi, design=design) if psi else None, design,
     )  # fmt: skip

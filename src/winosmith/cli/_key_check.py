@@ -212,7 +212,7 @@ def _sections(found: WrongKeys) -> Iterator[Section]:
         "The judges' verdicts are taken as correct: this is the number of keys that such judges "
         "would find wrong if they checked all items."
     ]
-    wrong = found.of("wrong")
+    wrong = found.with_verdict("wrong")
     if wrong and any(one.item.other is not None for one in wrong):
         facts.append(
             f"For {found.as_proposed:,} of {len(wrong):,} wrong keys, judges chose the option that "
@@ -236,6 +236,6 @@ def _sections(found: WrongKeys) -> Iterator[Section]:
         "the lower limit and wrong in the upper one.",
     )
     yield Section("The number of wrong keys", [strata, Text(facts, "list")])
-    for title, keys in (("Wrong keys", wrong), ("Undecided keys", found.of("undecided"))):
+    for title, keys in (("Wrong keys", wrong), ("Undecided keys", found.with_verdict("undecided"))):
         if keys:
             yield Section(title, [table(title, keys, most=_LISTED)])

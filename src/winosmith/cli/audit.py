@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.audit import FEWEST_CHECKS, RepairSettings
+from winosmith.audit import MIN_CHECKS, RepairSettings
 from winosmith.cli._declared import declared_options
 from winosmith.cli._options import (
     FILE,
@@ -34,7 +34,7 @@ from winosmith.problem import Problem
 
 if TYPE_CHECKING:
     from winosmith.answers import Answers
-    from winosmith.audit import Audit, Declared, Finding, Overlap, Repair
+    from winosmith.audit import Audit, Declarations, Finding, Overlap, Repair
     from winosmith.data import Place
     from winosmith.embed import TextEmbedder
 
@@ -133,7 +133,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               help="Send the suspects to the judges of the site in this folder.")  # fmt: skip
 @click.option("--to-sheet", "sheet", type=click.Path(dir_okay=False), metavar="FILE.jsonl",
               help="Write the suspects to this file, for `winosmith humans sheets`.")  # fmt: skip
-@click.option("--check", type=click.IntRange(FEWEST_CHECKS), metavar="N",
+@click.option("--check", type=click.IntRange(MIN_CHECKS), metavar="N",
               help="Draw N items whose keys people check: a quarter are the first suspects, the "
               "others are drawn at random. `winosmith humans keys` then estimates the number of "
               "wrong keys. With --to-judge, the site's judges get these items in place of the "
@@ -253,7 +253,7 @@ def command(
     embedder = _embedder(options["encoder"]) if options["encoder"] else None
     splits: dict[str, Dataset] = {}
     refused: dict[str, list[str]] = {}
-    declared: dict[str, Declared] = {}
+    declared: dict[str, Declarations] = {}
     places: dict[str, dict[str, Place]] = {}
     known = audit.read_baseline(options["baseline"]) if options["baseline"] else {}
     omitted: list[int] = []
@@ -272,7 +272,7 @@ def command(
         splits[name], refused[name], places[name] = dataset, bad, where
         omitted += [start + at for at in own]
         if not is_address(first):
-            declared[name] = audit.find_declared(first, splits[name])
+            declared[name] = audit.find_declarations(first, splits[name])
     corrected = _correct(splits, options["errata"]) if options["errata"] else set()
     how = {
         "answers": _answers(answers, splits, filters, omitted) if answers else None,
@@ -451,7 +451,7 @@ def _overlap(splits: Mapping[str, Dataset], paths: Sequence[str]) -> Mapping[str
     from winosmith import audit
 
     say(f"reading {', '.join(paths)}")
-    return audit.overlap(splits, paths)
+    return audit.find_overlap(splits, paths)
 
 
 def _asked(found: Audit, most: int, *, plain: bool) -> Dataset:
@@ -462,7 +462,7 @@ def _asked(found: Audit, most: int, *, plain: bool) -> Dataset:
     for part in found.parts:
         ids = [suspect.id for suspect in part.triage.suspects[:most]] if part.triage else []
         split = Dataset(part.dataset, part.name)
-        passed = audit.for_people(split, ids, plain=plain)
+        passed = audit.problems_for_people(split, ids, plain=plain)
         asked += passed.kept
         for left in passed.dropped:
             say(f"Not sent to judges: {left.problem.id}: {left.reason}")
@@ -480,9 +480,9 @@ def _write_todo(splits: Mapping[str, Dataset], path: str) -> None:
     from winosmith import audit
     from winosmith.outputs import atomic_write
 
-    rewrites = [one for split in splits.values() for one in audit.todo(split)]
+    rewrites = [one for split in splits.values() for one in audit.list_rewrites(split)]
     with atomic_write(path) as file:
-        audit.write_todo(rewrites, file, as_csv=path.endswith(".csv"))
+        audit.write_rewrites(rewrites, file, as_csv=path.endswith(".csv"))
     say(f"Wrote {path}: {len(rewrites):,} options to lengthen.")
 
 

@@ -12,7 +12,7 @@ from winosmith.cli import _options
 from winosmith.cli._output import Output, of_each
 from winosmith.cli._printing import progress, say
 from winosmith.errors import InputError
-from winosmith.exposure import Exposure, Keyed
+from winosmith.exposure import Exposure, KeyedRelease
 from winosmith.outputs import PRIVATE
 from winosmith.report import fixed, join_names
 from winosmith.results import table
@@ -94,7 +94,7 @@ def command(
     ).show(as_json=as_json, out=out)
 
 
-def _score(keyed: Keyed, model: str, owner: Path, device: str | None) -> str:
+def _score(keyed: KeyedRelease, model: str, owner: Path, device: str | None) -> str:
     """Score both presentations by a model, and return the file in the private folder."""
     name = re.sub(r"[^\w.-]+", "-", model).strip("-.")
     path = owner / "scores" / f"{name}.jsonl"

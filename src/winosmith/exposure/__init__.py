@@ -1,6 +1,7 @@
-"""Whether a model depends on the coins of a keyed release.
+"""Test whether a model's scores depend on the coins of a keyed release.
 
-A keyed release publishes each block in one of two equivalent presentations, by a secret coin.
+A keyed release publishes each block in one of two equivalent presentations, chosen by a secret
+coin.
 
 >>> from winosmith.exposure import detectable_shift
 >>> round(detectable_shift(618), 2)
@@ -12,10 +13,10 @@ from __future__ import annotations
 from winosmith.exposure._coins import (
     COINS,
     PRESENTATIONS,
-    Keyed,
+    KeyedRelease,
     Pair,
     coins_text,
-    commit,
+    compute_commitment,
     data_digest,
     draw_coins,
     draw_key,
@@ -27,7 +28,7 @@ from winosmith.exposure._coins import (
 )
 from winosmith.exposure._exposure import Exposure, ModelExposure, exposure
 from winosmith.exposure._power import LEVEL, detectable_shift, level_of_look
-from winosmith.exposure._presentations import Presented, present, variants
+from winosmith.exposure._presentations import PresentedBlock, list_presentations, present_blocks
 from winosmith.exposure._scores import Scores, read_scores, write_presentations, write_scores
 from winosmith.exposure._statistic import (
     SignTest,
@@ -42,14 +43,14 @@ __all__ = [
     "LEVEL",
     "PRESENTATIONS",
     "Exposure",
-    "Keyed",
+    "KeyedRelease",
     "ModelExposure",
     "Pair",
-    "Presented",
+    "PresentedBlock",
     "Scores",
     "SignTest",
     "coins_text",
-    "commit",
+    "compute_commitment",
     "data_digest",
     "detectable_shift",
     "draw_coins",
@@ -57,7 +58,8 @@ __all__ = [
     "exposure",
     "find_faults",
     "level_of_look",
-    "present",
+    "list_presentations",
+    "present_blocks",
     "presentation_lines",
     "read_key",
     "read_keyed",
@@ -67,7 +69,6 @@ __all__ = [
     "signed_ranks",
     "subtract_fit",
     "tail_probability",
-    "variants",
     "write_presentations",
     "write_scores",
 ]

@@ -1,12 +1,12 @@
-"""The secret coins of a keyed release, their commitment, and the private files that prove them.
+"""Draw the secret coins of a keyed release, commit to them, and check the private files.
 
-Each coin is a bit of HMAC-SHA256 of the block's id with 32 secret random bytes. A public
-commitment, a SHA-256 of these bytes and of digests of the data and of the private presentations,
-proves all coins at once. It is hiding, since nobody can try 2²⁵⁶ values of the bytes: it reveals
+Each coin is a bit of the HMAC-SHA256 of the block's id with 32 secret random bytes. A public
+commitment, the SHA-256 of these bytes and of digests of the data and the private presentations,
+proves all coins together. It is hiding, because nobody can try 2²⁵⁶ values of the bytes: it reveals
 neither bytes nor answers. It is binding: other bytes, data or presentations with the same
-commitment would be a collision of SHA-256. It doesn't prove that bytes were drawn only once. After
-publication, anyone can compute the other presentation of a problem; before it, nobody can predict
-which one is published.
+commitment would be a collision of SHA-256. It doesn't prove that the bytes were drawn only once.
+After publication, anyone can compute the other presentation of a problem; before publication,
+nobody can predict which of them will be published.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, get_args
 from winosmith import formats
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, ProblemError
-from winosmith.exposure._presentations import Kind, present_otherwise
+from winosmith.exposure._presentations import Kind, other_presentation
 from winosmith.outputs import PRIVATE
 from winosmith.problem import Problem
 from winosmith.records import (
@@ -39,10 +39,10 @@ SIZE = 32
 """Number of secret bytes."""
 
 COINS, PRESENTATIONS = "coins.json", "presentations.jsonl"
-"""The private files."""
+"""Names of the private files."""
 
 _VERSION = 1
-"""Version of their format."""
+"""Version of the format of the private files."""
 
 _RESTORE = "restore the private files from your copy; coins can't be drawn again"
 
@@ -52,8 +52,8 @@ class Pair:
     """A problem in its two presentations, in an order that doesn't depend on the coin.
 
     Attributes:
-        block: the id of its block: the least id of a problem in it.
-        a: the first presentation, with the answer, also of test.
+        block: id of the block, which is the first of its problems' ids in alphabetical order.
+        a: the first presentation, with the answer even if the problem is in the test part.
         b: the second presentation.
     """
 
@@ -63,14 +63,14 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Keyed:
+class KeyedRelease:
     """The presentations and coins of a keyed release.
 
     Attributes:
-        pairs: the problems with a coin, by block, then by id.
+        pairs: the problems with a coin, sorted by block and id.
         coins: for each block, whether the first presentation was published.
-        digest: the digest of the release's data, to which the commitment is bound.
-        without: the number of blocks without an equivalent presentation, which have no coin.
+        digest: digest of the release's data, to which the commitment is bound.
+        without: number of blocks without an equivalent presentation, which have no coin.
     """
 
     pairs: tuple[Pair, ...]
@@ -84,12 +84,12 @@ class Keyed:
 
 
 def draw_key() -> bytes:
-    """Return new random bytes from the operating system; no seed determines them."""
+    """Draw secret random bytes from the operating system, without a seed."""
     return secrets.token_bytes(SIZE)
 
 
 def draw_coins(key: bytes, release: str, pairs: Iterable[Pair]) -> dict[str, bool]:
-    """Return the coin of each block: a bit of HMAC-SHA256.
+    """Compute the coin of each block, a bit of HMAC-SHA256, from the secret bytes.
 
     Args:
         key: the secret bytes.
@@ -103,9 +103,9 @@ def draw_coins(key: bytes, release: str, pairs: Iterable[Pair]) -> dict[str, boo
 
 
 def data_digest(release: str, parts: Mapping[str, Dataset]) -> str:
-    """Return the digest of a release's data, in 64 hexadecimal digits.
+    """Return the digest of a release's data as 64 hexadecimal digits.
 
-    The digest in a release's name can't be used: it covers the card, which has the commitment.
+    The digest in a release's name can't be used, because it covers the card with the commitment.
 
     Args:
         release: name and version of the release.
@@ -124,11 +124,11 @@ def presentation_lines(pairs: Iterable[Pair]) -> str:
     return "".join(canonical(record) + "\n" for record in records)
 
 
-def commit(key: bytes, digest: str, presentations: str) -> str:
-    """Return the public commitment, in 64 hexadecimal digits.
+def compute_commitment(key: bytes, digest: str, presentations: str) -> str:
+    """Return the public commitment as 64 hexadecimal digits.
 
     It is the SHA-256 of the line "winosmith coins 1", the bytes, the digest of the data, and the
-    SHA-256 of presentations.jsonl. The last two are in hexadecimal digits, each with a newline.
+    SHA-256 of presentations.jsonl. Each digest is written in hexadecimal digits with a newline.
 
     Args:
         key: the secret bytes.
@@ -140,7 +140,7 @@ def commit(key: bytes, digest: str, presentations: str) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def coins_text(key: bytes, keyed: Keyed) -> str:
+def coins_text(key: bytes, keyed: KeyedRelease) -> str:
     """Return the text of coins.json."""
     record = {
         "version": _VERSION,
@@ -153,11 +153,11 @@ def coins_text(key: bytes, keyed: Keyed) -> str:
 
 @dataclass(frozen=True)
 class PrivateFiles:
-    """The contents of coins.json and presentations.jsonl, not yet checked.
+    """The unchecked contents of coins.json and presentations.jsonl.
 
     Attributes:
         key: the secret bytes.
-        digest: the digest of the data of their release.
+        digest: digest of the release's data.
         coins: the coin of each block.
         pairs: the problems in both presentations.
         presentations: the text of presentations.jsonl.
@@ -171,10 +171,10 @@ class PrivateFiles:
 
 
 def read_key(path: Path) -> bytes:
-    """Return the secret bytes in a coins.json, which need not be complete.
+    """Read the secret bytes from a coins.json file, which may otherwise be incomplete.
 
     Raises:
-        InputError: the file can't be read, or has no such bytes.
+        InputError: the file can't be read, or contains no secret bytes.
     """
     return _parse_key(_read_record(path), path)
 
@@ -183,7 +183,7 @@ def read_private_files(folder: Path) -> PrivateFiles:
     """Read the private files of a keyed release.
 
     Raises:
-        InputError: one is missing or can't be read.
+        InputError: a file is missing or can't be read.
     """
     path = folder / COINS
     record = _read_record(path)
@@ -194,7 +194,7 @@ def read_private_files(folder: Path) -> PrivateFiles:
         or not isinstance(coins, dict)
         or not all(isinstance(coin, bool) for coin in coins.values())
     ):
-        raise FormatError(f"it is not a file of coins of this version; {_RESTORE}", path)
+        raise FormatError(f"it is not a valid file of coins; {_RESTORE}", path)
     text = _read_text(folder / PRESENTATIONS, _RESTORE)
     return PrivateFiles(key, digest, coins, tuple(_read_pairs(text, folder / PRESENTATIONS)), text)
 
@@ -232,7 +232,7 @@ def _read_pairs(text: str, path: Path) -> Iterator[Pair]:
         try:
             pair = Pair(record["block"], parse_problem(record["a"]), parse_problem(record["b"]))
         except (KeyError, TypeError, ProblemError) as error:
-            raise FormatError(f"this is not a pair of presentations: {error}", path, line) from None
+            raise FormatError(f"invalid pair of presentations: {error}", path, line) from None
         if not pair.a.id == pair.b.id == record.get("id") or not isinstance(pair.block, str):
             raise FormatError("the presentations have different ids", path, line)
         yield pair
@@ -241,7 +241,7 @@ def _read_pairs(text: str, path: Path) -> Iterator[Pair]:
 def find_faults(
     files: PrivateFiles, release: str, commitment: str, parts: Mapping[str, Dataset]
 ) -> Iterator[tuple[str, str]]:
-    """Yield a private file and its fault, if its contents don't prove a release.
+    """Yield the name and the fault of each private file that doesn't prove a release.
 
     Args:
         files: the private files.
@@ -250,33 +250,33 @@ def find_faults(
         parts: the published problems of each part.
     """
     if files.digest != data_digest(release, parts):
-        yield COINS, "its coins are those of another release, or the data were changed"
+        yield COINS, "its coins belong to another release, or the data were changed"
         return
-    if commit(files.key, files.digest, files.presentations) != commitment:
-        what = f"its bytes, or the lines of {PRESENTATIONS}, are not those of the commitment"
+    if compute_commitment(files.key, files.digest, files.presentations) != commitment:
+        what = f"its bytes, or the lines of {PRESENTATIONS}, don't match the commitment"
         yield COINS, what
         return
     if dict(files.coins) != draw_coins(files.key, release, files.pairs):
-        yield COINS, "its coins are not those of its bytes"
+        yield COINS, "its coins don't match its bytes"
         return
-    keyed = Keyed(files.pairs, files.coins, files.digest, 0)
+    keyed = KeyedRelease(files.pairs, files.coins, files.digest, 0)
     shown = {problem.id: problem for dataset in parts.values() for problem in dataset}
     for line, pair in enumerate(files.pairs, start=1):
-        if pair.b not in [present_otherwise(pair.a, kind) for kind in get_args(Kind)]:
+        if pair.b not in [other_presentation(pair.a, kind) for kind in get_args(Kind)]:
             what = f"the two presentations of {pair.a.id!r} are not equivalent"
             yield f"{PRESENTATIONS}:{line}", what
         found, form = shown.get(pair.a.id), keyed.published(pair)
         if found not in (form, replace(form, answer=None)):
-            what = f"{pair.a.id!r} is not published in the presentation of its coin"
+            what = f"{pair.a.id!r} is not published in the presentation that its coin selects"
             yield f"{PRESENTATIONS}:{line}", what
 
 
-def read_keyed(folder: str | Path, private: str | Path | None = None) -> Keyed:
-    """Read the presentations and coins of a keyed release, and check them.
+def read_keyed(folder: str | Path, private: str | Path | None = None) -> KeyedRelease:
+    """Read and check the presentations and coins of a keyed release.
 
     Args:
-        folder: the release.
-        private: its private folder; private/NAME next to the release if None.
+        folder: path of the release.
+        private: path of its private folder; if None, private/NAME next to the release.
 
     Raises:
         InputError: the release is not keyed, a file can't be read, or the private files don't
@@ -297,4 +297,4 @@ def read_keyed(folder: str | Path, private: str | Path | None = None) -> Keyed:
     parts = {part: formats.read(path, "winosmith", as_written=True) for part, path in paths.items()}
     for where, what in find_faults(files, release, commitment, parts):
         raise InputError(f"{place / where}: {what}; use the private files of this release")
-    return Keyed(files.pairs, files.coins, files.digest, without)
+    return KeyedRelease(files.pairs, files.coins, files.digest, without)

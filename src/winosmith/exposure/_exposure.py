@@ -1,4 +1,4 @@
-"""The test of exposure: whether models' scores depend on a release's coins."""
+"""Test for exposure: whether models' scores depend on a release's coins."""
 
 from __future__ import annotations
 
@@ -10,46 +10,46 @@ import numpy as np
 import numpy.typing as npt
 
 from winosmith.errors import DataError
-from winosmith.exposure._coins import Keyed
-from winosmith.exposure._ledger import enter_look
+from winosmith.exposure._coins import KeyedRelease
+from winosmith.exposure._ledger import record_look
 from winosmith.exposure._power import detectable_shift, level_of_look
-from winosmith.exposure._scores import Scores, kind_of
+from winosmith.exposure._scores import Scores, presentation_kind
 from winosmith.exposure._statistic import Floats, sign_test, subtract_fit
 from winosmith.metrics import correct_by_holm
 from winosmith.report import fixed, probability
 from winosmith.results import Result, shown
 
-LEAST_BLOCKS = 50
-"""The fewest blocks with different scores that are tested."""
+MIN_BLOCKS = 50
+"""Minimum number of blocks with different scores for a test."""
 
 
-def _span(interval: tuple[float, float]) -> str:
+def _format_interval(interval: tuple[float, float]) -> str:
     return " to ".join(fixed(end, "+.2f").replace("-", "−") for end in interval)
 
 
 @dataclass(frozen=True)
 class ModelExposure(Result):
-    """The test of one model.
+    """The test result of one model.
 
     Attributes:
         blocks: number of blocks that were tested.
-        equal: number of blocks whose presentations have equal scores; they are omitted.
-        scores: what was scored: "log-probabilities" or "answers".
+        equal: number of blocks that were omitted because their presentations have equal scores.
+        scores: kind of the scores: "log-probabilities" or "answers".
         shift: mean shift towards the published presentations, in standard deviations of the
-            differences after their fit.
-        interval: its 95 % interval.
+            residual differences.
+        interval: 95 % interval of the shift.
         p_value: the one-sided p-value.
         adjusted: the p-value after Holm's correction for the models of this look.
-        depends: whether its scores are shown to depend on the coins: the adjusted p-value is at
-            most the look's level.
-        detectable: the shift that is detected in 80 % of cases; see `detectable_shift`.
+        depends: whether the scores are shown to depend on the coins, because the adjusted p-value
+            is at most the look's level.
+        detectable: the shift that is detected with a power of 80 %; see `detectable_shift`.
     """
 
     blocks: int = field(metadata=shown("blocks"))
     equal: int
     scores: str
     shift: float = field(metadata=shown("shift", "+.2f"))
-    interval: tuple[float, float] = field(metadata=shown("95 %", _span))
+    interval: tuple[float, float] = field(metadata=shown("95 %", _format_interval))
     p_value: float = field(metadata=shown("p", probability))
     adjusted: float = field(metadata=shown("Holm", probability))
     depends: bool = field(metadata=shown("depends", lambda of: "yes" if of else "not shown"))
@@ -58,16 +58,16 @@ class ModelExposure(Result):
 
 @dataclass(frozen=True)
 class Exposure(Result):
-    """The test of the models of one look.
+    """The test results of all models in one look at a release.
 
     Attributes:
-        release: the digest of the release's data.
-        look: number of the look at this release.
-        level: level of the look.
+        release: digest of the release's data.
+        look: number of the look at this release, from 1.
+        level: significance level of the look.
         blocks: number of blocks with a coin.
         without: number of blocks without an equivalent presentation.
         reference: name of the reference model; None without one.
-        models: the result of each model, by its name.
+        models: the result of each model by name.
     """
 
     release: str
@@ -80,7 +80,7 @@ class Exposure(Result):
 
 
 def exposure(
-    keyed: Keyed,
+    keyed: KeyedRelease,
     scores: Sequence[Scores],
     *,
     private: str | Path,
@@ -89,52 +89,52 @@ def exposure(
     """Test whether models' scores of a keyed release depend on its coins.
 
     A model whose scores don't depend on the coins has no preference for the published
-    presentations, whatever else it has read: it is rejected with at most the level's probability.
-    The statistic is fixed. The difference d of a block is the mean, over its items, of the score of
-    presentation A less that of B. Blocks with d = 0 are omitted. The fit of d on the kind of
-    presentation and on the reference's d is subtracted (`subtract_fit`), and the centred signed
-    ranks of the rest are signed by the coins and added. The p-value is exact and one-sided
+    presentations, whatever else it has read. The probability of a false detection is at most the
+    level. The difference d of a block is the mean, over its items, of the score of presentation A
+    minus that of B. Blocks with d = 0 are omitted. The fit of d on the kind of presentation and on
+    the reference's d is subtracted (`subtract_fit`). The statistic is the sum of the centred signed
+    ranks of the residuals, multiplied by the signs of the coins. The p-value is exact and one-sided
     (`sign_test`).
 
     Args:
         keyed: The release's presentations and coins.
-        scores: The scores of each model, from one run each; see `read_scores`.
-        private: The release's private folder, which has the ledger of looks.
-        reference: The scores of a model that can't depend on the coins, such as one that is older
-            than the release.
+        scores: The scores of each model, each from one run; see `read_scores`.
+        private: The release's private folder, which contains the ledger of looks.
+        reference: The scores of a model that can't depend on the coins, such as a model that is
+            older than the release.
 
     Returns:
         The result of each model.
 
     Raises:
-        DataError: There is no model, two have one name, fewer than 50 blocks of a model have
-            different scores, or these are the same in all blocks of a kind.
+        DataError: There is no model, two models have the same name, fewer than 50 blocks of a model
+            have different scores, or the differences are equal in all blocks of each kind.
         FormatError: The ledger is damaged.
         OutputError: The ledger can't be written.
     """
     names = [one.model for one in scores]
     if not scores or len(names) > len({*names}):
         raise DataError(
-            f"the models are {names}; scores of one model or more, with different names, are needed"
+            f"the models are {names}; at least one model is needed, and names must be unique"
         )
-    kinds = {pair.block: kind_of(pair) for pair in keyed.pairs}
+    kinds = {pair.block: presentation_kind(pair) for pair in keyed.pairs}
     strata = np.array([int(kind == "options") for kind in kinds.values()], np.int64)
-    other = None if reference is None else _by_block(keyed, reference)
+    other = None if reference is None else _mean_differences(keyed, reference)
     tested = {}
     for one in scores:
-        differences = _by_block(keyed, one)
-        rows = _different(one.model, differences)
+        differences = _mean_differences(keyed, one)
+        rows = _differing_rows(one.model, differences)
         left = subtract_fit(differences[rows], strata[rows], None if other is None else other[rows])
         if not left.any():
             raise DataError(
-                f"{one.model}: the difference of the presentations is the same in all blocks of a "
-                "kind, so it can't depend on the coins"
+                f"{one.model}: the difference between the presentations is the same in all blocks "
+                "of each kind, so it can't depend on the coins"
             )
         tested[one.model] = rows, left
     digests = [one.digest for one in scores]
     if reference is not None:
         digests.append(f"reference:{reference.digest}")
-    look = enter_look(private, keyed.digest, names, digests)
+    look = record_look(private, keyed.digest, names, digests)
     coins = np.array([keyed.coins[block] for block in kinds])
     tests = {name: sign_test(left, coins[rows]) for name, (rows, left) in tested.items()}
     level = level_of_look(look.look)
@@ -142,7 +142,7 @@ def exposure(
     found = {
         one.model: ModelExposure(
             depends=holm <= level,
-            scores=one.of,
+            scores=one.kind,
             blocks=len(tested[one.model][0]),
             equal=len(coins) - len(tested[one.model][0]),
             shift=tests[one.model].shift,
@@ -157,20 +157,18 @@ def exposure(
     return Exposure(keyed.digest, look.look, level, len(coins), keyed.without, named, found)
 
 
-def _by_block(keyed: Keyed, scores: Scores) -> Floats:
-    """Return the mean difference of each block's items, in the order of the pairs."""
+def _mean_differences(keyed: KeyedRelease, scores: Scores) -> Floats:
     values: dict[str, list[float]] = {}
     for pair, difference in zip(keyed.pairs, scores.differences.tolist(), strict=True):
         values.setdefault(pair.block, []).append(difference)
     return np.array([sum(own) / len(own) for own in values.values()])
 
 
-def _different(model: str, differences: Floats) -> npt.NDArray[np.int64]:
-    """Return the rows of the blocks with different scores."""
+def _differing_rows(model: str, differences: Floats) -> npt.NDArray[np.int64]:
     rows = np.flatnonzero(differences)
-    if len(rows) < LEAST_BLOCKS:
+    if len(rows) < MIN_BLOCKS:
         raise DataError(
             f"{model}: the presentations have different scores in {len(rows):,} of "
-            f"{len(differences):,} blocks; {LEAST_BLOCKS} or more are needed"
+            f"{len(differences):,} blocks; {MIN_BLOCKS} or more are needed"
         )
     return rows

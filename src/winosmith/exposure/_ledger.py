@@ -1,7 +1,7 @@
-"""The ledger of looks at a release, in its private folder: each look has a smaller level.
+"""Record the looks at a release in a ledger, because each look has a smaller level.
 
-`looks.jsonl` has a line for each look, and lines are only added. The same scores are the same look
-again; their result can't change.
+The ledger `looks.jsonl` in the private folder has a line for each look; lines are only appended.
+The same scores are the same look, because their result can't change.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ LEDGER = "looks.jsonl"
 
 @dataclass(frozen=True)
 class Look:
-    """One look at a release: the models that were tested together.
+    """One look at a release: a test of one or several models together.
 
     Attributes:
-        look: its number, from 1.
-        release: the release's digest.
-        models: the models' names.
-        scores: the digests of their scores, and of the reference's with "reference:" before it,
-            sorted.
-        date: when it was entered, in UTC.
+        look: number of the look, from 1.
+        release: digest of the release's data.
+        models: names of the models.
+        scores: sorted digests of the models' scores; the digest of the reference's scores has the
+            prefix "reference:".
+        date: time of the record in UTC.
     """
 
     look: int
@@ -40,23 +40,23 @@ class Look:
     date: str
 
 
-def enter_look(
+def record_look(
     folder: str | Path, release: str, models: Sequence[str], scores: Iterable[str]
 ) -> Look:
-    """Return the look at these scores, and enter it into the ledger if it is new.
+    """Return the look at these scores, and add it to the ledger if it is new.
 
-    It is entered before the coins are joined, so an interrupted command counts as a look.
+    It is recorded before the coins are used, so an interrupted command counts as a look.
 
     Args:
         folder: The private folder of the release.
-        release: The release's digest.
-        models: The models' names.
-        scores: The digests of their scores.
+        release: The digest of the release's data.
+        models: The names of the models.
+        scores: The digests of the models' scores.
 
     Raises:
-        DataError: Another process uses the ledger.
+        DataError: Another process is using the ledger.
         FormatError: The ledger is damaged.
-        OutputError: It can't be written.
+        OutputError: The ledger can't be written.
     """
     path, digests = Path(folder) / LEDGER, tuple(sorted(scores))
     try:
@@ -64,8 +64,8 @@ def enter_look(
             os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+", encoding="utf-8"
         ) as file:
             if not try_lock(file.fileno()):
-                raise DataError(f"{path}: another command uses the ledger of looks; try again")
-            looks = _read(file.read(), path)
+                raise DataError(f"{path}: another command is using the ledger of looks; try again")
+            looks = _parse_ledger(file.read(), path)
             own = [look for look in looks if look.release == release]
             if same := next((look for look in own if look.scores == digests), None):
                 return same
@@ -79,8 +79,8 @@ def enter_look(
         raise write_error(error, path) from error
 
 
-def _read(text: str, path: Path) -> list[Look]:
-    """Return the looks of a ledger; each release's looks are numbered from 1."""
+def _parse_ledger(text: str, path: Path) -> list[Look]:
+    """Parse a ledger, in which the looks at each release are numbered from 1."""
     looks: list[Look] = []
     for number, record in parse_json_lines(text, path):
         try:
@@ -97,5 +97,8 @@ def _read(text: str, path: Path) -> list[Look]:
             )
         looks.append(look)
     if text and not text.endswith("\n"):
-        raise FormatError("the ledger's last line is cut; restore it from a backup", path)
+        raise FormatError(
+            "the ledger's last line is incomplete; restore it from a backup",
+            path,
+        )
     return looks

@@ -1,7 +1,7 @@
-"""The two equivalent presentations of a block: names of two people exchanged, or options reversed.
+"""Make two equivalent presentations of a block, by exchanging two names or reversing the options.
 
-Each way is its own inverse, and uses neither ids nor answers. The pair of presentations, and which
-of them is the first, therefore don't depend on the presentation that a source or release has.
+Each operation is its own inverse, and uses neither ids nor answers. Therefore, the two
+presentations and their order don't depend on the presentation in a source or release.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ from winosmith.text import is_content
 from winosmith.validate import find_gender
 
 Kind = Literal["names", "options"]
-"""How two presentations differ."""
+"""Difference between two presentations: exchanged names, or reversed options."""
 
 _ABOUT_NAMES = re.compile(
     r"\b(?:names?|named|namesakes?|nick\w*|spell\w*|initials?|alphabet\w*|syllables?|rhym\w*)\b",
     re.IGNORECASE,
 )
-"""Words with which a sentence may depend on the letters or sound of a name."""
+"""Words that may make a sentence depend on the letters or the sound of a name."""
 
 _WORD = re.compile(r"\w+")
 
 _PLAIN = re.compile(r"(?<![\w'’-])(?<!\b[Aa] )(?<!\b[Aa]n )(\w+)(?:['’]s)?(?![\w'’-]|\s+[A-Z])")
-"""A word or its possessive: without "a" before it, hyphen, other apostrophe, or surname."""
+"""A word or its possessive, without an article, a hyphen, another apostrophe or a surname."""
 
 _TITLED = re.compile(r"(?<=[^\s.!?:\"“])\s+[A-Z]\w*\.?\s+(?=(\w+))")
-"""A word after one with a capital inside a sentence, such as "met Aunt Mary"."""
+"""A word that follows a capitalised word within a sentence, as in "met Aunt Mary"."""
 
 _LISTED = re.compile(r"(?:^|[\s(])A[.):]\s.*[\s(]B[.):]\s", re.DOTALL)
-"""Options listed in a question, in their order."""
+"""A question that lists its options with letters."""
 
 
 def exchange_names(problem: Problem) -> Problem | None:
     """Return the problem with the names of its two people exchanged, or None.
 
-    The options keep their order, and the answer is the other one. The result is equivalent: both
-    options are given names of one gender, so that all pronouns fit; each mention is exactly the
-    name or its possessive with "'s"; and nothing in the text depends on the names. It is None
-    otherwise, and for problems with edits, which would have to be exchanged too.
+    The options keep their order, and the other option becomes the answer. The result is equivalent
+    only if both options are given names of one gender, so that all pronouns fit; if each mention is
+    exactly the name or its possessive with "'s"; and if nothing in the text depends on the names.
+    Otherwise it is None, and also for problems with edits, which would have to be exchanged, too.
 
     >>> pair = Problem("p", "Ann sold Maria's car because _ moved.", ("Ann", "Maria"), 1)
     >>> other = exchange_names(pair)
@@ -86,7 +86,7 @@ def _has_two_names(problem: Problem) -> bool:
 
 
 def _is_given_name(option: str) -> bool:
-    """Return whether an option is one name, and not a word such as "Queen" or "will"."""
+    """Return whether an option is a given name, and not a word such as "Queen" or "will"."""
     small = option.lower()
     return (
         option.isalpha() and option.istitle() and find_gender(small) is None and is_content(small)
@@ -94,10 +94,10 @@ def _is_given_name(option: str) -> bool:
 
 
 def reverse_options(problem: Problem) -> Problem | None:
-    """Return the problem with its options in reverse order, and the same correct option, or None.
+    """Return the problem with its options in reverse order, or None.
 
-    It is None if the order has a meaning, such as for "all of the above", or if the reverse is the
-    same.
+    It is None if the order has a meaning, such as for "all of the above", or if the reversed
+    options are the same.
 
     >>> reverse_options(Problem("p", "It is _.", ("red", "green", "blue"), 0)).options
     ('blue', 'green', 'red')
@@ -112,26 +112,25 @@ def reverse_options(problem: Problem) -> Problem | None:
 _OTHER = {"names": exchange_names, "options": reverse_options}
 
 
-def present_otherwise(problem: Problem, kind: Kind) -> Problem | None:
-    """Return the problem in the other presentation of a kind, or None if there is none."""
+def other_presentation(problem: Problem, kind: Kind) -> Problem | None:
+    """Return the problem in its other presentation of the given kind, or None."""
     return _OTHER[kind](problem)
 
 
-def variants(problem: Problem) -> Iterator[Problem]:
-    """Yield the problem and its other presentations of each kind."""
+def list_presentations(problem: Problem) -> Iterator[Problem]:
+    """Yield the problem itself, and its other presentation of each kind."""
     yield problem
     yield from (other for of in _OTHER.values() if (other := of(problem)) is not None)
 
 
 @dataclass(frozen=True)
-class Presented:
+class PresentedBlock:
     """A block of problems in its two presentations.
 
     Attributes:
-        rows: the ascending rows of its problems.
-        kind: how both differ; None if there is no equivalent presentation.
-        a: the problems in the first presentation, in the order of the rows; as they are if there
-            is only one.
+        rows: rows of the problems, ascending.
+        kind: difference between the presentations; None if there is no second presentation.
+        a: the problems in the first presentation, in the order of the rows.
         b: the problems in the second presentation; empty if there is none.
     """
 
@@ -141,20 +140,20 @@ class Presented:
     b: tuple[Problem, ...]
 
 
-def present(problems: Sequence[Problem], sides: Sequence[str]) -> list[Presented]:
+def present_blocks(problems: Sequence[Problem], sides: Sequence[str]) -> list[PresentedBlock]:
     """Return the two presentations of each block.
 
-    All problems of a block change together. Names are exchanged if this is equivalent in all of
-    them, otherwise options are reversed. The first presentation is the one whose sorted texts are
-    less in alphabetical order.
+    All problems of a block change together. Names are exchanged if the result is equivalent for all
+    of them; otherwise, options are reversed. The first presentation is the one whose sorted texts
+    come first in alphabetical order.
 
-    Problems that share a block only if names are exchanged in one of them are one block, too. If
-    they are on two sides of a split, no names are exchanged in them, since the release could then
-    publish lookalikes on both sides.
+    Problems are also in one block if they are lookalikes only after names are exchanged in one of
+    them. If such problems are in different splits, no names are exchanged in them, because the
+    release could otherwise publish lookalikes in different splits.
 
     Args:
-        problems: with distinct ids.
-        sides: the side of the split of each problem.
+        problems: problems with distinct ids.
+        sides: name of each problem's split.
 
     Returns:
         The blocks, in the order of their first rows.
@@ -185,7 +184,7 @@ def present(problems: Sequence[Problem], sides: Sequence[str]) -> list[Presented
 
 def _present_block(
     problems: Sequence[Problem], exchanged: Sequence[Problem | None], rows: Sequence[int]
-) -> Presented:
+) -> PresentedBlock:
     own = tuple(problems[row] for row in rows)
     forms: dict[Kind, list[Problem | None]] = {
         "names": [exchanged[row] for row in rows],
@@ -193,11 +192,11 @@ def _present_block(
     }
     for kind, form in forms.items():
         other = tuple(problem for problem in form if problem is not None)
-        if len(other) == len(own) and _texts(own) != _texts(other):
-            a, b = sorted((own, other), key=_texts)
-            return Presented(tuple(rows), kind, a, b)
-    return Presented(tuple(rows), None, own, ())
+        if len(other) == len(own) and _sorted_texts(own) != _sorted_texts(other):
+            a, b = sorted((own, other), key=_sorted_texts)
+            return PresentedBlock(tuple(rows), kind, a, b)
+    return PresentedBlock(tuple(rows), None, own, ())
 
 
-def _texts(problems: Sequence[Problem]) -> list[tuple[str, tuple[str, ...]]]:
+def _sorted_texts(problems: Sequence[Problem]) -> list[tuple[str, tuple[str, ...]]]:
     return sorted((problem.sentence, problem.options) for problem in problems)

@@ -1,12 +1,12 @@
-"""Scores of both presentations of each item, which are made without the coins.
+"""Read and write scores of both presentations of each item, made without the coins.
 
-A file of scores has a header, which names the release and the model, and a line for each item:
+A file of scores has a header with the release and the model, and a line for each item:
 
     {"release": "5f0c…", "model": "gpt2"}
     {"id": "a1", "a": -41.7, "b": -42.3}
 
-`a` and `b` are log-probabilities of the two presentations, or letters that the model answered
-(null for no valid answer).
+`a` and `b` are the log-probabilities of the two presentations, or the letters that the model
+answered (null for an invalid answer).
 """
 
 from __future__ import annotations
@@ -39,45 +39,45 @@ class Scores:
     """A model's scores of both presentations of each item.
 
     Attributes:
-        model: the model's name.
-        of: "log-probabilities" or "answers".
-        differences: the score of presentation A less that of B, for each pair, (n,); of answers,
-            the score is 1 if correct and 0 if not.
-        digest: a SHA-256 of the scores, in hexadecimal digits.
+        model: name of the model.
+        kind: kind of the scores: "log-probabilities" or "answers".
+        differences: (n,) the score of presentation A minus that of B for each pair; the score of an
+            answer is 1 if it is correct, otherwise 0.
+        digest: SHA-256 of the scores as hexadecimal digits.
     """
 
     model: str
-    of: str
+    kind: str
     differences: Floats
     digest: str
 
 
-def kind_of(pair: Pair) -> Kind:
-    """Return how the presentations of a pair differ: in their names, or the order of options."""
+def presentation_kind(pair: Pair) -> Kind:
+    """Return the difference between two presentations: "names" or "options"."""
     return "options" if pair.a.sentence == pair.b.sentence else "names"
 
 
-def rendered(pair: Pair) -> tuple[str, str]:
+def render_pair(pair: Pair) -> tuple[str, str]:
     """Return the texts of both presentations, with the correct answer.
 
-    If names are swapped, it is the sentence with the correct option in its blank. If the options
-    are in another order, it is the sentence, the options in their order, and the key's letter.
+    If names are exchanged, a text is the sentence with the correct option in its blank. If options
+    are reversed, it is the sentence, the options with letters, and the letter of the key.
     """
-    render = _with_options if kind_of(pair) == "options" else _filled
+    render = _list_options if presentation_kind(pair) == "options" else _fill_blank
     return render(pair.a), render(pair.b)
 
 
-def _filled(problem: Problem) -> str:
-    text = models.fill_option(problem, _key(problem))
+def _fill_blank(problem: Problem) -> str:
+    text = models.fill_option(problem, _require_answer(problem))
     return text if isinstance(text, str) else "".join(text)
 
 
-def _with_options(problem: Problem) -> str:
+def _list_options(problem: Problem) -> str:
     options = (f"{LETTERS[at]}. {option}" for at, option in enumerate(problem.options))
-    return "\n".join([problem.sentence, *options, f"Answer: {LETTERS[_key(problem)]}"])
+    return "\n".join([problem.sentence, *options, f"Answer: {LETTERS[_require_answer(problem)]}"])
 
 
-def _key(problem: Problem) -> int:
+def _require_answer(problem: Problem) -> int:
     if problem.answer is None:
         raise DataError(
             f"{problem.id!r} has no answer in {PRESENTATIONS}; restore the file that winosmith "
@@ -87,11 +87,11 @@ def _key(problem: Problem) -> int:
 
 
 def write_presentations(pairs: Sequence[Pair], release: str, path: str | Path) -> None:
-    """Write both presentations of each item as a file for a scorer.
+    """Write both presentations of each item to a file for scoring.
 
-    The first line is the header of a file of scores, without the model's name. Each further line
-    has an item's id, and as `a` and `b` its presentations: the `text` to score, which includes the
-    answer, and the `sentence` and `options` to answer.
+    The first line is the header of a file of scores, without the name of the model. Each further
+    line contains an item's id and its presentations `a` and `b`: the `text` to score, which
+    includes the answer, and the `sentence` and `options` to answer.
 
     Args:
         pairs: The presentations, in their canonical order.
@@ -104,7 +104,7 @@ def write_presentations(pairs: Sequence[Pair], release: str, path: str | Path) -
     with atomic_write(path) as file:
         file.write(canonical({"release": release, "model": None}) + "\n")
         for pair in pairs:
-            sides = zip(("a", "b"), (pair.a, pair.b), rendered(pair), strict=True)
+            sides = zip(("a", "b"), (pair.a, pair.b), render_pair(pair), strict=True)
             record = {
                 side: {"text": text, "sentence": of.sentence, "options": list(of.options)}
                 for side, of, text in sides
@@ -121,17 +121,17 @@ def write_scores(
     device: str | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> None:
-    """Score both presentations of each item by a causal language model, and write the scores.
+    """Score both presentations of each item with a causal language model, and write the scores.
 
-    All texts are scored in one run by one snapshot of the model. The model gets the texts without
-    the coins, and the file is complete before coins are joined.
+    All texts are scored in one run with one snapshot of the model. The model gets the texts without
+    the coins, and the file is complete before the coins are used.
 
     Args:
         pairs: The presentations, in their canonical order.
         release: The release's digest.
         model: A folder with a saved model, or a hub id.
         path: The file.
-        device: As torch names it; by default the GPU if there is one.
+        device: The torch device; by default, the GPU if there is one.
         on_progress: Called with the number of completed texts and of all.
 
     Raises:
@@ -140,7 +140,7 @@ def write_scores(
         OutputError: The file can't be written.
     """
     loaded = models.load_causal_model(model, device=device)
-    texts = [text for pair in pairs for text in rendered(pair)]
+    texts = [text for pair in pairs for text in render_pair(pair)]
     values = loaded.text_scores(texts, on_progress=on_progress)
     if not np.isfinite(values).all():
         row = int(np.flatnonzero(~np.isfinite(values))[0]) // 2
@@ -168,12 +168,11 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
         release: The release's digest.
 
     Raises:
-        FormatError: The header is missing or of another release; a line has no score of both
-            presentations, a score that is not finite, or an unknown or repeated id; or items are
-            missing.
+        FormatError: The header is missing or for another release; a line doesn't have finite scores
+            of both presentations, or has an unknown or repeated id; or items are missing.
     """
     lines = parse_json_lines(read_text(path), path)
-    model = _header(lines, path, release)
+    model = _read_header(lines, path, release)
     by_id = {pair.a.id: pair for pair in pairs}
     found: dict[str, tuple[Score, Score]] = {}
     of = ""
@@ -182,15 +181,15 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
         if "a" not in record or "b" not in record:
             raise FormatError(NOT_BOTH, path, number)
         if not isinstance(name, str) or name not in by_id:
-            raise FormatError(f"the release has no item {name!r} with a coin", path, number)
+            raise FormatError(f"no item {name!r} of the release has a coin", path, number)
         if name in found:
-            raise FormatError(f"{name!r} has scores already; score each item once", path, number)
+            raise FormatError(f"{name!r} already has scores; score each item once", path, number)
         a, b = record["a"], record["b"]
         options = len(by_id[name].a.options)
-        kinds = {_kind(score, options) for score in (a, b)}
+        kinds = {_score_kind(score, options) for score in (a, b)}
         of = of or min(kinds)
         if kinds != {of}:
-            wanted = "finite numbers" if of == LOG else "letters of options (null for none)"
+            wanted = "finite numbers" if of == LOG else "letters of options (null if invalid)"
             raise FormatError(
                 f"the scores of {name!r} are {a!r} and {b!r}; use {wanted} for both presentations "
                 "of all items",
@@ -200,12 +199,12 @@ def read_scores(path: str | Path, pairs: Sequence[Pair], release: str) -> Scores
         found[name] = a, b
     if left := [name for name in by_id if name not in found]:
         raise FormatError(
-            f"{len(left):,} of {len(by_id):,} items have no scores, first {left[0]!r}; score all "
+            f"{len(left):,} of {len(by_id):,} items have no scores, such as {left[0]!r}; score all "
             "items in one run",
             path,
         )
     state = hashlib.sha256(canonical([found[name] for name in by_id]).encode())
-    differences = [_difference(pair, *found[pair.a.id]) for pair in pairs]
+    differences = [_score_difference(pair, *found[pair.a.id]) for pair in pairs]
     return Scores(model, of, np.array(differences), state.hexdigest())
 
 
@@ -217,8 +216,9 @@ NOT_BOTH = (
 )
 
 
-def _header(lines: Iterator[tuple[int, dict[str, Any]]], path: str | Path, release: str) -> str:
-    """Return the model's name in the header of a file of scores."""
+def _read_header(
+    lines: Iterator[tuple[int, dict[str, Any]]], path: str | Path, release: str
+) -> str:
     number, record = next(lines, (None, {}))
     if "release" not in record:
         reason = NOT_BOTH if record and not {"a", "b"} <= record.keys() else (
@@ -228,19 +228,18 @@ def _header(lines: Iterator[tuple[int, dict[str, Any]]], path: str | Path, relea
         raise FormatError(reason, path, number)
     if record["release"] != release:
         raise FormatError(
-            f"these are scores of the release {str(record['release'])[:12]!r}, not of "
+            f"these scores are for the release {str(record['release'])[:12]!r}, not for "
             f"{release[:12]!r}; score the presentations of this release",
             path,
             number,
         )
     name = record.get("model")
     if not isinstance(name, str) or not name.strip():
-        raise FormatError("the header names no model; write its name as 'model'", path, number)
+        raise FormatError("the header has no name of a model; add it as 'model'", path, number)
     return name
 
 
-def _kind(score: object, options: int) -> str:
-    """Return the kind of a score, or a text that is neither."""
+def _score_kind(score: object, options: int) -> str:
     if score is None or (isinstance(score, str) and score in [*LETTERS[:options]]):
         return ANSWERS
     if isinstance(score, int | float) and not isinstance(score, bool) and abs(score) < 1e300:
@@ -248,8 +247,9 @@ def _kind(score: object, options: int) -> str:
     return "unknown"
 
 
-def _difference(pair: Pair, a: Score, b: Score) -> float:
-    """Return the score of presentation A less that of B."""
+def _score_difference(pair: Pair, a: Score, b: Score) -> float:
     if isinstance(a, int | float) and isinstance(b, int | float):
         return float(a) - float(b)
-    return float(a == LETTERS[_key(pair.a)]) - float(b == LETTERS[_key(pair.b)])
+    return float(a == LETTERS[_require_answer(pair.a)]) - float(
+        b == LETTERS[_require_answer(pair.b)]
+    )

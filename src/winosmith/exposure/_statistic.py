@@ -1,8 +1,8 @@
-"""The test: the differences of a model, fitted without coins, and their signed ranks with coins.
+"""Compute the exact sign test of a model's differences, which are fitted without coins.
 
-The coins are fair and independent, and the scores are made without them. So the distribution of
-the statistic, given the scores, is that of a sum of numbers with random signs: the test needs no
-assumption about the model.
+The coins are fair and independent, and the scores are made without them. Given the scores, the
+statistic is therefore distributed like a sum of numbers with random signs, without any assumption
+about the model.
 """
 
 from __future__ import annotations
@@ -17,52 +17,52 @@ Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 GRID = 50
-"""The largest score. Scores are whole numbers, so that their distribution is computed exactly; any
+"""Maximum absolute score. Scores are integers, so that their distribution is computed exactly. Any
 function of the differences gives an exact test, and this rounding costs no power."""
 
 REACH = 8.0
-"""Sums farther from 0, in standard deviations, are cut. Their probability is below 3e-14
-(Hoeffding 1963, theorem 2)."""
+"""Maximum distance of a sum from 0, in standard deviations. The probability of larger sums, which
+are ignored, is below 3e-14 (Hoeffding 1963, theorem 2)."""
 
-LEAST_P = 1e-12
-"""The smallest p-value that is computed; a smaller one is this one."""
+MIN_P = 1e-12
+"""Minimum p-value that is returned."""
 
 
 def subtract_fit(differences: Floats, strata: Integers, reference: Floats | None = None) -> Floats:
-    """Return the differences less their fit, which is made without coins.
+    """Subtract a fit, which is made without coins, from differences.
 
-    The fit is the mean of each stratum, and a multiple of the reference's differences by least
-    squares within strata. The multiple is not negative: if the reference was exposed too, the test
-    loses power, but doesn't reject without reason.
+    The fit is the mean of each stratum, and a non-negative multiple of the reference's differences
+    by least squares within strata. If the reference was exposed, too, the test loses power, but
+    remains valid.
 
     Args:
-        differences: The difference between presentation A and B of each block, (n,).
+        differences: The difference between presentations A and B for each block, (n,).
         strata: The number of each block's stratum, from 0, (n,).
         reference: The differences of a model that was not exposed, (n,).
 
     Returns:
-        The residuals, (n,), to twelve digits of the largest, so that ties stay ties.
+        The residuals, (n,), rounded to preserve ties.
     """
 
-    def centred(values: Floats) -> Floats:
+    def subtract_means(values: Floats) -> Floats:
         sums, counts = np.bincount(strata, values), np.bincount(strata)
         means: Floats = (sums / np.maximum(counts, 1))[strata]
         return values - means
 
-    left = centred(differences)
+    residuals = subtract_means(differences)
     if reference is not None:
-        other = centred(reference)
+        other = subtract_means(reference)
         if size := float(other @ other):
-            left = left - max(0.0, float(left @ other) / size) * other
+            residuals = residuals - max(0.0, float(residuals @ other) / size) * other
     unit = float(np.abs(differences).max(initial=0.0)) or 1.0
-    return unit * np.round(left / unit, 12)
+    return unit * np.round(residuals / unit, 12)
 
 
 def signed_ranks(values: Floats) -> Integers:
-    """Return the centred signed ranks of some values as whole numbers up to ±`GRID`.
+    """Return the centred signed ranks of values as integers from -`GRID` to `GRID`.
 
-    Ties have the mean of their ranks. The mean is subtracted, so that a preference for one
-    presentation that the fit leaves costs no power.
+    Ties get their mean rank. The mean of the signed ranks is subtracted, so that a remaining
+    preference for presentation A or B costs no power.
 
     >>> signed_ranks(np.array([-3.0, 1.0, 2.0, 2.0]))
     array([-50,   6,  22,  22])
@@ -77,17 +77,17 @@ def signed_ranks(values: Floats) -> Integers:
 
 
 def tail_probability(scores: Integers, sums: npt.ArrayLike) -> Floats:
-    """Return the probability that scores with random signs have at least a sum, for each sum.
+    """Return the probability that the sum of scores with random signs is at least each sum.
 
     The distribution is computed from its characteristic function, the product of cos(score · θ),
     by a discrete Fourier transform over sums up to `REACH` standard deviations.
 
     Args:
-        scores: Whole numbers, (n,).
-        sums: Sums with signs that were drawn, of any shape.
+        scores: Integers, (n,).
+        sums: Observed sums, of any shape.
 
     Returns:
-        The p-values, exact to 1e-12, and at least `LEAST_P`, in the shape of the sums.
+        The p-values in the shape of the sums, exact to 1e-12 and at least `MIN_P`.
 
     >>> tail_probability(np.array([1, 2, 3]), [4, 0])
     array([0.25 , 0.625])
@@ -101,22 +101,22 @@ def tail_probability(scores: Integers, sums: npt.ArrayLike) -> Floats:
     product = np.ones(len(angles))
     for size, count in zip(sizes, counts, strict=True):
         product *= np.cos(size * angles) ** count
-    # Sums from -reach to reach, in order; the transform has the negative ones at its end.
+    # Sums from -reach to reach in order; the transform has negative sums at its end.
     law = np.roll(irfft(product, points), reach)[: 2 * reach + 1]
     tails = np.append(law[::-1].cumsum()[::-1], 0.0)
     found: Floats = tails[np.clip(sums, -reach, reach + 1) + reach]
-    return np.clip(found.round(13), LEAST_P, 1.0)
+    return np.clip(found.round(13), MIN_P, 1.0)
 
 
 @dataclass(frozen=True)
 class SignTest:
-    """The test of one model's differences.
+    """The sign test of one model's differences.
 
     Attributes:
         p_value: the one-sided p-value, exact.
         shift: the mean shift towards the published presentation, in standard deviations of the
             residuals.
-        interval: its 95 % interval.
+        interval: 95 % interval of the shift.
     """
 
     p_value: float
@@ -124,23 +124,25 @@ class SignTest:
     interval: tuple[float, float]
 
 
-def sign_test(left: Floats, coins: npt.NDArray[np.bool_]) -> SignTest:
+def sign_test(residuals: Floats, coins: npt.NDArray[np.bool_]) -> SignTest:
     """Test whether residuals depend on the coins, and estimate by how much.
 
-    The estimate is the mean of the residuals signed by the coins. Over the draw of the coins it is
-    unbiased for the mean shift, whatever the shift of each block, except for a fraction 1 / n by
-    the fit. The interval is Student's.
+    The estimate is the mean of the residuals, multiplied by the signs of the coins. Over the random
+    coins, it is unbiased for the mean shift, whatever the shift of each block, except for a
+    fraction 1 / n because of the fit. The interval uses Student's t.
 
     Args:
-        left: The residuals, (n,), at least two and not all 0.
+        residuals: The residuals, (n,), at least two and not all 0.
         coins: Whether presentation A of each block was published, (n,).
     """
     from scipy.special import stdtrit
 
     signs = np.where(coins, 1, -1)
-    scores = signed_ranks(left)
-    signed = signs * left / left.std()
+    scores = signed_ranks(residuals)
+    signed = signs * residuals / residuals.std()
     shift = float(signed.mean())
-    half = float(stdtrit(len(left) - 1, 0.975) * signed.std(ddof=1) / math.sqrt(len(left)))
+    half = float(
+        stdtrit(len(residuals) - 1, 0.975) * signed.std(ddof=1) / math.sqrt(len(residuals))
+    )
     p_value = float(tail_probability(scores, signs @ scores))
     return SignTest(p_value, shift, (shift - half, shift + half))

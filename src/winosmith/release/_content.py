@@ -27,7 +27,7 @@ from winosmith.blocks import (
 )
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
-from winosmith.exposure import LEVEL, detectable_shift, variants
+from winosmith.exposure import LEVEL, detectable_shift, list_presentations
 from winosmith.metrics import Copies, copies, detectable_differences
 from winosmith.options import declaration, text_matching, to_table
 from winosmith.problem import Lineage, Problem
@@ -127,7 +127,7 @@ def sight(problem: Problem) -> str:
 
 def forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
     """Yield the problem and, for a keyed release, the forms in which it may be published."""
-    yield from variants(problem) if keyed else (problem,)
+    yield from list_presentations(problem) if keyed else (problem,)
 
 
 def find_straddles(
@@ -290,7 +290,7 @@ class Coins:
     """`keyed` in release.json: the public statement about the coins of a keyed release."""
 
     commitment: Annotated[str, text_matching("[0-9a-f]{64}", "64 hexadecimal digits")]
-    """The commitment; see `winosmith.exposure.commit`."""
+    """The commitment; see `winosmith.exposure.compute_commitment`."""
     names: Blocks
     """Number of blocks in which the names of two people are exchanged or not, by a coin."""
     options: Blocks

@@ -13,15 +13,15 @@ from winosmith.errors import InputError, OutputError
 from winosmith.exposure import (
     COINS,
     PRESENTATIONS,
-    Keyed,
+    KeyedRelease,
     Pair,
-    Presented,
+    PresentedBlock,
     coins_text,
-    commit,
+    compute_commitment,
     data_digest,
     draw_coins,
     draw_key,
-    present,
+    present_blocks,
     presentation_lines,
     read_key,
 )
@@ -44,7 +44,7 @@ class Presentations:
         second: the second presentation of problems that have one.
     """
 
-    blocks: tuple[Presented, ...]
+    blocks: tuple[PresentedBlock, ...]
     place: Mapping[str, int]
     first: Mapping[str, Problem]
     second: Mapping[str, Problem]
@@ -83,7 +83,7 @@ def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
         replace(p, extra=Extra({UNVALIDATED: True} if p.extra.get(UNVALIDATED) else {}))
         for p in _content.unique_problems(parts).values()
     ]
-    blocks = present(problems, [sides[problem.id] for problem in problems])
+    blocks = present_blocks(problems, [sides[problem.id] for problem in problems])
     return Presentations(
         tuple(blocks),
         {problems[row].id: at for at, block in enumerate(blocks) for row in block.rows},
@@ -175,7 +175,7 @@ def keep_key(out: Path, about: About) -> bytes:
 
 def publish(
     content: _content.Content, statement: _content.Coins, pairs: tuple[Pair, ...], key: bytes
-) -> tuple[_content.Content, Keyed, dict[str, str]]:
+) -> tuple[_content.Content, KeyedRelease, dict[str, str]]:
     """Return the content in the presentations of the coins, the coins, and the private files.
 
     Args:
@@ -185,11 +185,11 @@ def publish(
         key: the secret bytes.
     """
     name = content.about.full_name
-    keyed = Keyed(pairs, draw_coins(key, name, pairs), "", statement.without)
+    keyed = KeyedRelease(pairs, draw_coins(key, name, pairs), "", statement.without)
     shown = {pair.a.id: keyed.published(pair) for pair in pairs}
     parts = map_problems(content.parts, lambda p: _in_form(p, shown.get(p.id)))
     keyed = replace(keyed, digest=data_digest(name, parts))
     lines = presentation_lines(pairs)
-    statement = replace(statement, commitment=commit(key, keyed.digest, lines))
+    statement = replace(statement, commitment=compute_commitment(key, keyed.digest, lines))
     files = {COINS: coins_text(key, keyed), PRESENTATIONS: lines}
     return replace(content, parts=parts, keyed=statement), keyed, files
