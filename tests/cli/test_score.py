@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats, study
-from winosmith.cli.transfer import _women
+from winosmith.cli.transfer import _read_women
 from winosmith.metrics import switch_options
 from winosmith.testing import made_twins
 from winosmith.validate import write_votes
@@ -268,7 +268,7 @@ def test_the_first_gender_gap_is_the_one_that_transfer_prints(
 ) -> None:
     """`score` and `transfer` have one definition of the gotcha, and print its table first."""
     target = study.read_target(data_dir / "winogender/all_sentences.tsv")
-    transferred = study.solve_target(target, _ByPronoun(), tmp_path, women=_women(target)).gap
+    transferred = study.solve_target(target, _ByPronoun(), tmp_path, women=_read_women(target)).gap
     assert transferred is not None
     predictions = str(tmp_path / "winogender.jsonl")
     more = ["--occupations", str(data_dir / "winogender/occupations-stats.tsv")]

@@ -12,7 +12,7 @@ import click
 
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, json_option
-from winosmith.cli._output import in_words, print_records, print_table
+from winosmith.cli._output import format_cell, print_records, print_table
 from winosmith.cli._printing import echo, print_json, say
 from winosmith.cli.admin import address_option, on_site, print_list, site_argument
 from winosmith.outputs import guard_cell
@@ -43,7 +43,7 @@ def print_link(study: Study, token: str, address: str) -> None:
     say("Keep the link secret: anyone with it can pretend to be a worker. It is shown only once.")
 
 
-def _money(_: click.Context, option: click.Parameter, text: str | None) -> Decimal | None:
+def _parse_amount(_: click.Context, option: click.Parameter, text: str | None) -> Decimal | None:
     """Return the amount of an option."""
     if text is None:
         return None
@@ -61,22 +61,22 @@ def _money(_: click.Context, option: click.Parameter, text: str | None) -> Decim
               "each person judges.")  # fmt: skip
 @click.option("--write", type=click.IntRange(min=1), metavar="N", help="Number of twins that each "
               "person writes.")  # fmt: skip
-@click.option("--reward", callback=_money, metavar="AMOUNT", required=True, help="Reward of each "
-              "person, in --currency.")  # fmt: skip
+@click.option("--reward", callback=_parse_amount, metavar="AMOUNT", required=True,
+              help="Reward for each person, in --currency.")  # fmt: skip
 @click.option("--currency", metavar="CODE", required=True, help="Currency, such as GBP.")
 @click.option("--minutes", type=click.IntRange(min=1), required=True,
               help="Expected number of minutes.")  # fmt: skip
 @click.option("--places", type=click.IntRange(min=1), metavar="N", required=True, help="Number of "
               "people that the market sends; half as many more may start, as some return their "
               "submission.")  # fmt: skip
-@click.option("--least-wage", callback=_money, metavar="AMOUNT", help="Hourly pay below which the "
-              "ledger warns.")  # fmt: skip
+@click.option("--least-wage", callback=_parse_amount, metavar="AMOUNT",
+              help="Hourly pay below which the ledger warns.")  # fmt: skip
 @click.option("--code", default="", help="The market's completion code. On generic, each worker "
               "gets their own code by default.")  # fmt: skip
 @click.option("--short-code", default="", help="Completion code if the work ran out before the "
               "end.")  # fmt: skip
-@click.option("--short-reward", callback=_money, metavar="AMOUNT", help="The market's reward for "
-              "--short-code.")  # fmt: skip
+@click.option("--short-reward", callback=_parse_amount, metavar="AMOUNT",
+              help="The market's reward for --short-code.")  # fmt: skip
 @click.option("--market-study", default="", metavar="ID", help="The market's id of the study; "
               "links must then have it.")  # fmt: skip
 @click.option("--only", type=FILE, metavar="FILE", help="Ids of the people who may take part: one "
@@ -176,7 +176,7 @@ def show(
     if as_json:
         print_json(record)
         return
-    rows = [(key.replace("_", " "), in_words(value)) for key, value in record.items()]
+    rows = [(key.replace("_", " "), format_cell(value)) for key, value in record.items()]
     print_table(f"Study {name}", ("", ""), rows)
 
 
@@ -247,10 +247,12 @@ def pay(
     rows = [entry.row() for entry in book.entries]
     workers = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     if table:
-        _write(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])
+        _write_private_table(
+            table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)]
+        )
     if bonuses:
         lines = list(bonus_lines(book))
-        _write(bonuses, lines)
+        _write_private_table(bonuses, lines)
         say(f"{len(lines)} lines with ids of the market; delete {bonuses} after the payment.")
     if as_json:
         print_json(
@@ -280,14 +282,14 @@ def pay(
     for entry in book.entries:
         for note in entry.notes:
             echo(f"{entry.name}: {note}")
-    middle = "–" if book.median_wage is None else f"{book.median_wage} {study.currency}"
+    median = "–" if book.median_wage is None else f"{book.median_wage} {study.currency}"
     echo(f"Paid {book.total} {study.currency}; due in addition {book.due}; median hourly "
-               f"pay: {middle}")  # fmt: skip
+               f"pay: {median}")  # fmt: skip
     for warning in book.warnings:
         echo(f"Warning: {warning}")
 
 
-def _write(path: str, rows: object) -> None:
+def _write_private_table(path: str, rows: object) -> None:
     """Write a table that only its owner can read."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         csv.writer(file).writerows(rows)  # type: ignore[arg-type]

@@ -22,8 +22,8 @@ def declared_options(
     kind: Any,
     *,
     only: Collection[str] = (),
-    named: Mapping[str, str] | None = None,
-    of: str = "",
+    option_names: Mapping[str, str] | None = None,
+    prefix: str = "",
 ) -> Callable[[Any], Any]:
     """Add an option for each field of a declaration, with its range, default and description.
 
@@ -32,24 +32,24 @@ def declared_options(
     Args:
         kind: the declaration, or a checked function.
         only: the fields with an option; all if empty.
-        named: options with another name than their field, by field ("pmi": "--pmi-variant").
-        of: start of each help text ("Of chat: ").
+        option_names: options with another name than their field, by field ("pmi": "--pmi-variant").
+        prefix: start of each help text ("Of chat: ").
     """
 
     def add(function: Any) -> Any:
         for name, key in reversed(schema(kind)["properties"].items()):
             if name in only or not only:
-                option = (named or {}).get(name, f"--{name.replace('_', '-')}")
-                if of:
+                option = (option_names or {}).get(name, f"--{name.replace('_', '-')}")
+                if prefix:
                     text = key["description"]
-                    key = {**key, "description": f"{of}{text[0].lower()}{text[1:]}"}
-                function = option_of(name, option, key)(function)
+                    key = {**key, "description": f"{prefix}{text[0].lower()}{text[1:]}"}
+                function = make_option(name, option, key)(function)
         return function
 
     return add
 
 
-def option_of(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any], Any]:
+def make_option(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any], Any]:
     """Return a click option from its name in Python, its name for users, and its JSON schema."""
     default = key.get("default")
     settings: dict[str, Any] = {"default": default, "show_default": default is not None}
@@ -58,22 +58,24 @@ def option_of(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any],
     elif default is True:
         option = f"{option}/--no-{option.removeprefix('--')}"
     else:
-        settings["type"] = _type(key)
+        settings["type"] = _choose_type(key)
     if "off" in key:
         settings["metavar"] = f"RATE|{key['off']}"
     if settings.get("type") == (int, int):
         settings["metavar"] = "MIN MAX"
     if key.get("items", {}).get("type") == "integer":
         settings |= {"default": ",".join(map(str, default or ())), "metavar": "N,N,…"}
-        settings["callback"] = _whole_numbers
+        settings["callback"] = _parse_whole_numbers
     if values := key.get("items", {}).get("enum"):
         settings = {"multiple": True, "type": click.Choice(values)}
     if key.get("type") == "object":
-        settings = {"multiple": True, "metavar": "NAME=NUMBER", "callback": _numbers}
+        settings = {"multiple": True, "metavar": "NAME=NUMBER", "callback": _parse_named_numbers}
     return click.option(option, name, help=" ".join(key["description"].split()), **settings)
 
 
-def _numbers(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
+def _parse_named_numbers(
+    _: click.Context, __: click.Parameter, given: tuple[str, ...]
+) -> dict[str, float]:
     """Return the numbers by name of a repeated option."""
     try:
         return {name: float(number) for name, number in (one.split("=") for one in given)}
@@ -81,7 +83,7 @@ def _numbers(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> d
         raise click.BadParameter("use NAME=NUMBER, such as answer=0.05") from None
 
 
-def _whole_numbers(_: click.Context, __: click.Parameter, given: str) -> tuple[int, ...]:
+def _parse_whole_numbers(_: click.Context, __: click.Parameter, given: str) -> tuple[int, ...]:
     try:
         return tuple(map(int, given.split(",")))
     except ValueError:
@@ -99,7 +101,7 @@ class _RateOrWord(click.FloatRange):
         return None if value == self.word else super().convert(value, param, ctx)
 
 
-def _type(key: Mapping[str, Any]) -> Any:
+def _choose_type(key: Mapping[str, Any]) -> Any:
     choices = [one for one in key.get("anyOf", [key]) if one.get("type") != "null"]
     if key.get("type") in ("object", "array"):
         return str

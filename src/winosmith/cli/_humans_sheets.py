@@ -18,7 +18,7 @@ from winosmith import humans
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._output import print_records, print_table
-from winosmith.cli._printing import echo, print_json, progress, ring, say
+from winosmith.cli._printing import echo, print_json, progress, ring_bell, say
 from winosmith.dataset import Dropped
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import Declared, Entry, Ledger, Sheet, Sitting, Subject
@@ -28,9 +28,9 @@ from winosmith.report import format_value, signature_of
 from winosmith.response import Response
 from winosmith.text import count_noun
 
-_ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
+_FONT_SUFFIXES = (".ttf", ".otf", ".ttc", ".otc")
 
-_REASONS = 5
+_LISTED_REASONS = 5
 """Number of reasons that are printed for omitted problems."""
 
 
@@ -98,7 +98,7 @@ def print_sheets(**options: Any) -> None:
             "signature": str(signature),
             "title": options["title"],
             "paper": options["paper"],
-            **({"fonts": _fonts(options["fonts"])} if options["fonts"] else {}),
+            **({"fonts": _hash_fonts(options["fonts"])} if options["fonts"] else {}),
             "asked": [each.asked for each in declared],
         },
         secret={"answers": dataset.digest},
@@ -106,8 +106,8 @@ def print_sheets(**options: Any) -> None:
     )
     with folder.discard_on_error():
         key = (f"{PRIVATE}/key.csv", partial(humans.format_answer_key, dataset, made.sheets))
-        files = _write(folder, [key, *_files(made.sheets, declared, options)])
-        copies = _copies(folder, made.sheets, codes, declared, options)
+        files = _write_missing(folder, [key, *_make_files(made.sheets, declared, options)])
+        copies = _make_copies(folder, made.sheets, codes, declared, options)
     report = {
         "data": options["data"],
         "sheets": [
@@ -130,7 +130,7 @@ def print_sheets(**options: Any) -> None:
     names = ("name", "code", "questions", "same_text", "different")
     print_records(f"Sheets in {folder.path}", report["sheets"], names)
     print_records("Given", report["subjects"])
-    print_left_out(made.left_out)
+    print_omitted(made.left_out)
     echo(report["signature"])
     prints = "The sheets are in" if options["no_pdf"] else "Print"
     where = folder.path if options["no_pdf"] else folder.path / "*.pdf"
@@ -138,13 +138,15 @@ def print_sheets(**options: Any) -> None:
     say(f"{prints} {where}. The answer key is {key_file}: keep it private.")
 
 
-def _fonts(folder: str) -> dict[str, str]:
+def _hash_fonts(folder: str) -> dict[str, str]:
     """Return the fonts of a folder, each with its digest: other fonts make other sheets."""
-    held = (path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() in _ENDINGS)
-    return {path.relative_to(folder).as_posix(): sha256(path) for path in held}
+    paths = (
+        path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() in _FONT_SUFFIXES
+    )
+    return {path.relative_to(folder).as_posix(): sha256(path) for path in paths}
 
 
-def _files(
+def _make_files(
     sheets: Sequence[Sheet], declared: Sequence[Declared], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """Yield the name of each file, and what returns its content."""
@@ -164,7 +166,7 @@ def _files(
             yield f"{sheet.name}.html", partial(humans.form, sheet, declared=declared)
 
 
-def _write(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
+def _write_missing(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
     """Write what is not there yet; returns the names of all."""
     with progress("Setting sheets", len(files)) as advance:
         for done, (name, make) in enumerate(files):
@@ -176,7 +178,7 @@ def _write(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
     return [name for name, _ in files]
 
 
-def _copies(
+def _make_copies(
     folder: OutputFolder,
     sheets: Sequence[Sheet],
     codes: Sequence[str],
@@ -191,7 +193,7 @@ def _copies(
         ledger, given = enrol(humans.read_ledger(path), sheets, codes, seed=options["seed"])
         humans.write_ledger(ledger, path)
     printed = partial(humans.pdf, declared=declared, paper=options["paper"], fonts=options["fonts"])
-    _write(
+    _write_missing(
         folder,
         [
             (f"subjects/{subject}-{sheet.name}.pdf", partial(printed, sheet, subject=subject))
@@ -208,12 +210,12 @@ def _count_labels(sheet: Sheet, start: str) -> int:
     return sum((item.label or "").startswith(start) for item in sheet.items)
 
 
-def print_left_out(left_out: Sequence[Dropped]) -> None:
+def print_omitted(left_out: Sequence[Dropped]) -> None:
     """Print some of the problems on no sheet, each with the reason."""
-    for left in left_out[:_REASONS]:
+    for left in left_out[:_LISTED_REASONS]:
         echo(f"On no sheet: {left.problem.id}: {left.reason}")
-    if len(left_out) > _REASONS:
-        echo(f"On no sheet: {len(left_out) - _REASONS:,} more; see --json")
+    if len(left_out) > _LISTED_REASONS:
+        echo(f"On no sheet: {len(left_out) - _LISTED_REASONS:,} more; see --json")
 
 
 LEDGER = "ledger.json"
@@ -257,12 +259,12 @@ def assign_sheets(
     if dropped and (how["another"] or how["test"]):
         raise click.UsageError("--dropped can't be combined with --another or --test")
     path = Path(ledger_file or Path(folder) / LEDGER)
-    sheets = sheets_of(folder)
+    sheets = read_sheets(folder)
     given: list[tuple[str, Sheet]] = []
     with humans.ledger_held(path):
         ledger = humans.read_ledger(path)
         if dropped:
-            ledger = _given_up(ledger, subjects)
+            ledger = _record_dropped(ledger, subjects)
         else:
             ledger, given = enrol(ledger, sheets, subjects, **how)
         if subjects:
@@ -297,7 +299,7 @@ def enrol(
     return ledger, given
 
 
-def _given_up(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
+def _record_dropped(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
     for subject in subjects:
         if not any(given.state == "given" for given in ledger.of(subject)):
             raise InputError(f"{subject} has no sheet that could be given up")
@@ -305,7 +307,7 @@ def _given_up(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
     return ledger
 
 
-def sheets_of(folder: str | Path) -> list[Sheet]:
+def read_sheets(folder: str | Path) -> list[Sheet]:
     """Read the sheets of a folder of `winosmith humans sheets`.
 
     Raises:
@@ -323,7 +325,7 @@ def read_subjects_file(path: str | Path) -> list[str]:
     return [code for line in lines if (code := line.partition("#")[0].strip())]
 
 
-def _file(folder: str, name: str) -> str:
+def _find_handout(folder: str, name: str) -> str:
     """Return the file to hand out: the PDF, or the form without one."""
     found = [f"{folder}/{name}{end}" for end in (".pdf", ".html", ".json")]
     return next((file for file in found if Path(file).exists()), found[0])
@@ -332,7 +334,7 @@ def _file(folder: str, name: str) -> str:
 def _print_ledger(report: dict[str, Any], folder: str) -> None:
     if report["given"]:
         rows = [
-            (each["subject"], each["sheet"], _file(folder, each["name"]))
+            (each["subject"], each["sheet"], _find_handout(folder, each["name"]))
             for each in report["given"]
         ]
         print_table("Given", ("subject", "sheet", "hand out"), rows)
@@ -376,12 +378,12 @@ def enter_answers(**options: Any) -> None:
         winosmith humans enter sheets/a-1.json --subject S1 --out typed
         winosmith humans enter sheets --answers typed --answers table.csv --out round
     """  # noqa: D301
-    sheets = _sheets(options["sheets"])
+    sheets = _read_sheets_by_code(options["sheets"])
     out = Path(options["out"])
     if options["subject"] and options["answers"]:
         raise InputError("--subject types answers and --answers reads them; give one of them")
     if options["subject"]:
-        _type(sheets, out, options)
+        _type_sheet(sheets, out, options)
         return
     if not options["answers"]:
         raise InputError("give --subject CODE to type answers, or --answers FILE to read them")
@@ -392,7 +394,7 @@ def enter_answers(**options: Any) -> None:
     responses = humans.make_responses(sittings)
     if not responses:
         raise DataError("there are no answers: every question was left empty")
-    _write_round(out, responses, subjects)
+    _write_answers(out, responses, subjects)
     report: dict[str, Any] = {
         "subjects": len(subjects),
         "answers": len(responses),
@@ -416,12 +418,12 @@ def enter_answers(**options: Any) -> None:
     say(f"Wrote {out / 'responses.jsonl'} and {out / 'subjects.jsonl'}.")
 
 
-def _sheets(paths: Iterable[str]) -> dict[str, Sheet]:
+def _read_sheets_by_code(paths: Iterable[str]) -> dict[str, Sheet]:
     """Return the sheets of files and folders, by code."""
     found: dict[str, Sheet] = {}
     for path in map(Path, paths):
         files = [path] if path.is_file() else sorted(path.glob("*.json"))
-        files = [file for file in files if file == path or _is_kind(file, "sheet")]
+        files = [file for file in files if file == path or _has_kind(file, "sheet")]
         if not files:
             raise InputError(f"{path} has no sheet; `winosmith humans sheets` makes them")
         for file in files:
@@ -430,7 +432,7 @@ def _sheets(paths: Iterable[str]) -> dict[str, Sheet]:
     return found
 
 
-def _is_kind(path: Path, kind: str) -> bool:
+def _has_kind(path: Path, kind: str) -> bool:
     """Return whether a JSON file is of a kind."""
     try:
         record = parse_json(path.read_text("utf-8"))
@@ -441,7 +443,7 @@ def _is_kind(path: Path, kind: str) -> bool:
 
 def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
     """Return the filled-in sheets of all files, and compare second entries with the first."""
-    files = [file for path in paths for file in _answer_files(Path(path))]
+    files = [file for path in paths for file in _find_answer_files(Path(path))]
     second = [file for file in files if file.name.startswith(AGAIN)]
     sittings: list[Sitting] = []
     for file in files:
@@ -467,7 +469,7 @@ def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sit
     return sittings
 
 
-def _answer_files(path: Path) -> Iterator[Path]:
+def _find_answer_files(path: Path) -> Iterator[Path]:
     if path.is_file():
         yield path
         return
@@ -475,14 +477,14 @@ def _answer_files(path: Path) -> Iterator[Path]:
         file
         for file in sorted(path.iterdir())
         if file.suffix == ".csv"
-        or (file.suffix == ".json" and (_is_kind(file, "answers") or _is_kind(file, "entry")))
+        or (file.suffix == ".json" and (_has_kind(file, "answers") or _has_kind(file, "entry")))
     ]
     if not found:
         raise InputError(f"{path} has no answers: neither tables nor files of forms")
     yield from found
 
 
-def _write_round(out: Path, responses: Sequence[Response], subjects: Sequence[Subject]) -> None:
+def _write_answers(out: Path, responses: Sequence[Response], subjects: Sequence[Subject]) -> None:
     from winosmith.validate import write_votes
 
     out.mkdir(parents=True, exist_ok=True)
@@ -494,7 +496,7 @@ def _write_round(out: Path, responses: Sequence[Response], subjects: Sequence[Su
         )
 
 
-def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
+def _type_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
     """Type one sheet of one subject; compare a second entry with the first."""
     if len(sheets) != 1:
         raise InputError(f"--subject types one sheet; {len(sheets)} were given")
@@ -505,7 +507,7 @@ def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) ->
     out.mkdir(parents=True, exist_ok=True)
     first = out / f"answers-{subject}-{sheet.code}.json"
     second = out / f"{AGAIN}{subject}-{sheet.code}.json"
-    if options["again"] and not _is_kind(first, "answers"):
+    if options["again"] and not _has_kind(first, "answers"):
         raise InputError(f"{first} is missing or incomplete; finish the first entry")
     typed = type_answers(sheet, subject, second if options["again"] else first)
     report: dict[str, Any] = {
@@ -532,7 +534,7 @@ def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) ->
         print_json(report)
 
 
-_SHORT = 58
+_SNIPPET_LENGTH = 58
 """Number of characters of a snippet to show."""
 
 
@@ -548,11 +550,11 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
     """
     entry = Entry.resume(path, sheet, subject)
     if entry.item is not None:
-        _introduce(entry, path)
+        _print_instructions(entry, path)
     try:
-        with _keys() as keys:
+        with _read_keys() as keys:
             while entry.item is not None:
-                entry = _typed(entry, next(keys), path)
+                entry = _apply_key(entry, next(keys), path)
     except (KeyboardInterrupt, StopIteration):
         echo("", err=True)
     if entry.item is not None:
@@ -564,7 +566,7 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
     return entry.sitting
 
 
-def _introduce(entry: Entry, path: Path) -> None:
+def _print_instructions(entry: Entry, path: Path) -> None:
     sheet = entry.sitting.sheet
     verb = "Resuming" if entry.at > 1 else "Typing"
     echo(
@@ -573,21 +575,21 @@ def _introduce(entry: Entry, path: Path) -> None:
         f"answers.\n({path})\n",
         err=True,
     )
-    _ask(entry)
+    _show_question(entry)
 
 
-def _ask(entry: Entry) -> None:
+def _show_question(entry: Entry) -> None:
     """Show the start of the next question, to find its line on the paper."""
     item = entry.item
     if item is None:
         return
     snippet = format_value(" ".join("".join(item.snippet).split()))
-    snippet = snippet if len(snippet) <= _SHORT else snippet[: _SHORT - 1] + "…"
-    echo(f"{item.number:>4}  {snippet:<{_SHORT}} {'/'.join(item.letters)}: ", nl=False,
+    snippet = snippet if len(snippet) <= _SNIPPET_LENGTH else snippet[: _SNIPPET_LENGTH - 1] + "…"
+    echo(f"{item.number:>4}  {snippet:<{_SNIPPET_LENGTH}} {'/'.join(item.letters)}: ", nl=False,
                err=True)  # fmt: skip
 
 
-def _echo(before: Entry, after: Entry) -> None:
+def _show_answer(before: Entry, after: Entry) -> None:
     if after.at < before.at:
         echo("(back)", err=True)
         return
@@ -595,20 +597,20 @@ def _echo(before: Entry, after: Entry) -> None:
     echo(given.letter if given else "-", err=True)
 
 
-def _typed(entry: Entry, key: str, path: Path) -> Entry:
+def _apply_key(entry: Entry, key: str, path: Path) -> Entry:
     """Return and save the state after a key; an invalid key changes nothing."""
     after = entry.press(key)
     if after is None:
-        ring()
+        ring_bell()
         return entry
     after.save(path)
-    _echo(entry, after)
-    _ask(after)
+    _show_answer(entry, after)
+    _show_question(after)
     return after
 
 
 @contextmanager
-def _keys() -> Iterator[Iterator[str]]:
+def _read_keys() -> Iterator[Iterator[str]]:
     """Yield keys one by one until the end of the input.
 
     The terminal stays in this mode from the first question to the last: `click.getchar` switches
@@ -627,12 +629,12 @@ def _keys() -> Iterator[Iterator[str]]:
     before = termios.tcgetattr(terminal)
     try:
         tty.setcbreak(terminal)
-        yield _of_terminal(terminal)
+        yield _read_terminal_keys(terminal)
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def _of_terminal(terminal: int) -> Iterator[str]:
+def _read_terminal_keys(terminal: int) -> Iterator[str]:
     """Yield keys; a key of several bytes (arrows, accents) is one invalid key."""
     import select
 

@@ -13,7 +13,7 @@ import click
 
 from winosmith import formats, humans
 from winosmith.cli import _options
-from winosmith.cli._humans_sheets import read_sittings, sheets_of
+from winosmith.cli._humans_sheets import read_sheets, read_sittings
 from winosmith.cli._output import Output
 from winosmith.cli._printing import say
 from winosmith.dataset import Dataset
@@ -27,12 +27,12 @@ from winosmith.validate import read_votes
 if TYPE_CHECKING:
     from winosmith.audit import Audit, KeyCheck, WrongKeys
 
-_FILE = f"{PRIVATE}/check.json"
+_CHECK_FILE = f"{PRIVATE}/check.json"
 
 _TITLE = "Which option is correct?"
 """Title of the forms."""
 
-_LISTED = 20
+_LISTED_KEYS = 20
 """Number of keys of a verdict that a terminal lists."""
 
 
@@ -74,14 +74,14 @@ def write_check(
     omitted |= {name_of[one.problem.id]: one.reason for one in made.left_out}
     on_site = None
     if secret is not None:
-        check, on_site = _with_site_ids(check, part.dataset, secret)
+        check, on_site = _assign_site_ids(check, part.dataset, secret)
     record = canonical(audit.check_record(check)) + "\n"
     digest = hashlib.sha256(record.encode("utf-8", "surrogatepass")).hexdigest()
     folder = OutputFolder.open(
         out, {"command": "check of keys", "checks": n}, secret={"check": digest}, force=force
     )
     with folder.discard_on_error():
-        folder.write_lines(_FILE, [record])
+        folder.write_lines(_CHECK_FILE, [record])
         folder.write_lines("problems.jsonl", formats.lines(asked.kept))
         for sheet in made.sheets:
             sheet_record = canonical(humans.make_sheet_record(sheet)) + "\n"
@@ -124,7 +124,7 @@ def write_check(
     }
 
 
-def _with_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCheck, Dataset]:
+def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCheck, Dataset]:
     """Return a check with the ids that its items have on a site, and the problems for the site."""
     from winosmith import audit
     from winosmith.web import hosting
@@ -169,8 +169,8 @@ def count_wrong_keys(
     """  # noqa: D301
     from winosmith import audit
 
-    drawn = audit.read_check(Path(check) / _FILE)
-    found = audit.count_wrong_keys(drawn, _responses(check, answers))
+    drawn = audit.read_check(Path(check) / _CHECK_FILE)
+    found = audit.count_wrong_keys(drawn, _read_responses(check, answers))
     if errata:
         options = {item.id: item.options for item in drawn.items}
         with atomic_write(errata) as file:
@@ -181,10 +181,10 @@ def count_wrong_keys(
     Output(
         "Wrong keys",
         {**found.record(), "verdict": found.verdict, "signature": str(signature)},
-        [*_sections(found)],
+        [*_make_sections(found)],
         verdict=found.verdict,
         signature=signature,
-        apart=True,
+        spaced=True,
     ).show(as_json=as_json, out=out)
     if errata:
         wrong = sum(one.old != one.new for one in found.errata)
@@ -194,19 +194,19 @@ def count_wrong_keys(
         )
 
 
-def _responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
+def _read_responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
     """Yield the answers of all files: responses, or filled-in sheets."""
     responses = [path for path in paths if Path(path).suffix == ".jsonl"]
     for path in responses:
         yield from read_votes(path)
     if len(responses) < len(paths):
-        sheets = {sheet.code: sheet for sheet in sheets_of(folder)}
+        sheets = {sheet.code: sheet for sheet in read_sheets(folder)}
         sittings = read_sittings([path for path in paths if path not in responses], sheets)
         humans.check_sittings(sittings)
         yield from humans.make_responses(sittings)
 
 
-def _sections(found: WrongKeys) -> Iterator[Section]:
+def _make_sections(found: WrongKeys) -> Iterator[Section]:
     """Yield the strata, then the wrong and the undecided keys."""
     facts = [
         "The judges' verdicts are taken as correct: this is the number of keys that such judges "
@@ -238,4 +238,4 @@ def _sections(found: WrongKeys) -> Iterator[Section]:
     yield Section("The number of wrong keys", [strata, Text(facts, "list")])
     for title, keys in (("Wrong keys", wrong), ("Undecided keys", found.of("undecided"))):
         if keys:
-            yield Section(title, [table(title, keys, most=_LISTED)])
+            yield Section(title, [table(title, keys, most=_LISTED_KEYS)])

@@ -17,10 +17,10 @@ from weakref import WeakKeyDictionary
 import click
 
 from winosmith._version import __version__
-from winosmith.cli._printing import advised, echo, say
+from winosmith.cli._printing import echo, say, translate_settings
 from winosmith.errors import Interrupted, WinosmithError
 
-_FAILED: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()
+_FAILED_COMMANDS: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()
 """The command that raised an error; advice in the message uses its options."""
 
 
@@ -36,7 +36,7 @@ class Group(click.Group):
         except WinosmithError as error:
             failed = self.get_command(ctx, ctx.invoked_subcommand or "")
             if failed is not None and not isinstance(failed, click.Group):
-                _FAILED[error] = failed
+                _FAILED_COMMANDS[error] = failed
             raise
 
     def resolve_command(
@@ -57,7 +57,7 @@ class LazyGroup(Group):
 
     Args:
         sections: the commands of each section of the help, with their summaries, by its title.
-        places: the place of a command in this folder, as "module:name"; by default `command` in
+        locations: the place of a command in this folder, as "module:name"; by default `command` in
             the module of its own name.
     """
 
@@ -65,11 +65,11 @@ class LazyGroup(Group):
         self,
         *args: Any,
         sections: Mapping[str, Mapping[str, str]],
-        places: Mapping[str, str] = {},
+        locations: Mapping[str, str] = {},
         **kwargs: Any,
     ):
         super().__init__(*args, **kwargs)
-        self.sections, self.places = sections, places
+        self.sections, self.locations = sections, locations
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for lines in self.sections.values() for name in lines]
@@ -77,7 +77,7 @@ class LazyGroup(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        module, _, name = self.places.get(cmd_name, f"{cmd_name}:command").partition(":")
+        module, _, name = self.locations.get(cmd_name, f"{cmd_name}:command").partition(":")
         command: click.Command = getattr(importlib.import_module(f"{__package__}.{module}"), name)
         return command
 
@@ -85,7 +85,7 @@ class LazyGroup(Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
-            if _is_output(error):
+            if _comes_from_printing(error):
                 raise
             raise WinosmithError(f"a connection broke: {error}") from error  # click would hide it
 
@@ -137,7 +137,7 @@ SECTIONS = {
 }
 """The commands by section, in the order of the help, each with its summary."""
 
-PLACES = {
+LOCATIONS = {
     "practice": "demo:practice",
     "leaderboard": "curve:leaderboard",
     "verify": "release:verify",
@@ -149,7 +149,7 @@ PLACES = {
 @click.command(
     cls=LazyGroup,
     sections=SECTIONS,
-    places=PLACES,
+    locations=LOCATIONS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="winosmith")
@@ -179,18 +179,18 @@ def main(arguments: list[str] | None = None) -> int:
         echo(f"\nStopped. {AGAIN}", err=True, fg="yellow")
         return 130
     except WinosmithError as error:
-        return _fail(advised(str(error), _FAILED.get(error)))
+        return _print_error(translate_settings(str(error), _FAILED_COMMANDS.get(error)))
     except SystemExit:  # from click, if help is printed to a closed pipe
         return 0
     except OSError as error:
-        return _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
+        return _print_error(f"{error.filename or 'the system'}: {error.strerror or error}")
     except MemoryError as error:
         why = f" ({error})" if str(error) else ""
-        return _fail(f"out of memory{why}; use fewer items or a machine with more memory")
+        return _print_error(f"out of memory{why}; use fewer items or a machine with more memory")
     return code if isinstance(code, int) else 0  # the code of `ctx.exit(1)` is the result
 
 
-def _is_output(error: BaseException) -> bool:
+def _comes_from_printing(error: BaseException) -> bool:
     """Return whether the error is from printing, such as help, to a closed pipe."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code is click.echo.__code__ for frame, _ in frames)
@@ -201,7 +201,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     echo(message, err=True)
 
 
-def _fail(message: str) -> int:
+def _print_error(message: str) -> int:
     echo("Error: ", err=True, fg="red", bold=True, nl=False)
     echo(message, err=True)
     return 2

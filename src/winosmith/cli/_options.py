@@ -67,7 +67,7 @@ def seed_option(text: str = "Random seed.") -> Callable[[Any], Any]:
     return click.option("--seed", type=seed, default=0, show_default=True, help=text)
 
 
-def given_options(ctx: click.Context) -> set[str]:
+def find_given_options(ctx: click.Context) -> set[str]:
     """Return the parameters that are on the command line, not in a default or the environment."""
     return {name for name in ctx.params if ctx.get_parameter_source(name) is COMMANDLINE}
 
@@ -108,7 +108,7 @@ _READING = {"pair_by": _PAIR_BY, **_COLUMNS, "encoding": _ENCODING, "skip_bad": 
 """The options of `read_contents`, with their metavar and help."""
 
 
-class _Data(click.Path):
+class _DataPath(click.Path):
     """A file, folder or "-"; a pattern ("part-*.jsonl"); a sheet ("quiz.xlsx#One"); an address."""
 
     def convert(
@@ -125,8 +125,8 @@ class _Data(click.Path):
         return found if file == value else str(value)
 
 
-DATA = _Data(exists=True, allow_dash=True)
-MORE_DATA = _Data(exists=True)
+DATA = _DataPath(exists=True, allow_dash=True)
+MORE_DATA = _DataPath(exists=True)
 """Further data of a command, which are not read from standard input."""
 
 
@@ -159,12 +159,12 @@ def reading_option(name: str) -> Callable[[Any], Any]:
         metavar=value,
         type=OutputFile('{"file": ', "a list of omitted records") if value == "FILE" else str,
         expose_value=False,
-        callback=_remember(name),
+        callback=_make_callback(name),
         help=text,
     )
 
 
-def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+def _make_callback(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
     """Return a callback that stores an option's value in click's context."""
 
     def store(context: click.Context, _: click.Parameter, value: Any) -> Any:
@@ -174,7 +174,7 @@ def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]
     return store
 
 
-def _split(text: str) -> tuple[str, ...]:
+def _split_names(text: str) -> tuple[str, ...]:
     """Split a text into names at its commas outside quotation marks."""
     try:
         names = next(csv.reader([text], skipinitialspace=True), [])
@@ -223,9 +223,9 @@ def read_contents(
     """
     from winosmith import formats
 
-    how = reading_arguments() | {"ids_are_places": ids_are_places}
+    how = get_reading_arguments() | {"ids_are_places": ids_are_places}
     contents = formats.scan(path, format_name, **how, on_progress=on_progress)
-    skip_bad = bad_records_file()
+    skip_bad = get_bad_records_file()
     if contents.bad and skip_bad:
         bad: list[Entry] = click.get_current_context().meta.setdefault("bad", [])
         bad += contents.bad
@@ -236,32 +236,32 @@ def read_contents(
     return contents
 
 
-def reading_arguments() -> dict[str, Any]:
+def get_reading_arguments() -> dict[str, Any]:
     """Return the arguments of `formats.scan` in the command's options, except the format."""
-    return {"pair_by": _given("pair_by"), **answer_arguments()}
+    return {"pair_by": _get_reading_option("pair_by"), **get_answer_arguments()}
 
 
-def answer_arguments() -> dict[str, Any]:
+def get_answer_arguments() -> dict[str, Any]:
     """Return the arguments of `answers.read` in the command's options, except the filters."""
     from winosmith.formats import Columns
 
-    given = {name: _given(name) for name in _COLUMNS}
-    several = {name: _split(given[name]) for name in ("question", "choices") if given[name]}
+    given = {name: _get_reading_option(name) for name in _COLUMNS}
+    several = {name: _split_names(given[name]) for name in ("question", "choices") if given[name]}
     columns = Columns(**several, answer=given["answer"], answer_is=given["answer_is"])
     return {
         "columns": columns if any(given.values()) else None,
-        "encoding": _given("encoding"),
+        "encoding": _get_reading_option("encoding"),
     }
 
 
-def _given(name: str) -> Any:
+def _get_reading_option(name: str) -> Any:
     """Return the value of an option of `_READING`; None without it."""
     return click.get_current_context().meta.get(name)
 
 
-def bad_records_file() -> str | None:
+def get_bad_records_file() -> str | None:
     """Return the file of `--skip-bad`; None without it."""
-    path: str | None = _given("skip_bad")
+    path: str | None = _get_reading_option("skip_bad")
     return path
 
 
@@ -313,7 +313,7 @@ def cluster_option(function: Any) -> Any:
 
 
 @contextmanager
-def on_cluster(address: str | None) -> Iterator[Executor | None]:
+def connect_cluster(address: str | None) -> Iterator[Executor | None]:
     """Connect to a cluster while the block runs; yield None without an address."""
     if address is None:
         yield None

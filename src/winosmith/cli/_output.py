@@ -14,7 +14,7 @@ from rich.text import Text
 
 from winosmith import report
 from winosmith._version import __version__
-from winosmith.cli._printing import echo, print_json, print_rich, with_options
+from winosmith.cli._printing import echo, print_json, print_rich, translate_advice
 from winosmith.escape import for_terminal
 from winosmith.metrics import Proportion, format_rate
 from winosmith.outputs import atomic_write
@@ -22,7 +22,7 @@ from winosmith.report import format_value, span
 
 Rows: TypeAlias = list[list[report.Value]]
 
-_FIGURE = re.compile(r"\d+\.\d( %)? \(")
+_NUMBER_FIRST = re.compile(r"\d+\.\d( %)? \(")
 
 LONGEST = 18
 """Number of characters of a name in a terminal's table that is cut; figures are never cut."""
@@ -39,7 +39,7 @@ def _print_table(table: report.Table, cut: bool) -> None:
     A header of empty names is not shown, and a table without rows is not printed. Control
     characters are escaped, and no text is markup. With `cut`, long names are cut.
     """
-    rows = [[_cut(cell) if cut else cell for cell in row] for row in table.rows[: table.most]]
+    rows = [[_shorten(cell) if cut else cell for cell in row] for row in table.rows[: table.most]]
     if rows:
         heads = table.heads
         grid = Table(
@@ -65,11 +65,11 @@ def _print_table(table: report.Table, cut: bool) -> None:
         print_rich(Text(for_terminal(table.caption), style="bold"), grid, "")
     more = len(table.rows) - len(rows)
     if note := f"{table.beyond.format(more) if more else ''} {table.note}".strip():
-        echo(textwrap.fill(with_options(note), 80) + "\n")
+        echo(textwrap.fill(translate_advice(note), 80) + "\n")
 
 
-def _cut(cell: report.Value) -> report.Value:
-    if isinstance(cell, str) and len(cell) > LONGEST and not _FIGURE.match(cell):
+def _shorten(cell: report.Value) -> report.Value:
+    if isinstance(cell, str) and len(cell) > LONGEST and not _NUMBER_FIRST.match(cell):
         return cell[: LONGEST - 1] + "…"
     return cell
 
@@ -80,15 +80,15 @@ def print_records(
     """Print some fields of records as a table, or all of them; its header has their names."""
     rows = [dict(record) for record in records]
     header = list(names) or list(rows[0] if rows else ())
-    cells = [[in_words(row[name]) for name in header] for row in rows]
+    cells = [[format_cell(row[name]) for name in header] for row in rows]
     print_table(title, [name.replace("_", " ") for name in header], cells)
 
 
-def in_words(value: Any) -> Any:
+def format_cell(value: Any) -> Any:
     """Return a value of JSON as a cell shows it: a list is counted, and a dash is for nothing.
 
-    >>> in_words({"a": 2, "b": 0}), in_words([3, 4]), in_words(""), in_words(True), in_words(5)
-    ('2 a', 2, '–', 'yes', 5)
+    >>> [format_cell(value) for value in ({"a": 2, "b": 0}, [3, 4], "", True, 5)]
+    ['2 a', 2, '–', 'yes', 5]
     """
     if isinstance(value, dict):
         return ", ".join(f"{count} {word}" for word, count in value.items() if count) or "–"
@@ -112,14 +112,14 @@ def _is_printed(block: report.Block) -> bool:
     return has_table or isinstance(block, report.Table | report.Text)
 
 
-def _ends_empty(blocks: Sequence[report.Block]) -> bool:
+def _ends_with_empty_line(blocks: Sequence[report.Block]) -> bool:
     """Return whether the last printed block ends with an empty line, as tables do."""
     last = [block for block in blocks if _is_printed(block)][-1]
     return not isinstance(last, report.Text) or last.kind == "list"
 
 
 def _print_text(text: report.Text) -> None:
-    for paragraph in map(with_options, map(format_value, text.paragraphs)):
+    for paragraph in map(translate_advice, map(format_value, text.paragraphs)):
         if text.kind == "warning":  # not wrapped, as it may name a file and a line
             echo(paragraph, fg="yellow")
         elif text.kind == "list":
@@ -143,7 +143,7 @@ class Output:
         signature: the parameters of all results; empty if each has its own.
         signatures: by the title of a result.
         cut: a terminal cuts long names in tables.
-        apart: a terminal prints an empty line between sections.
+        spaced: a terminal prints an empty line between sections.
     """
 
     title: str
@@ -154,7 +154,7 @@ class Output:
     signature: report.Signature | str = ""
     signatures: Mapping[str, report.Signature] = field(default_factory=dict)
     cut: bool = False
-    apart: bool = False
+    spaced: bool = False
 
     def show(self, *, as_json: bool, out: str | None) -> None:
         """Write the page to `out` if given; print the JSON, or the tables."""
@@ -168,7 +168,7 @@ class Output:
             echo(f"{format_value(self.verdict)}\n", bold=True)
         printed = [section for section in self.sections if any(map(_is_printed, section.blocks))]
         for number, section in enumerate(printed):
-            if self.apart and number and not _ends_empty(printed[number - 1].blocks):
+            if self.spaced and number and not _ends_with_empty_line(printed[number - 1].blocks):
                 echo()
             print_blocks(section.blocks, cut=self.cut)
         if self.signature:
@@ -199,18 +199,18 @@ TIES = (
 )
 
 
-def of_each(values: Mapping[str, str]) -> str:
+def join_by_solver(values: Mapping[str, str]) -> str:
     """Return the value that all solvers share, or each value with its solver.
 
-    >>> of_each({"a": "50.0 %", "b": "50.0 %"}), of_each({"a": "50.0 %", "b": "33.3 %"})
-    ('50.0 %', '50.0 % (a), 33.3 % (b)')
+    >>> join_by_solver({"a": "50.0 %", "b": "33.3 %"})
+    '50.0 % (a), 33.3 % (b)'
     """
     if len(set(values.values())) == 1:
         return next(iter(values.values()))
     return ", ".join(f"{value} ({format_value(name)})" for name, value in values.items())
 
 
-def off_scores(counts: Mapping[str, int]) -> list[str]:
+def describe_ignored_scores(counts: Mapping[str, int]) -> list[str]:
     """Return a sentence for each solver with choices that are not its best scores.
 
     `counts` are their numbers, by solver.

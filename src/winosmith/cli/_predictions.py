@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from winosmith import answers, formats
-from winosmith.cli._options import FILE, answer_arguments, read_contents
+from winosmith.cli._options import FILE, get_answer_arguments, read_contents
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.metrics import Overlap
@@ -103,7 +103,7 @@ def read_answers(
     Raises:
         FormatError: a file can't be read, or logs would be read by different filters.
     """
-    how = answer_arguments() | {"filters": filters, "omitted": omitted}
+    how = get_answer_arguments() | {"filters": filters, "omitted": omitted}
     given = [(path, one) for path in paths for one in answers.read(path, dataset, **how).values()]
     answers.check_same_filters(own for _, own in given)
     files, names = [path for path, _ in given], [own.solver for _, own in given]
@@ -166,8 +166,8 @@ def measure_overlaps(
     """
     found: dict[str, Overlap] = {}
     for given in trained_on:
-        name, what = _of_solver(given, solvers)
-        seen = _seen(dataset, given, what)
+        name, what = _split_solver(given, solvers)
+        seen = _find_overlap(dataset, given, what)
         for solver in solvers if name is None else [name]:
             before = found.get(solver, Overlap({}, seen.n))
             rows, unknown = {**seen.rows, **before.rows}, (*before.unknown, *seen.unknown)
@@ -175,7 +175,7 @@ def measure_overlaps(
     return found
 
 
-def _seen(dataset: Dataset, given: str, what: str) -> Overlap:
+def _find_overlap(dataset: Dataset, given: str, what: str) -> Overlap:
     """Return the problems that a solver with this training data may have seen."""
     from winosmith.study import TrainedOn
 
@@ -185,7 +185,7 @@ def _seen(dataset: Dataset, given: str, what: str) -> Overlap:
         raise InputError(f"--trained-on {given}: {error}") from None
 
 
-def _of_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:
+def _split_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:
     """Return the solver (None for all), and the file or name of its training data."""
     name, equals, what = given.partition("=")
     if Path(given).is_file() or not equals or name.startswith("other:"):

@@ -55,17 +55,17 @@ def echo(message: object = "", *, err: bool = False, nl: bool = True, **style: A
         nl: end the line.
         style: colour and weight, as `click.style` takes them.
     """
-    text = for_terminal(with_options(message))
+    text = for_terminal(translate_advice(message))
     _write(click.style(text, **style) if style else text, err=err, nl=nl)
 
 
-def with_options(message: object) -> str:
+def translate_advice(message: object) -> str:
     """Return a message with its advice as options of the command that runs."""
     context = click.get_current_context(silent=True)
-    return advised(str(message), context.command if context else None)
+    return translate_settings(str(message), context.command if context else None)
 
 
-def ring() -> None:
+def ring_bell() -> None:
     """Ring the terminal's bell."""
     _write("\a", err=True, nl=False)
 
@@ -114,12 +114,12 @@ def fail_gate(broken: Sequence[str]) -> NoReturn:
 
 
 @contextmanager
-def log_shown() -> Iterator[None]:
+def show_log() -> Iterator[None]:
     """Print what is logged at level INFO while the block runs, such as large files."""
     import logging
 
     logger, handler = logging.getLogger("winosmith"), logging.Handler()
-    handler.emit = lambda record: say(_sentence(record.getMessage()))  # type: ignore[method-assign]
+    handler.emit = lambda record: say(_capitalize_first(record.getMessage()))  # type: ignore[method-assign]
     before = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -130,7 +130,7 @@ def log_shown() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def _sentence(message: str) -> str:
+def _capitalize_first(message: str) -> str:
     return message[:1].upper() + message[1:]
 
 
@@ -144,12 +144,12 @@ def progress(title: str, total: int | None = None) -> Iterator[Callable[[int, st
 
     console = Console(file=sys.stderr)
     if console.is_terminal:
-        yield from _bar(console, title, total)
+        yield from _show_bar(console, title, total)
     else:
-        yield from _plain_lines(title, total)
+        yield from _print_lines(title, total)
 
 
-def _bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+def _show_bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
     from rich import progress as bars
 
     columns = (
@@ -169,7 +169,7 @@ def _bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int,
         yield advance
 
 
-def _plain_lines(title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+def _print_lines(title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
     import time
 
     last = time.monotonic()
@@ -186,16 +186,16 @@ def _plain_lines(title: str, total: int | None) -> Iterator[Callable[[int, str],
 
 _SETTING = re.compile(r"`([a-z]\w*)=([^`]*)`")
 
-_NAMES = {"format_name": "--from", "filters": "--filter"}
+_OPTION_NAMES = {"format_name": "--from", "filters": "--filter"}
 """Options with another name than the parameter."""
 
-_WHOLE = {
+_SETTING_OPTIONS = {
     ("new_ids", "True"): "--ids digest",
     ("probe_draws", "0"): "--no-probes",
 }
 """Settings with their own option."""
 
-ELSEWHERE = {
+OTHER_COMMANDS = {
     "convert": "`winosmith convert` has {}, and writes a file that this command reads",
     "serve": "`winosmith serve` has {}",
     "build": "`winosmith build` has {}",
@@ -204,7 +204,7 @@ ELSEWHERE = {
 """Commands with options that others lack, and their use."""
 
 
-def advised(message: str, command: click.Command | None) -> str:
+def translate_settings(message: str, command: click.Command | None) -> str:
     """Return a message with each setting as an option, and the command with it if it is another.
 
     Args:
@@ -213,12 +213,14 @@ def advised(message: str, command: click.Command | None) -> str:
     """
     if command is None:
         return message
-    lacking: dict[str, list[str]] = {name: [] for name in ELSEWHERE}
+    lacking: dict[str, list[str]] = {name: [] for name in OTHER_COMMANDS}
 
     def option(found: re.Match[str]) -> str:
-        name, typed = _as_typed(found[1], found[2])
-        if not _has(command, name):
-            other = next((other for other in ELSEWHERE if _has(_loaded(other), name)), None)
+        name, typed = _find_option(found[1], found[2])
+        if not _has_option(command, name):
+            other = next(
+                (other for other in OTHER_COMMANDS if _has_option(_load_command(other), name)), None
+            )
             if other is None:
                 return found[0]
             lacking[other].append(name)
@@ -227,29 +229,29 @@ def advised(message: str, command: click.Command | None) -> str:
     text = _SETTING.sub(option, message)
     for other, names in lacking.items():
         if names:
-            text += "; " + ELSEWHERE[other].format(", ".join(dict.fromkeys(names)))
+            text += "; " + OTHER_COMMANDS[other].format(", ".join(dict.fromkeys(names)))
     return text
 
 
-def _as_typed(name: str, value: str) -> tuple[str, str]:
+def _find_option(name: str, value: str) -> tuple[str, str]:
     """Return the option of a setting, and its text with the value."""
-    whole = _WHOLE.get((name, value))
-    option = _NAMES.get(name, f"--{name.replace('_', '-')}")
+    whole = _SETTING_OPTIONS.get((name, value))
+    option = _OPTION_NAMES.get(name, f"--{name.replace('_', '-')}")
     if whole or value in ("", "True"):
         return (whole or option).partition(" ")[0], whole or option
-    return option, f"{option} {_quoted(value)}"
+    return option, f"{option} {_quote(value)}"
 
 
-def _loaded(name: str) -> click.Command:
+def _load_command(name: str) -> click.Command:
     command: click.Command = importlib.import_module(f"{__package__}.{name}").command
     return command
 
 
-def _has(command: click.Command, option: str) -> bool:
+def _has_option(command: click.Command, option: str) -> bool:
     return any(option in param.opts for param in command.params)
 
 
-def _quoted(value: str) -> str:
+def _quote(value: str) -> str:
     """Quote a Python literal for a shell."""
     try:
         return shlex.quote(str(ast.literal_eval(value)))

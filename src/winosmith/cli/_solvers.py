@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._declared import option_of
-from winosmith.cli._options import given_options
+from winosmith.cli._declared import make_option
+from winosmith.cli._options import find_given_options
 from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
@@ -26,16 +26,18 @@ SHOTS = 30
 
 Options = dict[str, Any]
 
-_OF_FILES = {"revision", "trained_on", "threads", "memory_gb"}
+_ONLY_IN_FILES = {"revision", "trained_on", "threads", "memory_gb"}
 """Settings that only a rule in a file has."""
 
 _DECLARED = {
-    kind: {name: key for name, key in schema(of)["properties"].items() if name not in _OF_FILES}
+    kind: {
+        name: key for name, key in schema(of)["properties"].items() if name not in _ONLY_IN_FILES
+    }
     for kind, of in KINDS.items()
 }
 
 
-def _options_of(kind: str) -> tuple[set[str], set[str]]:
+def _find_options(kind: str) -> tuple[set[str], set[str]]:
     """Return the options that a kind of solver needs, and those that it may have."""
     known = _DECLARED[kind]
     needed = {name for name, key in known.items() if "default" not in key}
@@ -49,10 +51,10 @@ def _options_of(kind: str) -> tuple[set[str], set[str]]:
     return needed, other
 
 
-TAKES = {kind: _options_of(kind) for kind in KINDS}
+SOLVER_OPTIONS = {kind: _find_options(kind) for kind in KINDS}
 """The options that each solver needs, and those that it may have."""
 
-OPTIONS = {option for needed, other in TAKES.values() for option in needed | other}
+ALL_OPTIONS = {option for needed, other in SOLVER_OPTIONS.values() for option in needed | other}
 """The options of all solvers."""
 
 
@@ -62,21 +64,21 @@ def check_options(name: str) -> None:
     Raises:
         InputError: the option, and those that the solver takes.
     """
-    needed, other = TAKES[name]
-    given = given_options(click.get_current_context()) & OPTIONS
+    needed, other = SOLVER_OPTIONS[name]
+    given = find_given_options(click.get_current_context()) & ALL_OPTIONS
     unused = sorted(given - needed - other)
     if unused:
-        takes = ", ".join(map(_flag, sorted(needed | other))) or "none of its own"
-        why = _NO_PRONOUN.get(name, "") if unused[0] == "sees" else ""
+        takes = ", ".join(map(_format_option, sorted(needed | other))) or "none of its own"
+        why = _REASONS_WITHOUT_PRONOUN.get(name, "") if unused[0] == "sees" else ""
         raise InputError(
-            f"{_flag(unused[0])} is not for the solver {name!r}{why}; it takes {takes}"
+            f"{_format_option(unused[0])} is not for the solver {name!r}{why}; it takes {takes}"
         )
     missing = sorted(needed - given)
     if missing:
-        raise InputError(f"the solver {name!r} needs {_flag(missing[0])}; see --help")
+        raise InputError(f"the solver {name!r} needs {_format_option(missing[0])}; see --help")
 
 
-_NO_PRONOUN = {
+_REASONS_WITHOUT_PRONOUN = {
     "majority": ", which reads no sentence",
     "random": ", which reads no sentence",
     "hunting": ", whose queries have no subject",
@@ -84,7 +86,7 @@ _NO_PRONOUN = {
 """The reasons that a solver can't see the pronoun."""
 
 
-def choose_sees(
+def choose_input(
     options: Options, problems: Sequence[Problem], train: Dataset | None
 ) -> Sees | None:
     """Return what the solver sees of some problems: the value of --sees, or that of the problems.
@@ -122,7 +124,7 @@ def make_solver(
     if train is not None and local:
         train = Dataset(solve.cut_to_local_context(train), train.name)
     kind = options["solver"]
-    given = given_options(click.get_current_context())
+    given = find_given_options(click.get_current_context())
     rule = {name: options[name] for name in _DECLARED[kind] if name in given}
     more: dict[str, Any] = {}
     if options["sees"] is not None:
@@ -143,7 +145,7 @@ def make_solver(
         rule |= {"model": client.model, "base_url": client.base_url}
         more = {"client": client, "reply_log": None if options["cache"] else []}
     elif "model" in rule:
-        models = [_model(each) for each in options["model"]]
+        models = [_resolve_model(each) for each in options["model"]]
         rule["model"] = models[0]
         more = {"models": models, "combine": options["combine"], "on_progress": on_progress}
     elif kind == "hunting":
@@ -157,11 +159,11 @@ def make_solver(
     return solve.LocalContext(solver) if local else solver
 
 
-def _flag(option: str) -> str:
+def _format_option(option: str) -> str:
     return "--no-cache" if option == "cache" else "--" + option.replace("_", "-")
 
 
-def _model(name: str) -> str:
+def _resolve_model(name: str) -> str:
     """Return a folder's absolute path, or a hub id unchanged."""
     return str(Path(name).resolve()) if Path(name).is_dir() else name
 
@@ -215,10 +217,12 @@ def declared_option(name: str) -> Callable[[Any], Any]:
         if name in known:
             kinds.setdefault(str(known[name]), ([], known[name]))[0].append(kind)
     keys = [key for _, key in kinds.values()]
-    helps = [_of(names) + key["description"][0].lower() + key["description"][1:]
+    helps = [_name_solvers(names) + key["description"][0].lower() + key["description"][1:]
              for names, key in kinds.values()]  # fmt: skip
     if len(keys) == 1:
-        return option_of(name, f"--{name.replace('_', '-')}", {**keys[0], "description": helps[0]})
+        return make_option(
+            name, f"--{name.replace('_', '-')}", {**keys[0], "description": helps[0]}
+        )
     help_ = " ".join(
         f"{help_[:-1]}: {describe_values(key)}; by default {key['default']}."
         for help_, key in zip(helps, keys, strict=True)
@@ -226,7 +230,7 @@ def declared_option(name: str) -> Callable[[Any], Any]:
     return click.option(f"--{name}", metavar="KIND", help=help_)
 
 
-def _of(kinds: Sequence[str]) -> str:
+def _name_solvers(kinds: Sequence[str]) -> str:
     """Return the solvers of an option: "Of causal, masked and encoder: "."""
     return f"Of {' and '.join(filter(None, (', '.join(kinds[:-1]), kinds[-1])))}: "
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from winosmith import metrics, report
-from winosmith.cli._output import Rows, of_each, share
+from winosmith.cli._output import Rows, join_by_solver, share
 from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
@@ -68,7 +68,7 @@ class Stabilities(Result):
         return records or None
 
 
-def stabilities(
+def measure_stabilities(
     dataset: Dataset,
     solvers: Mapping[str, metrics.Graded],
     *,
@@ -102,7 +102,7 @@ def stabilities(
         for name, graded in solvers.items()
         if name not in overlap or not overlap[name].withheld
     }
-    tagged, missing = _tagged(dataset)
+    tagged, missing = _tag_families(dataset)
     far = [
         getattr(of, str(depth)) if problem.lineage else None
         for problem, of in zip(dataset, depths(dataset), strict=True)
@@ -123,7 +123,7 @@ def stabilities(
     )
 
 
-def _tagged(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
+def _tag_families(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
     """Return the tags of every sentence of a family, or the component that they need."""
     from winosmith.language import tag
 
@@ -139,25 +139,25 @@ def _tagged(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
     return tags, ""
 
 
-def stability_sections(found: Stabilities) -> list[report.Section]:
+def make_stability_sections(found: Stabilities) -> list[report.Section]:
     """Return the sections of a report."""
     tables = [
-        _depths(found),
-        _accuracies(found.solvers),
-        *_by_depth(found),
-        _survival(found.solvers),
+        _make_depth_table(found),
+        _make_accuracy_table(found.solvers),
+        *_make_tables_by_depth(found),
+        _make_survival_table(found.solvers),
         *(
-            _against_roots(name, solver, rows)
+            _make_root_table(name, solver, rows)
             for name, of in found.beside.items()
             for solver, rows in of.items()
         ),
-        *(_people(found.people, found.depth) if found.people else ()),
+        *(_make_annotator_tables(found.people, found.depth) if found.people else ()),
     ]
-    pictured = report.OnPage(lambda: [_cards(found), *_drawings(found)])
+    pictured = report.OnPage(lambda: [_make_cards(found), *_draw_stability(found)])
     sections = [
         report.Section("Stability", [pictured, *tables]),
     ]
-    if kinds := list(_kinds(found)):
+    if kinds := list(_make_kind_blocks(found)):
         sections.append(report.Section("Errors by kind of edit", kinds))
     return sections
 
@@ -173,23 +173,23 @@ EDITS = (
 )
 
 
-def _depths(found: Stabilities) -> report.Table:
+def _make_depth_table(found: Stabilities) -> report.Table:
     rows: Rows = []
     for solver, of in found.solvers.items():
         named = (("errors", of.mean), ("families", of.family_mean), ("first errors", of.first))
         for name, one in named:
             rows.append(
-                [solver if name == "errors" else "", name, _number(one.value),
-                 _between(one.interval), one.errors, _number(one.null.coin),
+                [solver if name == "errors" else "", name, _format_number(one.value),
+                 _format_interval(one.interval), one.errors, _format_number(one.null.coin),
                  None if one.null.p_value is None else probability(one.null.p_value)]
             )  # fmt: skip
     solvers = found.solvers.items()
     sizes = {n: f"{of.n:,} perturbed problems, {len(of.families):,} families" for n, of in solvers}
     unknown = {name: f"{of.unknown:,}" for name, of in solvers}
-    left = f" Omitted, because their depth is unknown: {of_each(unknown)}."
+    left = f" Omitted, because their depth is unknown: {join_by_solver(unknown)}."
     left *= any(of.unknown for _, of in solvers)
     return report.Table(
-        f"Error depth ({found.depth}): {of_each(sizes)}",
+        f"Error depth ({found.depth}): {join_by_solver(sizes)}",
         ["solver", "mean over", "depth", "95 %", "n", "guessing", "p"],
         rows,
         "Mean depth of all errors, of the families' own means, and of the families' first errors. "
@@ -198,7 +198,7 @@ def _depths(found: Stabilities) -> report.Table:
     )
 
 
-def _accuracies(solvers: Mapping[str, metrics.Stability]) -> report.Table:
+def _make_accuracy_table(solvers: Mapping[str, metrics.Stability]) -> report.Table:
     rows: Rows = []
     for solver, of in solvers.items():
         if of.accuracy is None:
@@ -213,17 +213,17 @@ def _accuracies(solvers: Mapping[str, metrics.Stability]) -> report.Table:
     )
 
 
-def _by_depth(found: Stabilities) -> Iterator[report.Table]:
+def _make_tables_by_depth(found: Stabilities) -> Iterator[report.Table]:
     solvers = {name: of for name, of in found.solvers.items() if of.by_depth}
     if not solvers:
         return
     rows: Rows = []
     if any(of.roots for of in solvers.values()):
-        rows.append(["root", *_at_depth([of.roots for of in solvers.values()])])
+        rows.append(["root", *_make_depth_cells([of.roots for of in solvers.values()])])
     every = sorted({depth for of in solvers.values() for depth in of.by_depth or ()})
     for depth in every:
         here = [(of.by_depth or {}).get(depth) for of in solvers.values()]
-        rows.append([str(depth), *_at_depth(here)])
+        rows.append([str(depth), *_make_depth_cells(here)])
     heads = ["accuracy", "95 %"] if len(solvers) == 1 else list(solvers)
     yield report.Table(
         f"Accuracy by {found.depth} depth",
@@ -234,7 +234,7 @@ def _by_depth(found: Stabilities) -> Iterator[report.Table]:
     )
 
 
-def _at_depth(here: Sequence[metrics.Proportion | None]) -> list[report.Value]:
+def _make_depth_cells(here: Sequence[metrics.Proportion | None]) -> list[report.Value]:
     """Return the number of problems and the accuracies; one alone has its interval.
 
     If solvers answered different numbers of problems, each accuracy has its own.
@@ -247,7 +247,7 @@ def _at_depth(here: Sequence[metrics.Proportion | None]) -> list[report.Value]:
     return [None, *(None if one is None else f"{format_rate(one)} of {one.n:,}" for one in here)]
 
 
-def _survival(solvers: Mapping[str, metrics.Stability]) -> report.Table:
+def _make_survival_table(solvers: Mapping[str, metrics.Stability]) -> report.Table:
     deepest = max(of.survival.depths[-1] for of in solvers.values())
     shown = sorted({max(1, round(deepest * part)) for part in (0.1, 0.25, 0.5, 1)})
     rows: Rows = []
@@ -267,7 +267,7 @@ def _survival(solvers: Mapping[str, metrics.Stability]) -> report.Table:
     )
 
 
-def _against_roots(field: str, solver: str, found: Sequence[metrics.VersusRoot]) -> report.Table:
+def _make_root_table(field: str, solver: str, found: Sequence[metrics.VersusRoot]) -> report.Table:
     return table(
         f"{report.format_value(solver)} compared with its answers to the roots, by {field}",
         {one.value: one for one in found},
@@ -277,12 +277,12 @@ def _against_roots(field: str, solver: str, found: Sequence[metrics.VersusRoot])
         "McNemar: a test that treats pairs as independent. Holm: p by families, corrected for all "
         "tests. "
         "Same: both answers are correct, or both incorrect."
-        + _unchanged(found)
-        + _all_right(found),
+        + _describe_unchanged(found)
+        + _warn_of_perfect_roots(found),
     )
 
 
-def _all_right(found: Sequence[metrics.VersusRoot]) -> str:
+def _warn_of_perfect_roots(found: Sequence[metrics.VersusRoot]) -> str:
     """Return a caution if no root is answered incorrectly, as if roots are chosen for that."""
     if any(one.roots.value < 1 for one in found):
         return ""
@@ -292,7 +292,7 @@ def _all_right(found: Sequence[metrics.VersusRoot]) -> str:
     )
 
 
-def _unchanged(found: Sequence[metrics.VersusRoot]) -> str:
+def _describe_unchanged(found: Sequence[metrics.VersusRoot]) -> str:
     """Return the number of problems with the same input as their roots, by kind."""
     counts = [
         f"{one.unchanged:,} of {one.accuracy.n:,} of {report.format_value(one.value)}"
@@ -302,7 +302,7 @@ def _unchanged(found: Sequence[metrics.VersusRoot]) -> str:
     return f" The same input as the root, for this solver: {', '.join(counts)}." if counts else ""
 
 
-def _kinds(found: Stabilities) -> Iterator[report.Block]:
+def _make_kind_blocks(found: Stabilities) -> Iterator[report.Block]:
     if found.missing:
         yield report.Text([f"Kinds of edits are not counted: {found.missing}."])
     several = {name: of for name, of in found.kinds.items() if of.kinds}
@@ -310,27 +310,27 @@ def _kinds(found: Stabilities) -> Iterator[report.Block]:
         yield report.Table(
             "Most frequent kinds of edits in errors, with their number of tokens",
             ["solver", "first", "second", "third"],
-            [[name, *_three(of)] for name, of in several.items()],
+            [[name, *_format_most_frequent(of)] for name, of in several.items()],
         )
     for name, of in several.items():
-        yield _kinds_of(name, of, has_accuracy=found.solvers[name].accuracy is not None)
+        yield _make_kind_table(name, of, has_accuracy=found.solvers[name].accuracy is not None)
 
 
-def _three(found: metrics.EditKinds) -> list[report.Value]:
+def _format_most_frequent(found: metrics.EditKinds) -> list[report.Value]:
     cells: list[report.Value] = [
-        f"{_signed(kind)} ({kind.wrong_edits:,})" for kind in found.most_frequent
+        f"{_format_kind(kind)} ({kind.wrong_edits:,})" for kind in found.most_frequent
     ]
     return [*cells, None, None, None][:3]
 
 
-def _signed(kind: metrics.EditKind) -> str:
+def _format_kind(kind: metrics.EditKind) -> str:
     return kind.kind.replace("-", "−", 1)
 
 
-def _kinds_of(solver: str, found: metrics.EditKinds, *, has_accuracy: bool) -> report.Table:
+def _make_kind_table(solver: str, found: metrics.EditKinds, *, has_accuracy: bool) -> report.Table:
     rows: Rows = [
-        [_signed(kind), kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right,
-         *(_rate(kind) if has_accuracy else ["—"] * 3)]
+        [_format_kind(kind), kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right,
+         *(_make_rate_cells(kind) if has_accuracy else ["—"] * 3)]
         for kind in found.kinds
     ]  # fmt: skip
     base = f" ({percent(found.errors.value)})" if found.errors and has_accuracy else ""
@@ -343,12 +343,12 @@ def _kinds_of(solver: str, found: metrics.EditKinds, *, has_accuracy: bool) -> r
     )
 
 
-def _rate(kind: metrics.EditKind) -> list[report.Value]:
+def _make_rate_cells(kind: metrics.EditKind) -> list[report.Value]:
     interval = "—" if kind.interval is None else points_span(kind.interval)
     return [format_rate(kind.errors), points(kind.excess), interval]
 
 
-def _people(found: metrics.Annotators, depth: str) -> Iterator[report.Table]:
+def _make_annotator_tables(found: metrics.Annotators, depth: str) -> Iterator[report.Table]:
     people = table(
         f"Annotators, and their error depth ({depth})",
         found.people,
@@ -361,15 +361,15 @@ def _people(found: metrics.Annotators, depth: str) -> Iterator[report.Table]:
     yield table("Agreement of the annotators", dict(named), note=" ".join(reasons))
 
 
-def _number(value: float | None) -> str | None:
+def _format_number(value: float | None) -> str | None:
     return None if value is None else fixed(value, ".2f")
 
 
-def _between(interval: tuple[float, float] | None) -> str | None:
+def _format_interval(interval: tuple[float, float] | None) -> str | None:
     return None if interval is None else "–".join(fixed(end, ".2f") for end in interval)
 
 
-def _cards(found: Stabilities) -> report.Cards:
+def _make_cards(found: Stabilities) -> report.Cards:
     return report.Cards(
         [
             report.KeyFigure(
@@ -384,7 +384,7 @@ def _cards(found: Stabilities) -> report.Cards:
     )
 
 
-def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
+def _draw_stability(found: Stabilities) -> Iterator[report.Drawing]:
     depth = found.depth
     for panels in metrics.draw_stability(found.solvers):
         yield report.Drawing(

@@ -1,6 +1,6 @@
 """`winosmith admin`: manage a site from a terminal, also while it is served.
 
-Human tests and studies have their own modules; `existing_site` and the options are shared.
+Human tests and studies have their own modules; `open_existing_site` and the options are shared.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ COMMANDS = {
 }
 """The commands, each with its summary."""
 
-_OTHER_PLACES = {
+_OTHER_LOCATIONS = {
     "import": "admin:import_",
     "round": "admin:rounds",
     "test": "_admin_test:command",
     "study": "_admin_study:command",
 }
-PLACES = {name: f"admin:{name.replace('-', '_')}" for name in COMMANDS} | _OTHER_PLACES
+LOCATIONS = {name: f"admin:{name.replace('-', '_')}" for name in COMMANDS} | _OTHER_LOCATIONS
 """The place of each command."""
 
 
-@click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, places=PLACES)
+@click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, locations=LOCATIONS)
 def command() -> None:
     """Manage a site: backups, imports, exports, invitations.
 
@@ -85,7 +85,7 @@ def on_site(function: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(function)
     @click.pass_obj
     def run(given: str | None, /, *, folder: str = "", database: str | None, **rest: Any) -> Any:
-        return function(existing_site(given or folder, database), **rest)
+        return function(open_existing_site(given or folder, database), **rest)
 
     return database_option(run)
 
@@ -99,13 +99,13 @@ def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--address",
         metavar="URL",
-        callback=_address,
+        callback=_choose_address,
         show_default=f"the site's current or last address; otherwise {_DEFAULT_ADDRESS}",
         help="Public address of the site, used in links.",
     )(function)
 
 
-def _address(context: click.Context, _: click.Parameter, given: str | None) -> str:
+def _choose_address(context: click.Context, _: click.Parameter, given: str | None) -> str:
     from winosmith.web.hosting import address_known
 
     if given:
@@ -133,7 +133,7 @@ def print_list(
     print_records(title, rows, names)
 
 
-def existing_site(folder: str, database: str | None) -> Site:
+def open_existing_site(folder: str, database: str | None) -> Site:
     """Return the site of a folder with Django set up.
 
     Raises:
@@ -147,7 +147,7 @@ def existing_site(folder: str, database: str | None) -> Site:
     return hosting.opened(Site.open(folder, database=database or None))
 
 
-MOST_MINUTES = 90 * 24 * 60
+MAX_MINUTES = 90 * 24 * 60
 """The longest validity of a link: 90 days."""
 
 
@@ -156,7 +156,7 @@ MOST_MINUTES = 90 * 24 * 60
 @click.option("--role", type=click.Choice(["contributor", "judge", "moderator", "admin"]),
               help="Role of the new account.")  # fmt: skip
 @click.option("--for", "name", metavar="NAME", help="Account that may set a new password.")
-@click.option("--minutes", default=30, show_default=True, type=click.IntRange(1, MOST_MINUTES),
+@click.option("--minutes", default=30, show_default=True, type=click.IntRange(1, MAX_MINUTES),
               help="Number of minutes for which the link works.")  # fmt: skip
 @address_option
 @on_site
@@ -305,12 +305,12 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
     echo(f"{place}: the site of {contents.made} ({contents.database})")
     more = " --database …" if contents.database == "postgresql" else ""
     echo("Ended: all log-ins, tokens, invitations, and links for a new password.")
-    _list_erased(existing_site(str(place), database), more)
+    _print_erased(open_existing_site(str(place), database), more)
     connection.close()  # so that SQLite leaves no log next to the file
     echo(f"Serve it with: winosmith serve {place}{more}")
 
 
-def _list_erased(site: Site, more: str) -> None:
+def _print_erased(site: Site, more: str) -> None:
     """Print who was erased after a backup was made."""
     from winosmith.web.people.models import pseudonym
     from winosmith.web.people.privacy import has_erasure_log, people_to_erase_again
@@ -405,7 +405,7 @@ def import_(
             dataset = hosting.with_new_ids(dataset, site.secret)
         with (
             progress("Importing", len(dataset)) as advance,
-            _lines_in_errors(file, format_name, dataset),
+            _add_lines_to_errors(file, format_name, dataset),
         ):
             made = hosting.import_problems(
                 dataset,
@@ -425,7 +425,7 @@ def import_(
 
 
 @contextmanager
-def _lines_in_errors(file: str, format_name: str | None, dataset: Dataset) -> Iterator[None]:
+def _add_lines_to_errors(file: str, format_name: str | None, dataset: Dataset) -> Iterator[None]:
     """Add the line of FILE to the error of a problem that can't be imported."""
     from winosmith import formats
     from winosmith.web import hosting
@@ -433,7 +433,7 @@ def _lines_in_errors(file: str, format_name: str | None, dataset: Dataset) -> It
     try:
         yield
     except hosting.UnfitError as unfit:
-        lines = formats.scan(file, format_name, **_options.reading_arguments()).lines
+        lines = formats.scan(file, format_name, **_options.get_reading_arguments()).lines
         line = lines[dataset.row(unfit.problem)]
         raise FormatError(str(unfit), file, line) from None
 
@@ -458,7 +458,7 @@ def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:
     dataset = _options.read_data(file, format_name)
     if new_ids:
         dataset = hosting.with_new_ids(dataset, site.secret)
-    with _lines_in_errors(file, format_name, dataset):
+    with _add_lines_to_errors(file, format_name, dataset):
         made = hosting.import_problems(dataset, "gold")
     echo(f"{made.added:,} new, {made.known:,} there already")
 

@@ -17,17 +17,17 @@ from winosmith.cli._declared import declared_options
 from winosmith.cli._options import (
     FILE,
     OutputFile,
-    answer_arguments,
     format_option,
+    get_answer_arguments,
+    get_reading_arguments,
     json_option,
     page_option,
     read_contents,
-    reading_arguments,
 )
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import filter_option
 from winosmith.cli._printing import echo, fail_gate, say
-from winosmith.cli.admin import database_option, existing_site
+from winosmith.cli.admin import database_option, open_existing_site
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError
 from winosmith.problem import Problem
@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from winosmith.embed import TextEmbedder
 
 
-def _files(context: click.Context, _: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
+def _check_files(
+    context: click.Context, _: click.Parameter, paths: tuple[str, ...]
+) -> tuple[str, ...]:
     """Refuse paths that are not files, and suggest the files to give."""
     if context.params.get("pool") or context.params.get("fix"):
         return paths
@@ -76,7 +78,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 
 
 @click.command()
-@click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=_files)
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=_check_files)
 @format_option
 @click.option(
     "--pool",
@@ -149,7 +151,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "folder, with the removed items and the reasons; several files go to folders of "
               "their names. Copies in several files stay in the last one: give the test set "
               "last.")  # fmt: skip
-@declared_options(RepairSettings, only=("set_aside", "least_kept"), of="Of --repair: ")
+@declared_options(RepairSettings, only=("set_aside", "least_kept"), prefix="Of --repair: ")
 @click.option("--todo", type=click.Path(dir_okay=False), metavar="FILE.md|FILE.csv",
               help="Write a work list: the fewest options to lengthen so that the longest option "
               "is correct by chance only, starting with the fewest characters.")  # fmt: skip
@@ -249,8 +251,8 @@ def command(
     token = secrets.token_hex(16)
     if options["annotate"]:
         echo(f"::stop-commands::{token}")  # a text of the data could be a command for GitHub
-    judged = existing_site(site, options["database"]) if site else None
-    embedder = _embedder(options["encoder"]) if options["encoder"] else None
+    judged = open_existing_site(site, options["database"]) if site else None
+    embedder = _make_embedder(options["encoder"]) if options["encoder"] else None
     splits: dict[str, Dataset] = {}
     refused: dict[str, list[str]] = {}
     declared: dict[str, Declared] = {}
@@ -259,10 +261,12 @@ def command(
     omitted: list[int] = []
     differ = options["pool"] or len({*map(formats.stem, data)}) == len(data)
     for path in [data] if options["pool"] else data:
-        first, whole = (path, path) if isinstance(path, str) else (path[0], _common(path))
+        first, whole = (
+            (path, path) if isinstance(path, str) else (path[0], _find_common_folder(path))
+        )
         name = formats.stem(whole) if differ else whole
         try:
-            dataset, own, bad, where = _read(path, format_name)
+            dataset, own, bad, where = _read_split(path, format_name)
         except FormatError as error:
             if len(data) > 1 and "`answer_is=" in error.reason and not options["pool"]:
                 advice = "; or read all files as one data set, with --pool"
@@ -273,23 +277,23 @@ def command(
         omitted += [start + at for at in own]
         if not is_address(first):
             declared[name] = audit.find_declared(first, splits[name])
-    corrected = _correct(splits, options["errata"]) if options["errata"] else set()
+    corrected = _correct_keys(splits, options["errata"]) if options["errata"] else set()
     how = {
-        "answers": _answers(answers, splits, filters, omitted) if answers else None,
+        "answers": _read_answers(answers, splits, filters, omitted) if answers else None,
         "draws": options["draws"],
         "probe_draws": 0 if options["no_probes"] else 200,
         "seed": options["seed"],
     }
     of_repair = {name: options[name] for name in ("set_aside", "least_kept", "force")}
     of_repair["checked"] = corrected
-    repairs = _repair(splits, repaired, {**how, **of_repair}) if repaired else {}
+    repairs = _repair_splits(splits, repaired, {**how, **of_repair}) if repaired else {}
     found = audit.audit(
         splits,
         **how,
         embedder=embedder,
         sample=options["sample"],
         refused=refused,
-        texts=_overlap(splits, texts) if texts else None,
+        texts=_measure_overlap(splits, texts) if texts else None,
         declared=declared,
         places=places,
         step=say,
@@ -305,11 +309,11 @@ def command(
         )
     Output(
         audit.title(found),
-        record | _repair_records(repairs),
+        record | _make_repair_records(repairs),
         audit.sections(found, [*repairs.values()]),
         verdict=audit.verdict(found),
         signature=found.signature,
-        apart=True,
+        spaced=True,
     ).show(as_json=options["as_json"], out=options["out"])
     if not options["as_json"]:
         echo(f"For a README: {found.line}")
@@ -317,9 +321,9 @@ def command(
             folder = Path(repaired or "", name if len(repairs) > 1 else "")
             echo(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
     if judged is not None and not options["check"]:
-        _to_judge(found, options["suspects"], judged.secret)
+        _send_to_judges(found, options["suspects"], judged.secret)
     if sheet:
-        _to_sheet(found, options["suspects"], sheet)
+        _write_suspects(found, options["suspects"], sheet)
     if options["todo"]:
         _write_todo(splits, options["todo"])
     _write_findings(new, options["sarif"], options["badge"])
@@ -329,13 +333,13 @@ def command(
             echo(line)
         of = audit.title(found), audit.verdict(found), new
         summary = audit.job_summary(*of, only_new=bool(options["baseline"]))
-        _append("GITHUB_STEP_SUMMARY", summary)
-        _append("GITHUB_OUTPUT", f"findings={len(new)}\n")
+        _append_for_github("GITHUB_STEP_SUMMARY", summary)
+        _append_for_github("GITHUB_OUTPUT", f"findings={len(new)}\n")
     if broken:
         fail_gate(broken)
 
 
-def _embedder(name: str) -> TextEmbedder:
+def _make_embedder(name: str) -> TextEmbedder:
     """Return the embedder of a name, and download its model if necessary."""
     from winosmith import embed
 
@@ -378,7 +382,9 @@ def _check_splits(names: Sequence[str]) -> None:
         )
 
 
-def _repair(splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]) -> dict[str, Repair]:
+def _repair_splits(
+    splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]
+) -> dict[str, Repair]:
     """Repair one file into a folder, or each of several into a folder there."""
     from winosmith import audit
 
@@ -389,7 +395,7 @@ def _repair(splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]) -> 
     }
 
 
-def _repair_records(found: Mapping[str, Repair]) -> dict[str, object]:
+def _make_repair_records(found: Mapping[str, Repair]) -> dict[str, object]:
     """Return the JSON records of repairs: one record, or several by split."""
     from winosmith import audit
 
@@ -401,7 +407,7 @@ def _repair_records(found: Mapping[str, Repair]) -> dict[str, object]:
     return {"repairs": records} if records else {}
 
 
-def _answers(
+def _read_answers(
     paths: Sequence[str],
     splits: Mapping[str, Dataset],
     filters: Sequence[str],
@@ -428,14 +434,14 @@ def _answers(
             "files one by one, or give the items other ids"
         )
     items = Dataset(problem for split in splits.values() for problem in split)
-    found = read(paths, items, filters=filters, omitted=omitted, **answer_arguments())
+    found = read(paths, items, filters=filters, omitted=omitted, **get_answer_arguments())
     for model, own in found.items():
         if others := sum(name not in ids for name in own.by_id):
             say(f"{model}: {others:,} of {len(own.by_id):,} answers match no item; ignored")
     return found
 
 
-def _correct(splits: dict[str, Dataset], errata: str) -> set[str]:
+def _correct_keys(splits: dict[str, Dataset], errata: str) -> set[str]:
     """Correct the keys of the splits by an errata file; return the ids of its items."""
     from winosmith import formats
 
@@ -447,14 +453,14 @@ def _correct(splits: dict[str, Dataset], errata: str) -> set[str]:
     return {one.id for one in read}
 
 
-def _overlap(splits: Mapping[str, Dataset], paths: Sequence[str]) -> Mapping[str, Overlap]:
+def _measure_overlap(splits: Mapping[str, Dataset], paths: Sequence[str]) -> Mapping[str, Overlap]:
     from winosmith import audit
 
     say(f"reading {', '.join(paths)}")
     return audit.overlap(splits, paths)
 
 
-def _asked(found: Audit, most: int, *, plain: bool) -> Dataset:
+def _select_suspects(found: Audit, most: int, *, plain: bool) -> Dataset:
     """Return the suspects of all splits as problems for judges; print those that can't be."""
     from winosmith import audit
 
@@ -471,7 +477,7 @@ def _asked(found: Audit, most: int, *, plain: bool) -> Dataset:
     return Dataset(asked, "+".join(part.name for part in found.parts))
 
 
-def _common(paths: Sequence[str]) -> str:
+def _find_common_folder(paths: Sequence[str]) -> str:
     """Return the folder that has all files, or the file if it is the only one."""
     return os.path.commonpath([*map(os.path.abspath, paths)])
 
@@ -496,30 +502,30 @@ def _write_findings(new: Sequence[Finding], sarif: str | None, badge: str | None
                 file.write(made(new))
 
 
-def _append(variable: str, text: str) -> None:
+def _append_for_github(variable: str, text: str) -> None:
     """Add a text to the file of an environment variable that GitHub sets for each step, if any."""
     if path := os.environ.get(variable):
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(text)
 
 
-def _to_judge(found: Audit, most: int, secret: str) -> None:
+def _send_to_judges(found: Audit, most: int, secret: str) -> None:
     from winosmith.web import hosting
 
-    asked = hosting.with_new_ids(_asked(found, most, plain=True), secret)
+    asked = hosting.with_new_ids(_select_suspects(found, most, plain=True), secret)
     made = hosting.import_problems(asked, "judging", embargo=True)
     say(f"Added to the site for judging: {made.added:,}; already there: {made.known:,}.")
 
 
-def _to_sheet(found: Audit, most: int, path: str) -> None:
+def _write_suspects(found: Audit, most: int, path: str) -> None:
     from winosmith import formats
 
-    asked = _asked(found, most, plain=False)
+    asked = _select_suspects(found, most, plain=False)
     formats.write(asked.problems, path)
     say(f"Wrote {path}, {len(asked):,} problems: winosmith humans sheets {path} --out DIR")
 
 
-def _read(
+def _read_split(
     path: str | tuple[str, ...], format_name: str | None
 ) -> tuple[Dataset, list[int], list[str], dict[str, Place]]:
     """Return the items of a file, or of several that are one data set, and its omitted records.
@@ -530,13 +536,15 @@ def _read(
     from winosmith import audit, formats
 
     is_pool = not isinstance(path, str)
-    tell = audit.report_progress(say, f"{path[0] if is_pool else path}: reading", 100, "%")
+    report_fraction = audit.report_progress(
+        say, f"{path[0] if is_pool else path}: reading", 100, "%"
+    )
     contents = read_contents(
         path,
         format_name,
         omit_bad=True,
         ids_are_places=is_pool,
-        on_progress=lambda share: tell(int(100 * share)),
+        on_progress=lambda share: report_fraction(int(100 * share)),
     )
     refused = {f"{entry.place}: {entry.reason}": entry.place for entry in contents.bad}
     dataset = formats.problems_of(contents)
@@ -559,7 +567,7 @@ def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[s
     from winosmith.report import Section, Table
     from winosmith.text import count_noun
 
-    how = reading_arguments()
+    how = get_reading_arguments()
     found = audit.fix(
         paths,
         options["seed"],
@@ -594,6 +602,6 @@ def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[s
         sections.append(Section("Copies", [table]))
         was = "was" if len(copies) == 1 else "were"
         verdict += f" {count_noun(len(copies), 'copy', 'copies')} {was} removed."
-    Output("Options in random orders", found.record(), sections, verdict=verdict, apart=True).show(
+    Output("Options in random orders", found.record(), sections, verdict=verdict, spaced=True).show(
         as_json=options["as_json"], out=options["out"]
     )

@@ -45,7 +45,7 @@ SWITCHES = {
 }
 """What `--skip` takes, and the field of `StructureRules` that it switches off."""
 
-OF_STRUCTURE = ("rules", "length", "overlap", "edit", "complete")
+STRUCTURE_OPTIONS = ("rules", "length", "overlap", "edit", "complete")
 """The options that are fields of `StructureRules`."""
 
 _LISTED_PARENTS = 3
@@ -57,7 +57,7 @@ _LISTED_PARENTS = 3
 @_options.format_option
 @click.option("--votes", "votes_path", type=_options.FILE, metavar="FILE", help="Votes of the "
               "judges, as CSV or JSON Lines.")  # fmt: skip
-@declared_options(StructureRules, only=OF_STRUCTURE)
+@declared_options(StructureRules, only=STRUCTURE_OPTIONS)
 @click.option(
     "--skip",
     type=click.Choice(list(SWITCHES)),
@@ -85,28 +85,28 @@ def command(**options: Any) -> None:
     Example:
         winosmith check twins.jsonl --votes votes.csv --out checked
     """  # noqa: D301
-    structure = {name: options[name] for name in OF_STRUCTURE}
+    structure = {name: options[name] for name in STRUCTURE_OPTIONS}
     structure |= {SWITCHES[name]: False for name in options["skip"]}
     votes = VoteRules(**{of.name: options[of.name] for of in fields(VoteRules)})
     path, out, examples = options["data"], options["out"], options["examples"]
     dataset = _options.read_data(path, options["format_name"])
-    _warn_of_missing_parents(dataset, path)
+    _warn_about_missing_parents(dataset, path)
     if advice := _options.find_unmarked_twins(dataset)[1]:
         say(f"{advice}.")
     responses = validate.read_votes(options["votes_path"]) if options["votes_path"] else None
     checked = validate.check(dataset, responses, StructureRules(**structure), votes)
     result = Output(
         f"{dataset.name}: checked",
-        _record(path, checked, responses or (), examples),
-        list(_sections(path, checked, responses, examples)),
+        _make_record(path, checked, responses or (), examples),
+        list(_make_sections(path, checked, responses, examples)),
         signature=checked.signature,
-        apart=True,
+        spaced=True,
     )
     if out:
         recipe = {"command": "check", "signature": str(checked.signature)}
         folder = OutputFolder.open(out, recipe, force=options["force"])
         folder.write_lines("kept.jsonl", formats.lines(checked.kept))
-        folder.write_lines("dropped.jsonl", map(_dropped, checked.result.dropped))
+        folder.write_lines("dropped.jsonl", map(_format_dropped, checked.result.dropped))
         folder.write_lines("report.html", [result.page()])
         say(f"Wrote kept.jsonl, dropped.jsonl and report.html in {folder.path}.")
     result.show(as_json=options["as_json"], out=None)
@@ -114,7 +114,7 @@ def command(**options: Any) -> None:
         fail_gate([f"{count_noun(len(checked.result.dropped), 'problem')} dropped"])
 
 
-def _warn_of_missing_parents(dataset: Dataset, path: str) -> None:
+def _warn_about_missing_parents(dataset: Dataset, path: str) -> None:
     """Print the parents and roots of perturbed problems that the file lacks."""
     ids = set(dataset.ids)
     needed = {
@@ -131,7 +131,7 @@ def _warn_of_missing_parents(dataset: Dataset, path: str) -> None:
         )
 
 
-def _dropped(entry: Dropped) -> str:
+def _format_dropped(entry: Dropped) -> str:
     record = {"stage": entry.stage, "reason": entry.reason, "row": entry.row}
     return canonical({**record, "problem": problem_record(entry.problem)}) + "\n"
 
@@ -158,7 +158,7 @@ class _Rule:
         return [self.stage.dataset[row].id for row in found.rows]
 
 
-def _rules(checked: Checked) -> list[_Rule]:
+def _list_rules(checked: Checked) -> list[_Rule]:
     return [
         _Rule(stage, name, count)
         for stage in checked.stages
@@ -166,10 +166,10 @@ def _rules(checked: Checked) -> list[_Rule]:
     ]
 
 
-def _record(
+def _make_record(
     data: str, checked: Checked, responses: Sequence[Response], examples: int
 ) -> dict[str, Any]:
-    people = _people(checked, responses)
+    people = _measure_people(checked, responses)
     return {
         "data": data,
         "rules_used": checked.applied.record(),
@@ -184,10 +184,10 @@ def _record(
                     for found in rule.findings[:examples]
                 ],
             }
-            for rule in _rules(checked)
+            for rule in _list_rules(checked)
         ],
         **copies(checked.stages[0].dataset).record(),
-        "set_aside": _set_aside(checked),
+        "set_aside": _count_ignored_votes(checked),
         "unvalidated": {
             "collected": count_unvalidated(checked.stages[0].dataset),
             "kept": count_unvalidated(checked.kept),
@@ -197,7 +197,7 @@ def _record(
     }
 
 
-def _sections(
+def _make_sections(
     data: str, checked: Checked, responses: Sequence[Response] | None, examples: int
 ) -> Iterator[report.Section]:
     """Yield the report; it begins with the rules that were used, and why."""
@@ -209,11 +209,11 @@ def _sections(
             "whether they contain the options; winosmith audit finds artifacts in them"
         )
     yield report.Section("Rules used", [report.Text(lines)])
-    yield report.Section("Problems kept", _funnel(checked))
-    if broken := list(_examples(data, checked, examples)):
+    yield report.Section("Problems kept", _make_funnel_tables(checked))
+    if broken := list(_list_examples(data, checked, examples)):
         yield report.Section("Examples", [report.Text(broken, "warning")])
     if responses is not None:
-        yield report.Section("People", list(_responses(checked, responses)))
+        yield report.Section("People", list(_describe_votes(checked, responses)))
     notes = list(map(format_value, copies(checked.stages[0].dataset).sentences()))
     if marked := count_unvalidated(checked.result.kept):
         left = count_unvalidated(checked.kept)
@@ -226,7 +226,7 @@ def _sections(
         yield report.Section("Notes", [report.Text(notes)])
 
 
-def _funnel(checked: Checked) -> list[report.Block]:
+def _make_funnel_tables(checked: Checked) -> list[report.Block]:
     """Return the number of problems that each stage kept, and the findings of each rule."""
     collected, kept = checked.funnel.collected, checked.funnel.kept
     steps = [("collected", collected), *((step.stage, step.kept) for step in checked.funnel.steps)]
@@ -246,14 +246,14 @@ def _funnel(checked: Checked) -> list[report.Block]:
         report.Table(
             "Problems by rule",
             ["stage", "rule", "checked", "not checked", "broken"],
-            [[rule.stage.stage, rule.name, *rule.counts] for rule in _rules(checked)],
+            [[rule.stage.stage, rule.name, *rule.counts] for rule in _list_rules(checked)],
         ),
     ]
     return [table for table in tables if table.rows]
 
 
-def _examples(data: str, checked: Checked, examples: int) -> Iterator[str]:
-    for rule in _rules(checked):
+def _list_examples(data: str, checked: Checked, examples: int) -> Iterator[str]:
+    for rule in _list_rules(checked):
         for found in rule.findings[:examples]:
             ids = " and ".join(map(format_value, rule.ids(found)))
             yield f"{data}:{ids}: {rule.name}: {format_value(found.detail)}"
@@ -262,14 +262,14 @@ def _examples(data: str, checked: Checked, examples: int) -> Iterator[str]:
             yield f"  … and {more:,} more of {rule.name}"
 
 
-def _responses(checked: Checked, responses: Sequence[Response]) -> Iterator[report.Block]:
-    if aside := _set_aside(checked):
+def _describe_votes(checked: Checked, responses: Sequence[Response]) -> Iterator[report.Block]:
+    if aside := _count_ignored_votes(checked):
         yield report.Table(
             f"Ignored votes: {len(checked.set_aside):,} of {len(responses):,}",
             ["reason", "responses"],
             [[reason, count] for reason, count in aside.items()],
         )
-    people = _people(checked, responses)
+    people = _measure_people(checked, responses)
     if isinstance(people, HumanAccuracy):
         low, high = people.interval
         sentence = (
@@ -281,7 +281,7 @@ def _responses(checked: Checked, responses: Sequence[Response]) -> Iterator[repo
     yield report.Text([sentence])
 
 
-def _people(checked: Checked, responses: Sequence[Response]) -> HumanAccuracy | str:
+def _measure_people(checked: Checked, responses: Sequence[Response]) -> HumanAccuracy | str:
     """Return the human accuracy on what was kept, or why it can't be measured."""
     try:
         return measure_human_accuracy(checked.result.kept, responses)
@@ -289,5 +289,5 @@ def _people(checked: Checked, responses: Sequence[Response]) -> HumanAccuracy | 
         return str(error)
 
 
-def _set_aside(checked: Checked) -> dict[str, int]:
+def _count_ignored_votes(checked: Checked) -> dict[str, int]:
     return dict(Counter(entry.reason for entry in checked.set_aside).most_common())

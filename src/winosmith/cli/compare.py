@@ -10,7 +10,7 @@ import click
 
 from winosmith import metrics, report
 from winosmith.cli import _options, _predictions
-from winosmith.cli._output import INVALID, TIES, Output, Rows, off_scores
+from winosmith.cli._output import INVALID, TIES, Output, Rows, describe_ignored_scores
 from winosmith.cli._printing import fail_gate, say
 from winosmith.errors import InputError
 from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison, format_rate, grade
@@ -73,8 +73,8 @@ def command(**options: Any) -> None:
             f"{len(solvers)}"
         )
     if options["partial"]:
-        solvers = _in_common(solvers)
-    _warn_of_inputs(solvers)
+        solvers = _restrict_to_shared_problems(solvers)
+    _warn_about_inputs(solvers)
     found = metrics.compare(solvers, baseline=options["baseline"], seed=options["seed"])
     broken = metrics.find_regressions(found, options["rules"])
     letter = dict(zip(found.accuracies, ascii_uppercase, strict=False))
@@ -90,9 +90,9 @@ def command(**options: Any) -> None:
         for name, of in survivals.items()
     ]
     notes = _predictions.log_notes(answers)
-    tables = [_accuracies(dataset.name, found, notes), *_differences(pairs)]
+    tables = [_make_accuracy_table(dataset.name, found, notes), *_make_difference_tables(pairs)]
     if survivals:
-        tables.append(_survival_table(survivals))
+        tables.append(_make_survival_table(survivals))
     logs = {name: log for name, own in answers.items() if (log := own.log.record())}
     Output(
         f"{dataset.name}: which solver is better",
@@ -112,7 +112,7 @@ def command(**options: Any) -> None:
         fail_gate(broken)
 
 
-def _in_common(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
+def _restrict_to_shared_problems(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
     """Return the solvers on the problems that all of them were asked."""
     first = next(iter(solvers.values())).dataset
     shared = set.intersection(*(set(found.dataset.ids) for found in solvers.values()))
@@ -130,7 +130,7 @@ def _in_common(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
     }
 
 
-def _warn_of_inputs(solvers: Mapping[str, Graded]) -> None:
+def _warn_about_inputs(solvers: Mapping[str, Graded]) -> None:
     """Warn if some solvers saw the blank and others the pronoun."""
     blank, pronoun = (
         ", ".join(name for name, of in solvers.items() if of.parameters.get("sees") == sees)
@@ -143,7 +143,7 @@ def _warn_of_inputs(solvers: Mapping[str, Graded]) -> None:
         )
 
 
-def _accuracies(name: str, found: Comparison, log_notes: Sequence[str]) -> report.Table:
+def _make_accuracy_table(name: str, found: Comparison, log_notes: Sequence[str]) -> report.Table:
     counted = {"missing": found.missing, "invalid": found.invalid}
     counted = {what: counts for what, counts in counted.items() if counts}
     accuracies: Rows = [
@@ -152,7 +152,7 @@ def _accuracies(name: str, found: Comparison, log_notes: Sequence[str]) -> repor
         for letter, (solver, own) in zip(ascii_uppercase, found.accuracies.items(), strict=False)
     ]  # fmt: skip
     notes = [TIES] * any(own.ties for own in found.accuracies.values())
-    notes += off_scores(found.against_scores)
+    notes += describe_ignored_scores(found.against_scores)
     if found.missing:
         notes.append("Only problems that all were asked are compared; the others are missing")
     if found.invalid:
@@ -168,7 +168,7 @@ def _accuracies(name: str, found: Comparison, log_notes: Sequence[str]) -> repor
     )
 
 
-def _differences(pairs: Mapping[str, Pair]) -> Iterator[report.Table]:
+def _make_difference_tables(pairs: Mapping[str, Pair]) -> Iterator[report.Table]:
     yield table(
         "Differences of accuracy, in points",
         pairs,
@@ -189,7 +189,7 @@ def _differences(pairs: Mapping[str, Pair]) -> Iterator[report.Table]:
     )
 
 
-def _survival_table(found: Mapping[str, SurvivalComparison]) -> report.Table:
+def _make_survival_table(found: Mapping[str, SurvivalComparison]) -> report.Table:
     adjusted = metrics.correct_by_holm([of.p_value for of in found.values()])
     rows: Rows = [
         [name, sum(of.first.errors), sum(of.second.errors), of.first.median,

@@ -26,7 +26,7 @@ WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer
 
 HARNESSES = ("lm-eval", "inspect-ai")
 
-_REASONS = 5
+_LISTED_REASONS = 5
 """How many of the reasons are reported, the most frequent first."""
 
 
@@ -83,18 +83,18 @@ def command(
             raise OutputError(
                 "a harness takes none of --recast, --errata, --with-embargo and --force"
             )
-        _export(source, target, format_name, to_name, as_json)
+        _write_task(source, target, format_name, to_name, as_json)
         return
-    into = to_name or _format_of_extension(target)
-    skip_bad = _options.bad_records_file()
+    into = to_name or _find_format(target)
+    skip_bad = _options.get_bad_records_file()
     _check_paths(source, target, skip_bad, force)
     if errata and Path(errata).resolve() == Path(target).resolve():
         raise OutputError("OUT and the file of --errata must be different files")
-    contents = formats.scan(source, format_name, **_options.reading_arguments())
+    contents = formats.scan(source, format_name, **_options.get_reading_arguments())
     if contents.bad and skip_bad is None:
         contents.refuse()
-    contents, corrected = _corrected(contents, errata) if errata else (contents, 0)
-    found = _write(_convert(contents, kind, with_embargo), target, into, skip_bad)
+    contents, corrected = _correct(contents, errata) if errata else (contents, 0)
+    found = _write_items(_convert(contents, kind, with_embargo), target, into, skip_bad)
     losses = formats.losses(found.items, formats.scan(target, into).items)
     if as_json:
         print_json(
@@ -113,7 +113,7 @@ def command(
             }
         )
         return
-    say(f"read: {source} ({contents.format.name}), {_count(contents.items)}")
+    say(f"read: {source} ({contents.format.name}), {_count_items(contents.items)}")
     for note in contents.notes:
         say(f"note: {note}")
     if errata:
@@ -122,18 +122,21 @@ def command(
         say(f"omitted: {found.embargoed} under embargo")
     if found.left:
         say(f"left over: {len(found.left)} records{f', in {skip_bad}' if skip_bad else ''}")
-    for reason, count in found.reasons[:_REASONS]:
+    for reason, count in found.reasons[:_LISTED_REASONS]:
         say(f"  {count} x {reason}")
-    if len(found.reasons) > _REASONS:
-        say(f"  and {len(found.reasons) - _REASONS} more reasons")
-    say(f"wrote: {target} ({into}), {_count(found.items)}")
-    lost = [*found.lost.lines(_noun(contents.items)), *losses.lines(_noun(found.items))]
+    if len(found.reasons) > _LISTED_REASONS:
+        say(f"  and {len(found.reasons) - _LISTED_REASONS} more reasons")
+    say(f"wrote: {target} ({into}), {_count_items(found.items)}")
+    lost = [
+        *found.lost.lines(_name_items(contents.items)),
+        *losses.lines(_name_items(found.items)),
+    ]
     for line in lost or ["lost: nothing"]:
         say(line)
 
 
-_LIST = "\n".join(f"  {known.name:<20}  {known.title}" for known in formats.FORMATS)
-command.epilog = f"\b\nFormats that are read:\n{_LIST}"
+_FORMAT_LIST = "\n".join(f"  {known.name:<20}  {known.title}" for known in formats.FORMATS)
+command.epilog = f"\b\nFormats that are read:\n{_FORMAT_LIST}"
 
 
 @dataclass(frozen=True)
@@ -152,12 +155,12 @@ class _Converted:
         return Counter(entry.reason or "" for entry in self.left).most_common()
 
 
-def _write(found: _Converted, target: str, into: str, skip_bad: str | None) -> _Converted:
+def _write_items(found: _Converted, target: str, into: str, skip_bad: str | None) -> _Converted:
     """Write the items, and return them; with --skip-bad, those that don't fit are left over."""
     if found.left and skip_bad is not None:
         formats.set_aside(found.left, skip_bad)
     if not found.items:
-        reasons = [f"{count} x {reason}" for reason, count in found.reasons[:_REASONS]]
+        reasons = [f"{count} x {reason}" for reason, count in found.reasons[:_LISTED_REASONS]]
         if found.embargoed:
             reasons.append(f"{found.embargoed} under embargo; `with_embargo=True` keeps them")
         why = "; ".join(reasons) or "the file contains none"
@@ -173,23 +176,23 @@ def _write(found: _Converted, target: str, into: str, skip_bad: str | None) -> _
         if not unfit:
             raise
         rows = [row for row in range(len(found.items)) if row not in unfit]
-        left = (_left(found.items[row], found.places[row], why) for row, why in unfit.items())
+        left = (_reject(found.items[row], found.places[row], why) for row, why in unfit.items())
         fitting = replace(
             found,
             items=[found.items[row] for row in rows],
             places=[found.places[row] for row in rows],
             left=[*found.left, *left],
         )
-        return _write(fitting, target, into, skip_bad)
+        return _write_items(fitting, target, into, skip_bad)
     return found
 
 
-def _left(item: Item, place: Place, reason: str) -> Entry:
+def _reject(item: Item, place: Place, reason: str) -> Entry:
     record = claim_record(item) if isinstance(item, Claim) else problem_record(item)
     return Entry(place, canonical(record), reason=reason)
 
 
-def _format_of_extension(target: str) -> str:
+def _find_format(target: str) -> str:
     suffix = Path(target).suffix.lower()
     for name, writer in WRITERS.items():
         if writer.suffix == suffix:
@@ -245,13 +248,13 @@ def _convert(contents: Contents, kind: str | None, with_embargo: bool) -> _Conve
     first = {
         claim.problem_id: place for claim, place in reversed(list(zip(claims, places, strict=True)))
     }
-    left = [_left(found.claim, places[found.row], found.reason) for found in grouped.leftovers]
+    left = [_reject(found.claim, places[found.row], found.reason) for found in grouped.leftovers]
     recast = grouped.problems.problems
     first_places = [first[problem.id] for problem in recast]
     return _Converted(recast, first_places, [*bad, *left], embargoed=embargoed)
 
 
-def _corrected(contents: Contents, errata: str) -> tuple[Contents, int]:
+def _correct(contents: Contents, errata: str) -> tuple[Contents, int]:
     """Return the contents with the keys of an errata file, and the number of changed keys."""
     if len(contents.problems) < len(contents.items):
         raise FormatError(
@@ -267,18 +270,20 @@ def _is_embargoed(item: Item) -> bool:
     return isinstance(item, Problem) and item.embargo
 
 
-def _noun(items: Sequence[Item]) -> str:
+def _name_items(items: Sequence[Item]) -> str:
     if all(isinstance(item, Problem) for item in items):
         return "problems"
     return "claims" if all(isinstance(item, Claim) for item in items) else "records"
 
 
-def _count(items: Sequence[Item]) -> str:
-    noun = _noun(items)
+def _count_items(items: Sequence[Item]) -> str:
+    noun = _name_items(items)
     return count_noun(len(items), noun.removesuffix("s"), noun)
 
 
-def _export(source: str, target: str, format_name: str | None, harness: str, as_json: bool) -> None:
+def _write_task(
+    source: str, target: str, format_name: str | None, harness: str, as_json: bool
+) -> None:
     """Write the problems of a file as the task of a harness, and print how to run it."""
     from winosmith import release  # imports every filter
 
@@ -297,5 +302,5 @@ def _export(source: str, target: str, format_name: str | None, harness: str, as_
         return
     if embargoed:
         say(f"omitted: {embargoed} under embargo")
-    say(f"wrote: {target} ({harness}), {_count(dataset.problems)}")
+    say(f"wrote: {target} ({harness}), {_count_items(dataset.problems)}")
     say(f"run: {run}")

@@ -51,7 +51,7 @@ def command(
     Example:
         winosmith curve runs.csv --human 94.1 --problems 1267 --out curve.html
     """  # noqa: D301
-    runs = _read(Path(file))
+    runs = _read_runs(Path(file))
     human = human if human > 1 else round(100 * human, 9)
     by_size: dict[int, list[float]] = {}
     for _, size, accuracy in runs:
@@ -59,7 +59,7 @@ def command(
     curve = metrics.learning_curve(by_size, human=human / 100, take=take)
     digest = hashlib.sha256(repr([run[1:] for run in runs]).encode()).hexdigest()
     signature = report.Signature(digest, len(runs), {"human": human, "take": take})
-    at_chance = _at_chance(runs, problems) if problems else []
+    at_chance = _find_runs_at_chance(runs, problems) if problems else []
     Output(
         f"{Path(file).stem}: the learning curve",
         {
@@ -68,12 +68,12 @@ def command(
             **({"at_chance": at_chance} if problems else {}),
             "signature": str(signature),
         },
-        _sections(file, curve, at_chance, signature),
+        _make_sections(file, curve, at_chance, signature),
         signature=signature,
     ).show(as_json=as_json, out=out)
 
 
-def _read(path: Path) -> list[Run]:
+def _read_runs(path: Path) -> list[Run]:
     """Return the runs of a table.
 
     Raises:
@@ -110,7 +110,7 @@ def _read(path: Path) -> list[Run]:
     return runs
 
 
-def _at_chance(runs: list[Run], problems: int) -> list[dict[str, Any]]:
+def _find_runs_at_chance(runs: list[Run], problems: int) -> list[dict[str, Any]]:
     """Return the runs that do not beat guessing between two options (p above 5 %).
 
     Problems are assumed to be independent; which are twins is not known here.
@@ -135,7 +135,7 @@ CAUTION = (
 )
 
 
-def _not_fitted(curve: LearningCurve) -> Iterator[str]:
+def _describe_missing_forms(curve: LearningCurve) -> Iterator[str]:
     """Yield sentences about the forms that are missing, with the reason."""
     found, sizes = {each.form.name for each in curve.extrapolations}, len(curve.points)
     missing = [form for form in FORMS if form.name not in found]
@@ -145,7 +145,7 @@ def _not_fitted(curve: LearningCurve) -> Iterator[str]:
         yield f"No fit was found for: {', '.join(others)}."
 
 
-def _sections(
+def _make_sections(
     file: str,
     curve: LearningCurve,
     at_chance: Sequence[Mapping[str, Any]],
@@ -164,7 +164,7 @@ def _sections(
     )
     sentences = [
         f"Area under the curve: {curve.area:.4f}",
-        " ".join([_runs_sentence(curve), *_not_fitted(curve)]),
+        " ".join([_describe_runs(curve), *_describe_missing_forms(curve)]),
         CAUTION,
     ]
     warnings = [
@@ -204,7 +204,7 @@ def _sections(
     ]
 
 
-def _runs_sentence(curve: LearningCurve) -> str:
+def _describe_runs(curve: LearningCurve) -> str:
     most = max(len(point.accuracies) for point in curve.points)
     if most == 1:
         return "There is one run per size; the variation between runs is unknown."
@@ -244,7 +244,7 @@ def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
         winosmith leaderboard predictions.lst --labels dev-labels.lst
         winosmith leaderboard predictions.lst --data dev.jsonl
     """  # noqa: D301
-    answers, clusters = _answers(labels, options["data"])
+    answers, clusters = _read_answers(labels, options["data"])
     submitted = read_submission(predictions)
     rows = len(next(iter(submitted.values())))
     if rows != len(answers):
@@ -272,12 +272,16 @@ def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
             "auc_interval": list(interval),
             "signature": str(signature),
         },
-        [_accuracy_and_area(found, sizes, area, interval, clustered=options["data"] is not None)],
+        [
+            _make_accuracy_section(
+                found, sizes, area, interval, clustered=options["data"] is not None
+            )
+        ],
         signature=signature,
     ).show(as_json=options["as_json"], out=options["out"])
 
 
-def _accuracy_and_area(
+def _make_accuracy_section(
     found: dict[str, Proportion],
     sizes: dict[str, int],
     area: float,
@@ -313,7 +317,7 @@ def _accuracy_and_area(
     )
 
 
-def _answers(
+def _read_answers(
     labels: str | None, problems: str | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the answers and the clusters, from the labels, the data, or the labels of the data."""

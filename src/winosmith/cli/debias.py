@@ -10,7 +10,7 @@ import click
 from winosmith.build import debias_to_folder, finished_filter
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
-from winosmith.cli._printing import log_shown, progress, say
+from winosmith.cli._printing import progress, say, show_log
 from winosmith.cli.build import is_blind, print_filter
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe, schema
 
@@ -20,7 +20,7 @@ EMBED = ("encoder", "array", "combine", "reads")
 FILTER = [name for name in schema(FilterRecipe)["properties"] if name != "method"]
 """The fields of `FilterRecipe` with options; `--method` can't be "none"."""
 
-BELONGS = {
+METHODS_BY_OPTION = {
     **dict.fromkeys(("aim", "error", "folds", "repeats"), ("mirror",)),
     **dict.fromkeys(
         "ensemble_size train_size cutoff threshold target_size remove null whole_twins".split(),
@@ -38,8 +38,8 @@ BELONGS = {
 @click.option("--out", required=True, metavar="DIR", help="Output folder; created if missing.")
 @click.option("--method", type=click.Choice(["aflite", "mirror", "pmi", "random"]),
               default="aflite", show_default=True, help="Filter.")  # fmt: skip
-@declared_options(EmbedRecipe, only=EMBED, named={"array": "--embeddings"})
-@declared_options(FilterRecipe, only=FILTER, named={"C": "-C", "pmi": "--pmi-variant"})
+@declared_options(EmbedRecipe, only=EMBED, option_names={"array": "--embeddings"})
+@declared_options(FilterRecipe, only=FILTER, option_names={"C": "-C", "pmi": "--pmi-variant"})
 @declared_options(MeasureRecipe)
 @_options.cluster_option
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
@@ -81,7 +81,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     if not options["force"] and finished_filter(data, out, **asked):
         say(f"{out} contains the finished results of this command; add --force to filter again")
     else:
-        with log_shown(), _options.on_cluster(options["cluster"]) as executor:
+        with show_log(), _options.connect_cluster(options["cluster"]) as executor:
             debias_to_folder(
                 data,
                 out,
@@ -99,11 +99,11 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 def _check_method_options(ctx: click.Context) -> None:
     """Refuse an option of another method or aim, which would have no effect."""
     method, aim = ctx.params["method"], ctx.params["aim"]
-    given = _options.given_options(ctx)
+    given = _options.find_given_options(ctx)
     for param in (param for param in ctx.command.params if param.name in given):
         name = str(param.name)
-        if method not in BELONGS.get(name, (method,)):
-            owners = " or ".join(f"--method {owner}" for owner in BELONGS[name])
+        if method not in METHODS_BY_OPTION.get(name, (method,)):
+            owners = " or ".join(f"--method {owner}" for owner in METHODS_BY_OPTION[name])
             raise click.UsageError(f"{param.opts[0]} belongs to {owners}, not to {method}")
         if name == "error" and aim != "error":
             raise click.UsageError(f"--error belongs to --aim error, not to {aim}")

@@ -36,7 +36,7 @@ KINDS = ("wordnet", "wordnet-paper", "chat")
 
 _WORDNET = {"wordnet", "wordnet-paper"}
 
-_FEW = 500
+_FEWEST_FOR_PROCESSES = 500
 """Number of problems below which starting processes takes more time than it saves."""
 
 Options = Mapping[str, Any]
@@ -67,7 +67,7 @@ Options = Mapping[str, Any]
 @click.option("--split", type=click.IntRange(min=1), nargs=3, default=(10, 2, 2),
               show_default=True, metavar="TRAIN DEV TEST",
               help="Of --sets: parts of the roots.")  # fmt: skip
-@declared_options(evolve.WordNetPerturber.__init__, of="Of wordnet and wordnet-paper: ")
+@declared_options(evolve.WordNetPerturber.__init__, prefix="Of wordnet and wordnet-paper: ")
 @click.option("--wordnet", "wordnet_folder", metavar="FOLDER", type=_options.FOLDER,
               help="Of wordnet and wordnet-paper: folder of the dictionary files; by default "
               "searched for.")  # fmt: skip
@@ -76,7 +76,7 @@ Options = Mapping[str, Any]
 @click.option("--model", metavar="NAME", help="Of chat: the server's name of the model; by default "
               "OPENAI_MODEL.")  # fmt: skip
 @_solvers.BASE_URL
-@declared_options(evolve.DialogueRules, only=("wanted", "batches"), of="Of chat: ")
+@declared_options(evolve.DialogueRules, only=("wanted", "batches"), prefix="Of chat: ")
 @click.option("--temperature", type=click.FloatRange(min=0), default=1.0, show_default=True,
               help="Of chat: temperature of the replies.")  # fmt: skip
 @_solvers.declared_option("key_variable")
@@ -109,10 +109,10 @@ def command(**options: Any) -> None:
             --with chat --model qwen3:8b --base-url http://localhost:11434/v1 \\
             --with wordnet --sets --out evograd
     """  # noqa: D301
-    _result(_run(_complete(options))).show(as_json=options["as_json"], out=None)
+    _make_output(_perturb(_complete_options(options))).show(as_json=options["as_json"], out=None)
 
 
-def _result(found: Mapping[str, Any]) -> Output:
+def _make_output(found: Mapping[str, Any]) -> Output:
     """Return the output about a folder of families."""
     made, perturbed = found["made"], found["perturbed"]
     title = f"{count_noun(made, 'child', 'children')} of {count_noun(perturbed, 'problem')}"
@@ -145,7 +145,7 @@ def _result(found: Mapping[str, Any]) -> Output:
     return Output(title, found, sections, signature=found["signature"])
 
 
-def _complete(options: Options) -> Options:
+def _complete_options(options: Options) -> Options:
     """Return the options with the model that the environment names.
 
     It refuses wrong options before a folder is made: such a folder would be in the way.
@@ -160,7 +160,7 @@ def _complete(options: Options) -> Options:
     if "chat" not in kinds:
         return options
     evolve.DialogueRules(wanted=options["wanted"], batches=options["batches"])
-    return {**options, "model": _client(options).model}
+    return {**options, "model": _make_client(options).model}
 
 
 def _make_perturber(
@@ -182,7 +182,7 @@ def _make_perturber(
             as_published=kind == "wordnet-paper",
         )
     return evolve.ChatPerturber(
-        _client(options),
+        _make_client(options),
         wanted=options["wanted"],
         batches=options["batches"],
         taken=taken,
@@ -191,26 +191,26 @@ def _make_perturber(
     )
 
 
-def _client(options: Options) -> Any:
+def _make_client(options: Options) -> Any:
     return _solvers.chat_client(options, options["model"], max_tokens=evolve.REPLY_TOKENS)
 
 
-def _executor(
+def _make_executor(
     kind: str, problems: int, options: Options
 ) -> AbstractContextManager[Executor | None]:
     """Return a cluster, or processes for WordNet on much data, or no executor."""
     if options["cluster"] and kind != "chat":
-        return _options.on_cluster(options["cluster"])
-    if kind in _WORDNET and options["workers"] > 1 and problems >= _FEW:
+        return _options.connect_cluster(options["cluster"])
+    if kind in _WORDNET and options["workers"] > 1 and problems >= _FEWEST_FOR_PROCESSES:
         return ProcessPoolExecutor(options["workers"])
     return nullcontext()
 
 
-_NOT_OF_RECIPE = {"out", "force", "as_json", "workers", "cluster", "format_name", "key_variable",
+_NOT_IN_RECIPE = {"out", "force", "as_json", "workers", "cluster", "format_name", "key_variable",
                   "max_spent", "base_url"}  # fmt: skip
 """Options without an effect on problems."""
 
-_OF = {
+_PERTURBERS_BY_OPTION = {
     "count": {"wordnet", "wordnet-paper"},
     "wordnet_folder": {"wordnet", "wordnet-paper"},
     "wide": {"wordnet"},
@@ -221,10 +221,10 @@ _OF = {
 }
 """The perturbers of an option."""
 
-_OF_SETS = {"grow", "augment", "split"}
+_SET_OPTIONS = {"grow", "augment", "split"}
 
 
-def _run(options: Options) -> dict[str, Any]:
+def _perturb(options: Options) -> dict[str, Any]:
     """Perturb, write the folder, and return the record.
 
     Raises:
@@ -233,13 +233,13 @@ def _run(options: Options) -> dict[str, Any]:
     if options["sets"] and len(options["kinds"]) != 2:
         raise InputError("--sets needs --with twice: for medium, then for large")
     roots = _draw_roots(options)
-    small = _small(roots.dataset, options["people"])
-    signature = signature_of(small, options["seed"], **_parameters(options))
+    small = _make_small(roots.dataset, options["people"])
+    signature = signature_of(small, options["seed"], **_make_parameters(options))
     recipe = {"command": "evolve", "signature": str(signature)}
     folder = OutputFolder.open(options["out"], recipe, force=options["force"])
     stages: list[Evolved] = []
     if options["sets"]:
-        sets, families = _sets(roots, small, stages, options, folder)
+        sets, families = _make_sets(roots, small, stages, options, folder)
         parts = {
             "small": sets.small,
             **{f"medium-{name}": part for name, part in sets.medium.items()},
@@ -248,12 +248,12 @@ def _run(options: Options) -> dict[str, Any]:
     else:
         data = small
         for number, kind in enumerate(options["kinds"]):
-            stages.append(_generation(number, kind, data, small, options, folder))
+            stages.append(_run_generation(number, kind, data, small, options, folder))
             data = stages[-1].dataset
         families, parts, sets = data, {"evolved": data}, None
     omitted = [left for stage in stages for left in stage.repeated]
     omitted += sets.dropped if sets else ()
-    reasons = Counter(_kind(one.reason) for one in omitted)
+    reasons = Counter(_generalise_reason(one.reason) for one in omitted)
     if barren := sum(len(stage.barren) for stage in stages):
         reasons["no perturbed problem was made"] = barren
     record = {
@@ -269,26 +269,30 @@ def _run(options: Options) -> dict[str, Any]:
         folder.write_lines(f"{name}.jsonl", formats.lines(part))
     folder.write_lines("left-out.jsonl", (one.line() for one in omitted))
     folder.write_lines("report.json", [canonical(record) + "\n"])
-    folder.write_lines("report.html", [_result(record).page()])
+    folder.write_lines("report.html", [_make_output(record).page()])
     names = ", ".join(f"{name}.jsonl" for name in parts)
     say(f"Wrote {folder.path}: {names}, left-out.jsonl, report.json and report.html.")
     return record
 
 
-def _parameters(options: Options) -> dict[str, Any]:
-    given = {name: value for name, value in options.items() if name not in _NOT_OF_RECIPE}
+def _make_parameters(options: Options) -> dict[str, Any]:
+    given = {name: value for name, value in options.items() if name not in _NOT_IN_RECIPE}
     names = {"data", "kinds", "right", "people", "seed"}
-    names |= {name for name, kinds in _OF.items() if kinds.isdisjoint(options["kinds"])}
-    names |= set() if options["sets"] else _OF_SETS
-    kept = {name: _plain(given[name]) for name in sorted(given.keys() - names) if given[name]}
+    names |= {
+        name for name, kinds in _PERTURBERS_BY_OPTION.items() if kinds.isdisjoint(options["kinds"])
+    }
+    names |= set() if options["sets"] else _SET_OPTIONS
+    kept = {
+        name: _format_parameter(given[name]) for name in sorted(given.keys() - names) if given[name]
+    }
     return {"with": "+".join(options["kinds"]), **kept}
 
 
-def _plain(value: Any) -> Any:
+def _format_parameter(value: Any) -> Any:
     return ",".join(map(str, value)) if isinstance(value, tuple | list) else value
 
 
-def _small(roots: Dataset, people: str | None) -> Dataset:
+def _make_small(roots: Dataset, people: str | None) -> Dataset:
     """Return the roots with the problems that people made from them."""
     if people is None:
         return roots
@@ -302,7 +306,7 @@ def _small(roots: Dataset, people: str | None) -> Dataset:
     return evolve.drop_repeats(roots, [mine, *([] for _ in roots[1:])]).dataset
 
 
-def _generation(
+def _run_generation(
     number: int, kind: str, data: Dataset, taken: Dataset, options: Options, folder: OutputFolder
 ) -> Evolved:
     """Perturb every problem with one perturber; resume an earlier run."""
@@ -311,7 +315,7 @@ def _generation(
     with (
         folder.scratch(name) as path,
         progress(f"Perturbing with {kind}", len(data)) as advance,
-        _executor(kind, len(data), options) as executor,
+        _make_executor(kind, len(data), options) as executor,
     ):
         finished = 0
 
@@ -334,16 +338,16 @@ def _generation(
     return evolve.drop_repeats(data, made)
 
 
-def _sets(
+def _make_sets(
     roots: Roots, small: Dataset, stages: list[Evolved], options: Options, folder: OutputFolder
 ) -> tuple[Sets, Dataset]:
     """Return the three sets, and a data set with all families."""
     parts = evolve.split_roots(roots.dataset, options["split"], options["seed"])
     start = small if options["grow"] == "small" else roots.dataset
-    medium = _generation(0, options["kinds"][0], start, small, options, folder)
+    medium = _run_generation(0, options["kinds"][0], start, small, options, folder)
     stages.append(medium)
     grows = [p for p in medium.dataset if options["augment"] == "all" or parts[p.root] != "test"]
-    large = _generation(1, options["kinds"][1], Dataset(grows), small, options, folder)
+    large = _run_generation(1, options["kinds"][1], Dataset(grows), small, options, folder)
     stages.append(large)
     everything = Dataset({p.id: p for p in (*medium.dataset, *large.children)}.values())
     made = evolve.assemble(
@@ -352,11 +356,11 @@ def _sets(
     return made, Dataset({p.id: p for p in (*small, *everything)}.values())
 
 
-def _kind(reason: str) -> str:
+def _generalise_reason(reason: str) -> str:
     return "it repeats another problem" if reason.startswith("it repeats") else reason
 
 
-TWO = 2
+_CHAT_OPTIONS = 2
 """Number of options of a problem for a chat model: EvoGrad's table has two."""
 
 
@@ -370,7 +374,7 @@ def _draw_roots(options: Options) -> Roots:
     datasets = [_options.read_data(path, options["format_name"]) for path in options["data"]]
     wanted = options["roots"]
     if not wanted:
-        return _everything(datasets, options)
+        return _use_all_problems(datasets, options)
     if len(wanted) not in (1, len(datasets)):
         raise InputError(
             f"--roots is given {len(wanted)} times for {len(datasets)} data sets; give it once, "
@@ -380,20 +384,20 @@ def _draw_roots(options: Options) -> Roots:
     return draw_roots(
         datasets,
         numbers,
-        _not_solved(datasets, options["right"]),
+        _find_unsolved(datasets, options["right"]),
         options["seed"],
-        options=TWO if "chat" in options["kinds"] else None,
+        options=_CHAT_OPTIONS if "chat" in options["kinds"] else None,
     )
 
 
-def _everything(datasets: Sequence[Dataset], options: Options) -> Roots:
+def _use_all_problems(datasets: Sequence[Dataset], options: Options) -> Roots:
     if options["right"]:
         raise InputError("--right limits which roots may be drawn; add --roots N")
     if options["sets"]:
         raise InputError("--sets needs roots; add --roots N")
     if len(datasets) > 1:
         raise InputError("several data sets need --roots N, which makes their ids distinct")
-    others = [problem.id for problem in datasets[0] if len(problem.options) != TWO]
+    others = [problem.id for problem in datasets[0] if len(problem.options) != _CHAT_OPTIONS]
     if "chat" in options["kinds"] and others:
         raise InputError(
             f"{len(others):,} of {len(datasets[0]):,} problems have more than two options (first: "
@@ -403,11 +407,11 @@ def _everything(datasets: Sequence[Dataset], options: Options) -> Roots:
     return Roots(datasets[0], {}, ())
 
 
-def _not_solved(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
+def _find_unsolved(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
     """Return for each data set the ids that some solver does not get right."""
     solvers: list[list[Sequence[Prediction]]] = [[] for _ in datasets]
     for path in paths:
-        at, found = _models_of(datasets, path)
+        at, found = _match_answers(datasets, path)
         solvers[at] += found
     return [
         find_unsolved_ids(dataset, own) if own else frozenset()
@@ -415,7 +419,9 @@ def _not_solved(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[froze
     ]
 
 
-def _models_of(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[Prediction, ...]]]:
+def _match_answers(
+    datasets: Sequence[Dataset], path: str
+) -> tuple[int, list[tuple[Prediction, ...]]]:
     """Return the index of the data set of a file's answers, and the answers of each model.
 
     Raises:
@@ -425,7 +431,7 @@ def _models_of(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[
     errors: list[InputError] = []
     for at, dataset in enumerate(datasets):
         try:
-            read = answers.read(path, dataset, **_options.answer_arguments())
+            read = answers.read(path, dataset, **_options.get_answer_arguments())
             fits[at] = [own.of(dataset) for own in read.values()]
         except InputError as error:
             errors.append(error)

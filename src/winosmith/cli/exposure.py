@@ -9,7 +9,7 @@ import click
 
 from winosmith import exposure as exposures, report
 from winosmith.cli import _options
-from winosmith.cli._output import Output, of_each
+from winosmith.cli._output import Output, join_by_solver
 from winosmith.cli._printing import progress, say
 from winosmith.errors import InputError
 from winosmith.exposure import Exposure, Keyed
@@ -18,7 +18,7 @@ from winosmith.report import fixed, join_names
 from winosmith.results import table
 from winosmith.text import count_noun
 
-BOTH = (
+PROVIDER_CAUTION = (
     "A provider that answers or scores the items sees both presentations of each; if it keeps "
     "them, its later models can't be tested with this release."
 )
@@ -69,14 +69,14 @@ def command(
     if export:
         exposures.write_presentations(keyed.pairs, keyed.digest, export)
         say(f"Written to {export}: both presentations of {count_noun(len(keyed.pairs), 'item')}.")
-        say(f"{BOTH} Keep the file secret.")
+        say(f"{PROVIDER_CAUTION} Keep the file secret.")
         return
     if not model and not scores:
         raise InputError(
             "name a model with `model=` or a file with `scores=`; --export writes the presentations"
             " for a scorer of your own"
         )
-    files = [*scores, *(_score(keyed, name, owner, device) for name in model)]
+    files = [*scores, *(_score_presentations(keyed, name, owner, device) for name in model)]
     read = [exposures.read_scores(file, keyed.pairs, keyed.digest) for file in files]
     other = exposures.read_scores(reference, keyed.pairs, keyed.digest) if reference else None
     found = exposures.exposure(keyed, read, private=owner, reference=other)
@@ -88,13 +88,13 @@ def command(
     Output(
         f"{folder.name}: exposure",
         {**found.record(), "signature": str(signature)},
-        [report.Section("Models", _blocks(found))],
-        _verdict(found),
+        [report.Section("Models", _make_blocks(found))],
+        _make_verdict(found),
         signature=signature,
     ).show(as_json=as_json, out=out)
 
 
-def _score(keyed: Keyed, model: str, owner: Path, device: str | None) -> str:
+def _score_presentations(keyed: Keyed, model: str, owner: Path, device: str | None) -> str:
     """Score both presentations by a model, and return the file in the private folder."""
     name = re.sub(r"[^\w.-]+", "-", model).strip("-.")
     path = owner / "scores" / f"{name}.jsonl"
@@ -111,7 +111,7 @@ def _score(keyed: Keyed, model: str, owner: Path, device: str | None) -> str:
     return str(path)
 
 
-def _verdict(found: Exposure) -> str:
+def _make_verdict(found: Exposure) -> str:
     """Return a sentence about the models that depend on the coins, and one about the others."""
     named = {
         is_shown: [name for name, one in found.models.items() if one.depends is is_shown]
@@ -132,14 +132,14 @@ def _verdict(found: Exposure) -> str:
     return " ".join(parts)
 
 
-def _blocks(found: Exposure) -> list[report.Block]:
+def _make_blocks(found: Exposure) -> list[report.Block]:
     equal = {name: f"{one.equal:,}" for name, one in found.models.items()}
     shifts = {name: fixed(one.detectable, ".2f") for name, one in found.models.items()}
     numbers = [
         f"Look {found.look} at this release, at the level {found.level:.4f}.",
         f"{count_noun(found.blocks, 'block')} with a coin, and {found.without:,} without an "
-        f"equivalent presentation; {of_each(equal)} have equal scores and are omitted.",
-        f"The least shift that is detected in 80 % of cases is {of_each(shifts)}.",
+        f"equivalent presentation; {join_by_solver(equal)} have equal scores and are omitted.",
+        f"The least shift that is detected in 80 % of cases is {join_by_solver(shifts)}.",
     ]
     if found.reference:
         numbers.append(f"The differences are adjusted for {found.reference}.")
@@ -149,5 +149,5 @@ def _blocks(found: Exposure) -> list[report.Block]:
     )
     return [
         table("Dependence on the coins", found.models, head="model", note=note),
-        report.Text([*numbers, BOTH], "list"),
+        report.Text([*numbers, PROVIDER_CAUTION], "list"),
     ]

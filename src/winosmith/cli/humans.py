@@ -17,7 +17,7 @@ COMMANDS = {
 }
 """The commands in the order of a test, each with its summary."""
 
-PLACES = {
+LOCATIONS = {
     "sheets": "_humans_sheets:print_sheets",
     "assign": "_humans_sheets:assign_sheets",
     "enter": "_humans_sheets:enter_answers",
@@ -29,7 +29,7 @@ PLACES = {
 """The place of each command."""
 
 
-@click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, places=PLACES)
+@click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, locations=LOCATIONS)
 def command() -> None:
     """Test the materials on people, and select the items that they agree on.
 

@@ -99,12 +99,12 @@ def command(
         step=progress,
     )
     if as_json:
-        print_json(_report(done))
+        print_json(_make_report(done))
     else:
-        _print(done)
+        _print_release(done)
 
 
-def _report(done: Released) -> dict[str, object]:
+def _make_report(done: Released) -> dict[str, object]:
     content = done.content
     return {
         "folder": str(done.folder),
@@ -120,7 +120,7 @@ def _report(done: Released) -> dict[str, object]:
     }
 
 
-def _print(done: Released) -> None:
+def _print_release(done: Released) -> None:
     content = done.content
     counts = content.counts
     parts = ", ".join(f"{part} {counts[part]['problems']:,}" for part in content.parts)
@@ -157,7 +157,7 @@ def _print(done: Released) -> None:
     say(f"signature {content.signature}")
 
 
-_SHOWN = 10
+_LISTED_FAULTS = 10
 """The number of faults of one file that are listed."""
 
 
@@ -195,11 +195,11 @@ def _print_faults(found: Verified) -> None:
     for fault in found.faults:
         path = fault.where.partition(":")[0]
         printed[path] += 1
-        if printed[path] <= _SHOWN:
+        if printed[path] <= _LISTED_FAULTS:
             echo(str(fault))
     for path, count in printed.items():
-        if count > _SHOWN:
-            echo(f"{path}: {count - _SHOWN:,} more")
+        if count > _LISTED_FAULTS:
+            echo(f"{path}: {count - _LISTED_FAULTS:,} more")
     for line in found.content.copies.sentences() if found.content else ():
         say(line)
     if found.faults:

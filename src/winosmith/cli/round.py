@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from winosmith.cli._options import FOLDER, given_options, json_option
+from winosmith.cli._options import FOLDER, find_given_options, json_option
 from winosmith.cli._output import print_blocks
 from winosmith.cli._printing import echo, print_json, progress, say
-from winosmith.cli.admin import database_option, existing_site
+from winosmith.cli.admin import database_option, open_existing_site
 from winosmith.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -90,14 +90,14 @@ def command(
                   "--force": force, "--json": as_json}  # fmt: skip
         if given := [option for option, value in others.items() if value]:
             raise InputError(f"--site says where all is; leave {', '.join(given)} out")
-        existing_site(site, database)
-        _on_site(recipe, name)
+        open_existing_site(site, database)
+        _run_on_site(recipe, name)
         return
     if recipe is None or out is None:
         raise InputError("name a recipe and a folder to write (--out), or a site (--site)")
     if name is not None:
         raise InputError("--name needs --site; otherwise the recipe names the round")
-    if "database" in given_options(ctx):
+    if "database" in find_given_options(ctx):
         raise InputError("--database needs --site")
     from winosmith import rounds
 
@@ -107,14 +107,14 @@ def command(
     if as_json:
         print_json(found.record)
     else:
-        _tell(found)
+        _print_round(found)
     if stored is not None:
-        _same(stored, found.folder)
+        _check_same_files(stored, found.folder)
     if found.record["artifacts"]["blind"]:
         ctx.exit(1)
 
 
-def _on_site(recipe: str | None, name: str | None) -> None:
+def _run_on_site(recipe: str | None, name: str | None) -> None:
     """Run a round of a site: an interrupted or failed one, or a new one.
 
     If the site has a worker, the worker runs it, also after Ctrl-C here.
@@ -123,7 +123,7 @@ def _on_site(recipe: str | None, name: str | None) -> None:
     from winosmith.web.rounds.models import Round as Row
     from winosmith.web.rounds.running import queue_round
 
-    row = _row(recipe, name)
+    row = _choose_round(recipe, name)
     wait_for(queue_round(row))
     now = Row.objects.get(pk=row.pk)
     if now.state == Row.State.FAILED or now.busy:
@@ -133,7 +133,7 @@ def _on_site(recipe: str | None, name: str | None) -> None:
     say(f"Its files are in {now.folder / 'results'}; moderators see it at /rounds/.")
 
 
-def _row(recipe: str | None, name: str | None) -> Row:
+def _choose_round(recipe: str | None, name: str | None) -> Row:
     """Return the row of the round to run.
 
     Raises:
@@ -155,7 +155,7 @@ def _row(recipe: str | None, name: str | None) -> Row:
     return known
 
 
-def _tell(found: Round) -> None:
+def _print_round(found: Round) -> None:
     from winosmith.build import sides_sentences
     from winosmith.rounds import describe_training, make_changes_table
 
@@ -172,7 +172,7 @@ def _tell(found: Round) -> None:
     say(f"signature {found.record['build']['signature']}")
 
 
-def _same(stored: str, folder: Path) -> None:
+def _check_same_files(stored: str, folder: Path) -> None:
     from winosmith import rounds
 
     names = rounds.find_differing_files(stored, folder)

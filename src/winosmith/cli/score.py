@@ -15,8 +15,16 @@ import click
 from winosmith import data, formats, metrics, report
 from winosmith.answers import write_instance_records
 from winosmith.cli import _options, _predictions
-from winosmith.cli._output import INVALID, TIES, Output, Rows, of_each, off_scores, share
-from winosmith.cli._stability import Stabilities, stabilities, stability_sections
+from winosmith.cli._output import (
+    INVALID,
+    TIES,
+    Output,
+    Rows,
+    describe_ignored_scores,
+    join_by_solver,
+    share,
+)
+from winosmith.cli._stability import Stabilities, make_stability_sections, measure_stabilities
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, SameInputError
 from winosmith.metrics import (
@@ -104,8 +112,8 @@ def command(**options: Any) -> None:
     people = read_votes(options["people"]) if options["people"] else None
     marked = dataset
     for path in options["marks"]:
-        marked = metrics.add_marks(marked, _json_of(path))
-    women = women_by_occupation(options["occupations"]) if options["occupations"] else {}
+        marked = metrics.add_marks(marked, _read_json(path))
+    women = read_women_by_occupation(options["occupations"]) if options["occupations"] else {}
     answers = _predictions.read_answers(
         dataset, options["predictions"], options["filters"], omitted
     )
@@ -115,16 +123,16 @@ def command(**options: Any) -> None:
     seen = _predictions.measure_overlaps(dataset, list(solvers), options["trained_on"])
     withheld = {name: of for name, of in seen.items() if of.withheld}
     shown = {name: of for name, of in solvers.items() if name not in withheld}
-    scores = _scores(shown, options)
-    gaps, refused = _gaps(solvers, women, options["seed"])
-    extra = ExtraFigures(
-        None if people is None else _majority(dataset, people),
+    scores = _score_solvers(shown, options)
+    gaps, refused = _measure_gender_gaps(solvers, women, options["seed"])
+    extra = ExtraResults(
+        None if people is None else _measure_majority(dataset, people),
         None if people is None else metrics.measure_person_accuracy(dataset, people),
-        {name: of for name, of in _consistency(solvers, options).items() if name in shown},
+        {name: of for name, of in _compare_switched(solvers, options).items() if name in shown},
         {name: of for name, of in gaps.items() if name in shown},
         refused,
     )
-    stable = _stable(dataset, solvers, seen, people, options)
+    stable = _measure_stability(dataset, solvers, seen, people, options)
     records: dict[str, Any] = {name: {"withheld": of.record()} for name, of in withheld.items()}
     for name, found in scores.items():
         records[name] = found.record()
@@ -134,7 +142,7 @@ def command(**options: Any) -> None:
             records[name]["log"] = log
     counts = {name: len(found.dataset) for name, found in solvers.items()}
     notes = _predictions.log_notes(answers)
-    tables = score_tables(dataset.name, counts, scores, extra, seen, notes)
+    tables = make_score_tables(dataset.name, counts, scores, extra, seen, notes)
     Output(
         f"{dataset.name}: accuracy of predictions",
         {
@@ -144,9 +152,9 @@ def command(**options: Any) -> None:
             **({"stability": stable.record()} if stable else {}),
         },
         [
-            report.Section("Accuracy", [*_drawn(scores, extra), *tables]),
-            *(stability_sections(stable) if stable else ()),
-            *_confidence(scores),
+            report.Section("Accuracy", [*_draw_accuracies(scores, extra), *tables]),
+            *(make_stability_sections(stable) if stable else ()),
+            *_draw_confidence(scores),
         ],
         subtitle="All intervals are 95 % and account for related problems (twins, families).",
         signatures={
@@ -157,7 +165,7 @@ def command(**options: Any) -> None:
     ).show(as_json=options["as_json"], out=options["out"])
 
 
-def _scores(solvers: Mapping[str, Graded], options: Mapping[str, Any]) -> dict[str, Score]:
+def _score_solvers(solvers: Mapping[str, Graded], options: Mapping[str, Any]) -> dict[str, Score]:
     """Return the score of each solver.
 
     Raises:
@@ -173,7 +181,7 @@ def _scores(solvers: Mapping[str, Graded], options: Mapping[str, Any]) -> dict[s
     return scores
 
 
-def _stable(
+def _measure_stability(
     dataset: Dataset,
     solvers: Mapping[str, Graded],
     seen: Mapping[str, Overlap],
@@ -185,7 +193,7 @@ def _stable(
         if options["depth"]:
             raise InputError("--depth goes with --by lineage")
         return None
-    return stabilities(
+    return measure_stabilities(
         dataset,
         solvers,
         depth=options["depth"],
@@ -197,7 +205,7 @@ def _stable(
 
 
 @dataclass(frozen=True)
-class ExtraFigures(Result):
+class ExtraResults(Result):
     """The measurements of the extra inputs.
 
     Attributes:
@@ -214,7 +222,7 @@ class ExtraFigures(Result):
     gender_gap_refused: Mapping[str, str] = field(default_factory=dict, metadata=IF_ANY)
 
 
-def _majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy | None:
+def _measure_majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy | None:
     """Return the majority's accuracy; None if no problem has three respondents."""
     try:
         return metrics.measure_human_accuracy(dataset, responses)
@@ -222,7 +230,7 @@ def _majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy 
         return None
 
 
-def _consistency(
+def _compare_switched(
     solvers: Mapping[str, Graded], options: Mapping[str, Any]
 ) -> dict[str, Consistency]:
     if not options["switched"]:
@@ -246,7 +254,7 @@ def _consistency(
     }
 
 
-def _gaps(
+def _measure_gender_gaps(
     solvers: Mapping[str, Graded], women: Mapping[str, Mapping[str, float]], seed: int
 ) -> tuple[dict[str, dict[str, GenderGap]], dict[str, str]]:
     """Return the gender gaps by solver, and the reason for each solver without one.
@@ -271,14 +279,14 @@ def _gaps(
     return gaps, refused
 
 
-def _json_of(path: str) -> Any:
+def _read_json(path: str) -> Any:
     try:
         return parse_json(formats.Source(path).text)
     except ValueError as error:
         raise FormatError(f"this is not JSON: {error}", path) from None
 
 
-def women_by_occupation(path: str) -> dict[str, dict[str, float]]:
+def read_women_by_occupation(path: str) -> dict[str, dict[str, float]]:
     """Return the percentage of women by occupation, for each column of percentages."""
     rows = data.read(path)
     columns = [name for name in rows.names if name.endswith("pct_female")]
@@ -302,11 +310,11 @@ MAJORITY, PERSON = "people, majority", "a single person"
 """The names of respondents in tables of solvers."""
 
 
-def score_tables(
+def make_score_tables(
     name: str,
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
-    extra: ExtraFigures,
+    extra: ExtraResults,
     seen: Mapping[str, Overlap],
     log_notes: Sequence[str] = (),
 ) -> Iterator[report.Table]:
@@ -320,7 +328,7 @@ def score_tables(
         seen: the problems that solvers may have seen in training.
         log_notes: sentences about the solvers' logs.
     """
-    yield _main(name, counts, scores, extra, seen, log_notes)
+    yield _make_accuracy_table(name, counts, scores, extra, seen, log_notes)
     compared = {solver: of.comparisons for solver, of in scores.items() if of.comparisons}
     if compared:
         yield report.Table(
@@ -329,7 +337,7 @@ def score_tables(
             [[solver, of.n, *share(of)] for solver, of in compared.items()],
             "A guesser wins half of them.",
         )
-    yield from _groups(scores)
+    yield from _make_group_tables(scores)
     calibrated = {solver: of for solver, of in scores.items() if of.calibration}
     if calibrated:
         names = "confidence ece ece_null brier log_loss".split()
@@ -344,14 +352,14 @@ def score_tables(
         )
     if extra.switched:
         yield table("The options switched in the sentence", extra.switched, head="solver")
-    yield from _gap_tables(extra)
+    yield from _make_gap_tables(extra)
 
 
-def _main(
+def _make_accuracy_table(
     name: str,
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
-    extra: ExtraFigures,
+    extra: ExtraResults,
     seen: Mapping[str, Overlap],
     log_notes: Sequence[str],
 ) -> report.Table:
@@ -382,12 +390,14 @@ def _main(
     if is_one_size:
         title += f": {count_noun(next(iter(counts.values())), 'problem')}"
         title += f", {count_noun(next(iter(whole.values())).n, 'twin')}" if whole else ""
-    notes = _score_notes(scores, whole)
+    notes = _collect_notes(scores, whole)
     if extra.people_single and extra.people_single.people == 1:
         notes.append(
             "Only one person answered, so that interval covers other problems, not other people"
         )
-    notes += off_scores({solver: found.against_scores for solver, found in scores.items()})
+    notes += describe_ignored_scores(
+        {solver: found.against_scores for solver, found in scores.items()}
+    )
     notes += log_notes
     for solver, overlap in seen.items():
         notes += describe_overlap(solver, overlap.record())
@@ -396,14 +406,14 @@ def _main(
     return report.Table(title, heads, rows, " ".join(f"{note}." for note in notes))
 
 
-def _score_notes(scores: Mapping[str, Score], whole: Mapping[str, Proportion]) -> list[str]:
+def _collect_notes(scores: Mapping[str, Score], whole: Mapping[str, Proportion]) -> list[str]:
     notes = []
     if scores:
         guessing = {name: percent(found.accuracy.chance or 0) for name, found in scores.items()}
-        notes = [f"Guessing gives {of_each(guessing)}"]
+        notes = [f"Guessing gives {join_by_solver(guessing)}"]
     if whole:
         guessing = {name: percent(found.chance or 0) for name, found in whole.items()}
-        notes[0] += f", and {of_each(guessing)} of twins with both halves right"
+        notes[0] += f", and {join_by_solver(guessing)} of twins with both halves right"
     for solver, found in scores.items():
         name = report.format_value(solver)
         if found.possible:
@@ -417,7 +427,7 @@ def _score_notes(scores: Mapping[str, Score], whole: Mapping[str, Proportion]) -
     return notes
 
 
-def _groups(scores: Mapping[str, Score]) -> Iterator[report.Table]:
+def _make_group_tables(scores: Mapping[str, Score]) -> Iterator[report.Table]:
     several = len(scores) > 1
     fields = (name for found in scores.values() for name in (*found.groups, *found.refused))
     for by in dict.fromkeys(fields):
@@ -440,16 +450,16 @@ def _groups(scores: Mapping[str, Score]) -> Iterator[report.Table]:
         yield report.Table(f"By {by}", header, rows, " ".join(sentences))
 
 
-def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
+def _make_gap_tables(extra: ExtraResults) -> Iterator[report.Table]:
     for what in dict.fromkeys(what for of in extra.gender_gap.values() for what in of):
         rows: Rows = []
         sizes: dict[str, str] = {}
         for solver, of in extra.gender_gap.items():
             female, male = of[what].female, of[what].male
             sizes[solver] = f"{female.plain.n}, {male.plain.n} / {female.gotcha.n}, {male.gotcha.n}"
-            rows.append([solver, "no", _points(female.plain), _points(male.plain),
+            rows.append([solver, "no", _format_points(female.plain), _format_points(male.plain),
                          points(female.value), points(male.value)])  # fmt: skip
-            rows.append(["", "yes", _points(female.gotcha), _points(male.gotcha),
+            rows.append(["", "yes", _format_points(female.gotcha), _format_points(male.gotcha),
                          points_span(female.interval), points_span(male.interval)])  # fmt: skip
             rounded = (points(gap.of_rounded / 100) for gap in (female, male))
             rows.append(["", "rounded", "", "", *rounded])
@@ -461,17 +471,17 @@ def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
             rows,
             "".join(f"{report.format_value(name)}: {note}. " for name, note in notes)
-            + f"In percent, of {of_each(sizes)} sentences. "
+            + f"In percent, of {join_by_solver(sizes)} sentences. "
             "Under ΔF and ΔM: their 95 % intervals, and "
             "the differences of the rounded cells, as table 7 of WinoGrande prints them.",
         )
 
 
-def _points(found: Proportion) -> str:
+def _format_points(found: Proportion) -> str:
     return format_rate(found).replace(" %", "", 1)
 
 
-def _drawn(scores: Mapping[str, Score], extra: ExtraFigures) -> list[report.Drawing]:
+def _draw_accuracies(scores: Mapping[str, Score], extra: ExtraResults) -> list[report.Drawing]:
     """Return the chart of accuracies; empty if all are withheld."""
     rows = [
         report.FractionWithInterval(solver, found.accuracy.value, *found.accuracy.interval)
@@ -496,7 +506,7 @@ def _drawn(scores: Mapping[str, Score], extra: ExtraFigures) -> list[report.Draw
     ]
 
 
-def _confidence(scores: Mapping[str, Score]) -> list[report.Section]:
+def _draw_confidence(scores: Mapping[str, Score]) -> list[report.Section]:
     """Return the section of a page with a reliability diagram of each solver that has scores."""
     stated = {solver: found for solver, found in scores.items() if found.calibration}
     caption = (

@@ -68,14 +68,14 @@ def command(**options: Any) -> None:
         raise click.UsageError(f"{options['solver']} works from this machine; omit --cluster")
     dataset = _options.read_data(options["data"], options["format_name"])
     train = _options.read_train(options)
-    sees = _solvers.choose_sees(options, dataset, train)
+    sees = _solvers.choose_input(options, dataset, train)
     if options["sees"] is None and sees == "pronoun":
         say("Problems differ in nothing but the pronoun, so the solver sees it (--sees pronoun)")
         options["sees"] = sees
-    bar = _Bar()
+    bar = _ProgressBar()
     solver = _solvers.make_solver(options, train, bar.show_texts)  # may show a bar of its own
     with (
-        _options.on_cluster(options["cluster"]) as executor,
+        _options.connect_cluster(options["cluster"]) as executor,
         progress("Solving", len(dataset)) as bar.advance,
     ):
         predictions = solve.predict_to_file(
@@ -87,11 +87,11 @@ def command(**options: Any) -> None:
             on_progress=bar.show_problems,
             executor=executor,
         )
-    _report(dataset, predictions, _solvers.summarise_replies(solver, dataset), options)
+    _print_result(dataset, predictions, _solvers.summarise_replies(solver, dataset), options)
 
 
 @dataclass
-class _Bar:
+class _ProgressBar:
     """A progress bar: the problems that are solved, and the texts that a model has read since."""
 
     advance: Callable[[int, str], None] = lambda done, note: None
@@ -105,7 +105,9 @@ class _Bar:
         self.advance(self.done, f"text {done} of {of}")
 
 
-def _report(dataset: Dataset, found: Answers, interview: dict[str, Any], options: Options) -> None:
+def _print_result(
+    dataset: Dataset, found: Answers, interview: dict[str, Any], options: Options
+) -> None:
     answered = [
         (problem.answer, prediction)
         for problem, prediction in zip(dataset, found.predictions, strict=True)
@@ -129,12 +131,12 @@ def _report(dataset: Dataset, found: Answers, interview: dict[str, Any], options
     if options["as_json"]:
         print_json(report)
         return
-    _print(dataset, report)
+    _print_summary(dataset, report)
     if answered:
         echo(f"With intervals: winosmith score {options['data']} {Path(options['out'])}")
 
 
-def _print(dataset: Dataset, report: dict[str, Any]) -> None:
+def _print_summary(dataset: Dataset, report: dict[str, Any]) -> None:
     rows = [("problems", f"{report['problems']:,}")]
     if report["answers_known"]:
         share = percent(report["accuracy"])
@@ -144,13 +146,13 @@ def _print(dataset: Dataset, report: dict[str, Any]) -> None:
         rows.append(("accuracy", "the answers are withheld"))
     if report["ties"]:
         rows.append(("undecided", f"{report['ties']:,} ties (each counts 1 / options tied)"))
-    rows += _replies(report.get("interview", {}), len(dataset))
+    rows += _make_reply_rows(report.get("interview", {}), len(dataset))
     print_table(format_value(f"{dataset.name} by {report['solver']}"), ("", ""), rows)
     echo(f"Signature: {report['signature']}")
     echo(f"Written to {report['file']}", bold=True)
 
 
-def _replies(interview: dict[str, Any], problems: int) -> list[tuple[str, str]]:
+def _make_reply_rows(interview: dict[str, Any], problems: int) -> list[tuple[str, str]]:
     """Return the rows about a chat model's replies, to all problems or to those of this run."""
     if not interview:
         return []

@@ -16,8 +16,8 @@ from winosmith.cli import _options, solve as solve_command
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import measure_overlaps, trained_option
 from winosmith.cli._printing import echo, progress, say
-from winosmith.cli._solvers import OPTIONS, check_options, choose_sees, make_solver
-from winosmith.cli.score import women_by_occupation
+from winosmith.cli._solvers import ALL_OPTIONS, check_options, choose_input, make_solver
+from winosmith.cli.score import read_women_by_occupation
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import Overlap, describe_overlap, list_gap_readings
@@ -70,28 +70,30 @@ def command(**options: Any) -> None:
     if options["tune"] and (options["solver"] != "encoder" or len(options["model"]) != 1):
         raise InputError("--tune trains an encoder; name one with --solver encoder --model")
 
-    options["name"] = options["name"] or _name(options)
-    targets, seen = _not_seen(_targets(options), options)
+    options["name"] = options["name"] or _name_system(options)
+    targets, seen = _exclude_seen(_read_targets(options), options)
     withheld = {
-        data: f"{study.TARGETS[data]}: {_sentences(options['name'], found)}"
+        data: f"{study.TARGETS[data]}: {_explain(options['name'], found)}"
         for data, found in seen.items()
         if found.withheld
     }
     found = _solve_all(targets, seen, withheld, options)
-    _result(found, withheld).show(as_json=options["as_json"], out=None)
+    _make_output(found, withheld).show(as_json=options["as_json"], out=None)
     if not options["as_json"]:
         echo(textwrap.fill(f"{study.MARKS}.", 80))
     say(f"Written to {options['out']}: report.html, results.json, predictions")
 
 
 command.params[2:2] = [
-    option for option in solve_command.command.params if option.name in {*OPTIONS, "local_context"}
+    option
+    for option in solve_command.command.params
+    if option.name in {*ALL_OPTIONS, "local_context"}
 ]
 
 
-def _targets(options: Options) -> list[Target]:
+def _read_targets(options: Options) -> list[Target]:
 
-    how = {**_options.reading_arguments(), "format_name": options["format_name"]}
+    how = {**_options.get_reading_arguments(), "format_name": options["format_name"]}
     targets: dict[str, Target] = {}
     for given in options["data"]:
         name, equals, path = given.partition("=")
@@ -111,7 +113,9 @@ def _targets(options: Options) -> list[Target]:
     return list(targets.values())
 
 
-def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], dict[str, Overlap]]:
+def _exclude_seen(
+    targets: list[Target], options: Options
+) -> tuple[list[Target], dict[str, Overlap]]:
     """Return the data sets without an overlap with training data, and all overlaps.
 
     Training data are those of `winosmith train`, as digests next to a model's weights, and of
@@ -127,7 +131,7 @@ def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], di
     )
     seen: dict[str, Overlap] = {}
     for target in targets:
-        problems = _problems(target)
+        problems = _get_problems(target)
         found = trained.overlap(problems)
         for asked in measure_overlaps(problems, [name], given).values():
             found = replace(asked, rows={**found.rows, **asked.rows})
@@ -135,16 +139,16 @@ def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], di
             seen[target.name] = found
     left = [t for t in targets if t.name not in seen or not seen[t.name].withheld]
     if not left:
-        why = "; ".join(f"{study.TARGETS[data]}: {_sentences(name, f)}" for data, f in seen.items())
+        why = "; ".join(f"{study.TARGETS[data]}: {_explain(name, f)}" for data, f in seen.items())
         raise DataError(f"nothing is left to solve: {why}")
     return left, seen
 
 
-def _sentences(name: str, seen: Overlap) -> str:
+def _explain(name: str, seen: Overlap) -> str:
     return "; ".join(describe_overlap(name, seen.record()))
 
 
-def _problems(target: Target) -> Dataset:
+def _get_problems(target: Target) -> Dataset:
     """Return the problems of a data set; a claim without others on its text has a second option."""
     if isinstance(target.asked, Dataset):
         return target.asked
@@ -171,26 +175,26 @@ def _solve_all(
         recipe["tune"] = {"grid": options["grid"], "files": sorted(options["tune"])}
     folder = OutputFolder.open(options["out"], recipe, force=options["force"])
     name = options["name"]
-    found = {name: _solved_as_seen(targets, train, folder.path / "predictions", options)}
+    found = {name: _solve_by_input(targets, train, folder.path / "predictions", options)}
     if options["tune"]:
-        found[f"{name}-ft"] = _tuned(targets, folder.path, options)
+        found[f"{name}-ft"] = _tune_and_solve(targets, folder.path, options)
     found = {
         system: [
-            replace(one, notes=(*one.notes, _sentences(name, seen[one.data])))
+            replace(one, notes=(*one.notes, _explain(name, seen[one.data])))
             if one.data in seen and seen[one.data].unknown
             else one
             for one in own
         ]
         for system, own in found.items()
     }
-    result = _result(found, withheld)
+    result = _make_output(found, withheld)
     document = json.dumps(result.record, indent=2, ensure_ascii=False)
     folder.write_lines("results.json", [document, "\n"])
     folder.write_lines("report.html", [result.page()])
     return found
 
 
-def _solved_as_seen(
+def _solve_by_input(
     targets: list[Target], train: Dataset | None, out: Path, options: Options
 ) -> list[Solved]:
     """Solve the data sets in which the solver sees the blank, and those with the pronoun.
@@ -201,7 +205,7 @@ def _solved_as_seen(
         DataError: the solver sees the pronoun, and a data set has none.
     """
     problems_of = {t.name: t.asked if isinstance(t.asked, Dataset) else () for t in targets}
-    seen = {name: choose_sees(options, of, train) for name, of in problems_of.items()}
+    seen = {name: choose_input(options, of, train) for name, of in problems_of.items()}
     results: dict[str, Solved] = {}
     for kind in dict.fromkeys(seen.values()):
         own = [target for target in targets if seen[target.name] == kind]
@@ -213,11 +217,11 @@ def _solved_as_seen(
                     f"the solver sees the pronoun, and not every problem of {', '.join(without)} "
                     "has one that is known; omit these data sets"
                 )
-        results |= {solved.data: solved for solved in _solved(own, solver, out, options)}
+        results |= {solved.data: solved for solved in _solve_each(own, solver, out, options)}
     return [results[target.name] for target in targets]
 
 
-def _name(options: Options) -> str:
+def _name_system(options: Options) -> str:
     """Return the model's name: that of its folder, or of the run above `all` and `model`."""
     names = []
     for model in map(Path, options["model"]):
@@ -227,7 +231,7 @@ def _name(options: Options) -> str:
     return "+".join(names) or str(options["solver"])
 
 
-def _solved(targets: list[Target], solver: Solver, out: Path, options: Options) -> list[Solved]:
+def _solve_each(targets: list[Target], solver: Solver, out: Path, options: Options) -> list[Solved]:
     out.mkdir(parents=True, exist_ok=True)
 
     def solve_one(target: Target) -> Solved:
@@ -236,7 +240,7 @@ def _solved(targets: list[Target], solver: Solver, out: Path, options: Options) 
                 target,
                 solver,
                 out,
-                women=_women(target),
+                women=_read_women(target),
                 force=options["force"],
                 on_progress=lambda done: advance(done, ""),
             )
@@ -244,7 +248,7 @@ def _solved(targets: list[Target], solver: Solver, out: Path, options: Options) 
     return [solve_one(target) for target in targets]
 
 
-def _women(target: Target) -> dict[str, float] | None:
+def _read_women(target: Target) -> dict[str, float] | None:
     """Return the percentage of women by occupation, from the table next to Winogender."""
     if target.name != "winogender":
         return None
@@ -252,12 +256,12 @@ def _women(target: Target) -> dict[str, float] | None:
     if not table.is_file():
         say(f"{table} is not there, so there is no gender gap; winosmith data get winogender")
         return None
-    columns = women_by_occupation(str(table))
+    columns = read_women_by_occupation(str(table))
     first, _ = list_gap_readings(columns)[0]
     return columns[first]
 
 
-def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:
+def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[Solved]:
     """Fine-tune for each data set with training data, then solve it."""
     results = []
     by_name = {target.name: target for target in targets}
@@ -287,14 +291,14 @@ def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:
             say(f"{training.name}: {chosen.message}")
             tuned = study.train_on_all(chosen, train, dev, out=folder / "all", **arguments)
         solver = solve.EncoderSolver(tuned.folder, device=options["device"])
-        results += _solved([target], solver, out / "predictions-ft", options)
+        results += _solve_each([target], solver, out / "predictions-ft", options)
     return results
 
 
 Found = Mapping[str, Sequence[Solved]]
 
 
-def _result(found: Found, withheld: Mapping[str, str]) -> Output:
+def _make_output(found: Found, withheld: Mapping[str, str]) -> Output:
     """Return a table for each data set, and why others are withheld."""
     record = {
         "systems": {name: [solved.record() for solved in own] for name, own in found.items()},
@@ -310,5 +314,5 @@ def _result(found: Found, withheld: Mapping[str, str]) -> Output:
         record,
         study.make_transfer_sections(found, tuple(withheld.values())),
         subtitle=f"{', '.join(found)} next to the tables of WinoGrande (AAAI 2020). {study.MARKS}.",
-        apart=True,
+        spaced=True,
     )
