@@ -78,7 +78,7 @@ def test_of_questions_it_says_what_is_not_checked(tmp_path: Path, cli: Cli) -> N
     asked = [Problem(f"q{at}", "Which is red?", ("a", "b"), at, blank=None) for at in range(2)]
     formats.write([*made_twins(1), *asked], tmp_path / "mixed.jsonl")
     told = " ".join(cli("check", tmp_path / "mixed.jsonl").split())
-    assert "Questions: 2, which have no blank, so their length" in told
+    assert "Questions without a blank: 2; their length" in told
     assert "winosmith audit" in told
 
 

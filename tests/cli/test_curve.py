@@ -26,7 +26,7 @@ def test_table_4_gives_over_118k_and_four_other_answers(cli: Cli) -> None:
     rows = [line for line in shown.splitlines() if " k " in line or " M " in line]
     assert len(rows) == 5
     assert rows[0].split()[:4] == ["fourth", "root", "118", "k"]
-    assert "No form is known to be the right one" in shown
+    assert "No form is known to be the correct one" in shown
     assert "Area under the curve: 0.6665" in shown
     assert max(map(len, shown.splitlines())) <= 80
 

@@ -131,7 +131,7 @@ def test_who_drops_out_is_not_counted_and_gets_no_other_half(folder: str, cli: C
     cli("humans", "assign", folder, "S1")
     assert set(cli.told("humans", "assign", folder, "S1", "--dropped")["takers"].values()) == {0}
     cli.refused("humans", "assign", folder, "S1")
-    assert "S1 has no sheet that could be given up" in cli.refused(
+    assert "S1 has no sheet to give up" in cli.refused(
         "humans", "assign", folder, "S1", "--dropped"
     )
 

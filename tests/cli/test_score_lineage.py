@@ -169,7 +169,7 @@ def test_another_field_is_compared_with_the_roots(cli: Cli) -> None:
     assert (made["value"], made["lost"], made["won"]) == ("made", errors, 0)
     told = " ".join(cli("score", *BOTH, "--by", "origin.source").split())
     assert "near compared with its answers to the roots, by origin.source" in told
-    assert "It is correct on every root: if roots were chosen for that" in told
+    assert "The solver is correct on every root: if roots were chosen for that" in told
 
 
 def test_annotators_have_an_error_depth_and_an_agreement(cli: Cli) -> None:

@@ -1,4 +1,4 @@
-"""Generate options of commands from declarations and checked functions."""
+"""Generate command-line options from declarations and checked functions."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def declared_options(
 ) -> Callable[[Any], Any]:
     """Add an option for each field of a declaration, with its range, default and description.
 
-    The command receives each value by the field's name; omit an option for `false`.
+    The command receives each value under the field's name.
 
     Args:
         kind: the declaration, or a checked function.
-        only: the fields with an option; all if empty.
+        only: names of the fields that get an option; all if empty.
         option_names: options with another name than their field, by field ("pmi": "--pmi-variant").
-        prefix: start of each help text ("Of chat: ").
+        prefix: start of each help text ("For chat: ").
     """
 
     def add(function: Any) -> Any:
@@ -50,7 +50,7 @@ def declared_options(
 
 
 def make_option(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return a click option from its name in Python, its name for users, and its JSON schema."""
+    """Return a click option from its parameter name, its option name and its JSON schema."""
     default = key.get("default")
     settings: dict[str, Any] = {"default": default, "show_default": default is not None}
     if default is False:
@@ -76,7 +76,6 @@ def make_option(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any
 def _parse_named_numbers(
     _: click.Context, __: click.Parameter, given: tuple[str, ...]
 ) -> dict[str, float]:
-    """Return the numbers by name of a repeated option."""
     try:
         return {name: float(number) for name, number in (one.split("=") for one in given)}
     except ValueError:
@@ -87,11 +86,11 @@ def _parse_whole_numbers(_: click.Context, __: click.Parameter, given: str) -> t
     try:
         return tuple(map(int, given.split(",")))
     except ValueError:
-        raise click.BadParameter("use whole numbers with commas") from None
+        raise click.BadParameter("use whole numbers separated by commas") from None
 
 
 class _RateOrWord(click.FloatRange):
-    """A number in a range, or the word that stands for None."""
+    """A number in a range, or the word that means None."""
 
     def __init__(self, word: str, limits: click.FloatRange):
         super().__init__(limits.min, limits.max, limits.min_open, limits.max_open)

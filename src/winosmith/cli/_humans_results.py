@@ -1,4 +1,4 @@
-"""`winosmith humans results`, `select`, `publish`: results of people, and the reliable subset."""
+"""`winosmith humans results`, `select`, `publish`: test results, and the reliable subset."""
 
 from __future__ import annotations
 
@@ -42,20 +42,21 @@ from winosmith.validate import read_votes
 @click.argument("responses", nargs=-1, required=True, type=_options.FILE)
 @_options.format_option
 @click.option("--subjects", type=_options.FILE, metavar="FILE", help="Facts about the subjects: "
-              "subjects.jsonl of `winosmith humans enter`, or a CSV.")  # fmt: skip
+              "subjects.jsonl from `winosmith humans enter`, or a CSV table.")  # fmt: skip
 @declared_options(humans.results, option_names={"weakest": "--without"})
 @_options.page_option
 @_options.json_option
 def print_results(**options: Any) -> None:
-    """Print the results of people on DATA, from their RESPONSES.
+    """Print people's results on the problems of DATA, from their RESPONSES.
 
-    For each test: the fraction of intended answers with its interval, and guessing; scores by
-    subject; the number of people with each item correct; native speakers and others; results
-    without the weakest subjects; agreement (Fleiss' kappa, Krippendorff's alpha); badly built
-    items, with the most frequent answer; answers of X; learning and fatigue over the sheet. Then:
-    both halves of the schemas, unusually fast people, recognised texts.
+    For each test, the report has the fraction of intended answers with its interval and the chance
+    level; scores by subject; the number of people who got each item right; native speakers compared
+    with others; results without the weakest subjects; agreement (Fleiss' kappa, Krippendorff's
+    alpha); badly built items with their most frequent answer; X (ambiguous) answers; and learning
+    and fatigue over the sheet. Across tests, it compares both halves of the schemas, and lists
+    unusually fast people and recognised texts.
 
-    RESPONSES are files of `winosmith humans enter`, or of the platform.
+    RESPONSES are files from `winosmith humans enter` or from the platform.
 
     \b
     Example:
@@ -91,7 +92,7 @@ def print_results(**options: Any) -> None:
 
 
 def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
-    """Return the test responses of all files; an error names both places of a second answer."""
+    """Return the test responses of all files; the error for a repeated answer names both lines."""
     first: dict[tuple[str, str], str] = {}
     responses: list[Response] = []
     for path in paths:
@@ -112,8 +113,7 @@ def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
 
 
 def _find_lines(path: str) -> Iterator[tuple[int, str]]:
-    """Yield the line of each response: every line that is not empty, but a CSV's header."""
-    text = Path(path).read_text("utf-8-sig", errors="replace")  # the reader names what is wrong
+    text = Path(path).read_text("utf-8-sig", errors="replace")  # `read_votes` reports bad bytes
     lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     is_json = text.lstrip().startswith("{")
     for line in lines[0 if is_json else 1 :]:
@@ -121,7 +121,7 @@ def _find_lines(path: str) -> Iterator[tuple[int, str]]:
 
 
 _LISTED_ITEMS = 12
-"""Number of items in the terminal; the page has all."""
+"""Number of items that a terminal lists; the page lists all."""
 
 
 def _list_results(test: TestResult) -> Iterator[list[report.Value]]:
@@ -135,8 +135,8 @@ def _list_results(test: TestResult) -> Iterator[list[report.Value]]:
         ]
     right = f"{test.chance.right:.1f} of {len(test.items)} items"
     yield ["guessing", f"{percent(test.chance.share)} of answers, {right}"]
-    yield ["above guessing", f"{percent(test.above_chance)} of the way to all right"]
-    yield ["same answer", f"{percent(test.same)} gave the most frequent one of the item"]
+    yield ["above guessing", f"{percent(test.above_chance)} of the way from chance to all correct"]
+    yield ["same answer", f"{percent(test.same)} gave the item's most frequent answer"]
     yield ["ambiguous (X)", f"{test.ambiguous:,} ({percent(test.ambiguous / share.n)})"]
     yield ["Fleiss' kappa", _format_reliability(test.kappa)]
     yield ["Krippendorff's alpha", _format_reliability(test.alpha)]
@@ -181,11 +181,11 @@ def _format_slope(slope: Slope | None, scale: float, unit: str) -> str:
     return f"{report.format_value(scale * slope.change, '+.1f')} {unit} ({interval})"
 
 
-def _join_cautions(test: TestResult) -> str:
+def _get_cautions(test: TestResult) -> str:
     notes = [test.groups.caution] if test.groups else []
     if test.course is not None and not test.course.items_set_aside and len(test.people) > 1:
         notes.append(
-            "All had the items in one order, so a change over the sheet may be one of the items."
+            "All subjects had the same order, so a change over the sheet may be due to the items."
         )
     return " ".join(filter(None, notes))
 
@@ -197,22 +197,21 @@ _BAR = 0.9
 def _make_sections(
     dataset: Dataset, found: Results, signature: report.Signature
 ) -> list[report.Section]:
-    """Return the sections: all answers, each test, and comparisons across tests."""
     opening = report.OnPage(
         lambda: [_make_cards(found), *_compare_to_bar(found.right / found.answers)]
     )
     over: list[report.Block] = [*_make_overall_tables(found)]
     if found.pace:
         pace = table(
-            "Time a question, the fastest first",
+            "Time per question, the fastest first",
             found.pace,
-            note="Fast: half the median or less; slow: twice or more. In 2016 an hour made 18.3 s "
-            "a question, and one subject took 7.6 s.",
+            note="Fast: half the median or less; slow: twice the median or more. In 2016, one hour "
+            "meant 18.3 s per question, and one subject took 7.6 s.",
         )
         over.append(report.OnPage(lambda: [pace]))
     return [
         report.Section("Over all", [opening]),
-        *(_make_test_section(dataset, test, signature) for test in found.tests),
+        *(_report_test(dataset, test, signature) for test in found.tests),
         *([report.Section("Over the tests", over)] if over else []),
     ]
 
@@ -240,8 +239,8 @@ def _compare_to_bar(share: float) -> Iterator[report.Block]:
         [
             f"The bar for “near human” on the challenge of 2016 was {percent(_BAR)}; its subjects "
             "gave 3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz 2016). "
-            f"The people here are {'over' if share >= _BAR else 'under'} that bar. The results "
-            "hold for these people and these items: on items that are selected by them, the same "
+            f"The people here are {'above' if share >= _BAR else 'below'} that bar. The results "
+            "hold for these people and these items. On items that these people selected, the same "
             "answers are too optimistic; “winosmith humans select” measures people who had no "
             "part in the selection.",
         ],
@@ -249,9 +248,7 @@ def _compare_to_bar(share: float) -> Iterator[report.Block]:
     )
 
 
-def _make_test_section(
-    dataset: Dataset, test: TestResult, signature: report.Signature
-) -> report.Section:
+def _report_test(dataset: Dataset, test: TestResult, signature: report.Signature) -> report.Section:
     name = f"Test {test.name}"
     scores = table(
         f"{name}: scores of the subjects",
@@ -268,13 +265,13 @@ def _make_test_section(
             f"{name}: over all",
             ["figure", "value"],
             list(_list_results(test)),
-            _join_cautions(test),
+            _get_cautions(test),
         ),
         scores,
         report.Drawing(
             f"Items by people who gave the intended answer{_describe_course(test)}",
             lambda: [
-                *_draw_histograms(test.histogram, f"{name}, {{}} people"),
+                *_draw_levels(test.histogram, f"{name}, {{}} people"),
                 *_draw_course(test),
             ],
             items,
@@ -293,8 +290,8 @@ def _make_test_section(
     )
 
 
-def _draw_histograms(histogram: Mapping[tuple[int, int], int], title: str) -> list[report.Svg]:
-    """Return a drawing for each number of people asked; it is in the title for the braces."""
+def _draw_levels(histogram: Mapping[tuple[int, int], int], title: str) -> list[report.Svg]:
+    """Return a chart for each number of people asked, which replaces the braces in the title."""
     return [
         report.items_by_right(
             {right: n for (right, of), n in histogram.items() if of == asked},
@@ -325,29 +322,28 @@ def _describe_course(test: TestResult) -> str:
     if test.course is None:
         return "."
     how = (
-        "each answer was compared with the others' on the same item"
+        "each answer was compared with other people's answers to the same item"
         if test.course.items_set_aside
-        else "all had one order, so that place and item can't be separated"
+        else "all had the same order, so the effects of position and item can't be separated"
     )
     return f"; and the fraction correct from the first question to the last ({how})."
 
 
 def _show_badly_built(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
-    """Yield the badly built items: as a table, and on a page as they are in the data."""
     flagged = [item for item in test.items if item.flagged]
     if flagged:
         yield table(
             f"Test {test.name}: badly built items",
             flagged,
             "problem right same ambiguous asked reading".split(),
-            note="Fewer than half gave the intended answer. Same: the most frequent answer, "
-            "intended or not.",
+            note="Fewer than half gave the intended answer. Same: the number of people with the "
+            "most frequent answer, intended or not.",
             most=_LISTED_ITEMS,
         )
         passages = report.Passages(
             "What people read instead",
             [[_make_passage(dataset, item)] for item in flagged],
-            "The intended answer is marked; under it, what most people chose.",
+            "The intended answer is marked; the answer that most people chose is below it.",
         )
         yield report.OnPage(lambda: [passages])
 
@@ -374,7 +370,7 @@ def _count_choices(item: ItemRow) -> Iterator[str]:
 def _make_item_table(test: TestResult) -> report.Table:
     ordered = sorted(test.items, key=lambda item: (item.right / item.asked, item.row))
     return report.Table(
-        "All items, the least agreed on first",
+        "All items, those with the least agreement first",
         ["item", "intended", "same answer", "X", "asked", "X rate", "people read"],
         [
             [item.problem, item.right, item.same, item.ambiguous, item.asked,
@@ -386,7 +382,6 @@ def _make_item_table(test: TestResult) -> report.Table:
 
 
 def _make_overall_tables(found: Results) -> Iterator[report.Table]:
-    """Yield the tables over all tests; those with no rows are omitted."""
     tables = [
         report.Table(
             "Both halves of a schema",
@@ -399,10 +394,10 @@ def _make_overall_tables(found: Results) -> Iterator[report.Table]:
             "people.",
         ),
         table(
-            "Time a question",
+            "Time per question",
             [pace for pace in found.pace if pace.odd],
             "subject seconds times_median odd".split(),
-            note="Half the median or less is fast, twice or more slow.",
+            note="Fast: half the median or less; slow: twice the median or more.",
         ),
         *(
             report.Table(
@@ -420,9 +415,9 @@ def _make_overall_tables(found: Results) -> Iterator[report.Table]:
 
 
 _SIGNED = ("floor", "subjects", "per_text", "both_halves")
-"""The constraints that the signature names."""
+"""Constraints that are in the signature."""
 
-_LISTED_REASONS = 10
+_REASONS = 10
 """Number of reasons that are printed, the most frequent first."""
 
 
@@ -432,21 +427,22 @@ _LISTED_REASONS = 10
 @_options.format_option
 @declared_options(Rules)
 @declared_options(humans.cross_fit)
-@_options.seed_option("Random seed of the chosen halves, of ties, and of the parts of the people.")
+@_options.seed_option("Random seed for choosing halves, breaking ties and assigning folds.")
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
-              help="Write chosen.jsonl, left-out.jsonl and report.json there.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace what another selection wrote to DIR.")
+              help="Write chosen.jsonl, left-out.jsonl and report.json to this "
+              "folder.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the files of another selection in DIR.")
 @_options.json_option
 def select_problems(**options: Any) -> None:
-    """Select the problems of DATA that people agree on, from their RESPONSES.
+    """Select the problems of DATA that people agree on, according to their RESPONSES.
 
-    The selection is exact: the largest number of problems within the constraints, or --size of
-    them, with the highest agreement. The agreement of a schema is that on both of its halves; if
-    both are sound, one is drawn at random. Every omitted problem has a reason. The agreement on
-    the selected problems is printed twice: by the answers that selected them, which is optimistic,
-    and by people who had no part in the selection.
+    The selection is exact: it has as many problems as the constraints allow, or --size of them,
+    with the highest agreement. The agreement on a schema is that on both of its halves; if both
+    halves are sound, one of them is drawn at random. A reason is given for every omitted problem.
+    The agreement on the selected problems is estimated twice: from the answers that selected them,
+    which is optimistic, and from people who had no part in the selection.
 
-    RESPONSES are files of `winosmith humans enter`, or tables of responses.
+    RESPONSES are files from `winosmith humans enter`, or tables of responses.
 
     \b
     Example:
@@ -484,9 +480,9 @@ def select_problems(**options: Any) -> None:
 def _cross_fit(
     dataset: Dataset, responses: Sequence[Response], rules: Rules, options: Mapping[str, Any]
 ) -> tuple[CrossFit | None, str | None]:
-    """Return the estimate, or the reason that there is none."""
+    """Return the cross-fitted agreement, or the reason why it can't be estimated."""
     try:
-        with progress("Selecting without a part of the people", options["folds"]) as advance:
+        with progress("Selecting without one fold of the people", options["folds"]) as advance:
             fit = humans.cross_fit(
                 dataset,
                 responses,
@@ -525,12 +521,8 @@ def _print_selection(
                 for both, count in found.schemas.items()
             ],
         )
-    reasons = Counter(
-        _generalise_reason(left.reason) for left in found.filtered.dropped
-    ).most_common()
-    print_table(
-        "Omitted", ("problems", "because"), [(n, why) for why, n in reasons[:_LISTED_REASONS]]
-    )
+    reasons = Counter(_generalise(left.reason) for left in found.filtered.dropped).most_common()
+    print_table("Omitted", ("problems", "because"), [(n, why) for why, n in reasons[:_REASONS]])
     if found.answers:
         echo(
             f"Agreement by the answers that chose them:  {percent(found.naive, 2)} "
@@ -542,14 +534,15 @@ def _print_selection(
             f"Agreement of people who did not choose:    {percent(fit.agreement.value, 2)} "
             f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
         )
-        echo(f"Of the set, {percent(fit.kept, 0)} is chosen without a part of the people, too.")
+        share = percent(fit.kept, 0)
+        echo(f"{share} of the chosen problems are also chosen without one fold of the people.")
     else:
         echo(f"Agreement of people who did not choose:    unknown\n  ({why_not})")
     echo(f"\n{signature}")
 
 
-def _generalise_reason(reason: str) -> str:
-    """Return a reason without the details of one problem, for counting."""
+def _generalise(reason: str) -> str:
+    """Return a reason without the details of one problem, so that equal reasons can be counted."""
     if "gave the intended answer" in reason:
         is_other = reason.startswith("its other")
         return "its other half is not sound" if is_other else "too few gave the intended answer"
@@ -569,8 +562,8 @@ def _write_selection(found: Selection, report: Mapping[str, Any], out: str, forc
 
 _README = """# Released test materials
 
-{released} problems: those that a round asked, and their alternates. Every record carries this
-canary, so that training data can be searched for it; please leave the line where it is.
+{released} problems: those that a round used, and their alternates. Every record contains this
+canary string, so that training data can be searched for it; please keep this line.
 
     {canary}
 """
@@ -581,17 +574,17 @@ canary, so that training data can be searched for it; please leave the line wher
 @click.argument("used", type=_options.FILE)
 @_options.format_option
 @click.option("--out", type=click.Path(file_okay=False), required=True, metavar="DIR",
-              help="Write released.jsonl and private/withheld.jsonl there.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace what another round wrote to DIR.")
+              help="Write released.jsonl and private/withheld.jsonl to this folder.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the files of another round in DIR.")
 @_options.json_option
 def publish_problems(
     data: str, used: str, format_name: str | None, out: str, force: bool, as_json: bool
 ) -> None:
     """Release the problems of DATA that a round USED, and put the rest under embargo.
 
-    USED is a file of problems, such as chosen.jsonl of `winosmith humans select`. They are released
-    with their other halves. The rest is marked, and no export of winosmith contains it until the
-    mark is removed. Every problem has a canary string.
+    USED is a file of problems, such as chosen.jsonl from `winosmith humans select`. They are
+    released with their other halves. All other problems are marked, and winosmith exports none of
+    them until the mark is removed. Every problem gets a canary string.
 
     \b
     Example:

@@ -28,43 +28,43 @@ from winosmith.report import format_value, signature_of
 from winosmith.response import Response
 from winosmith.text import count_noun
 
-_FONT_SUFFIXES = (".ttf", ".otf", ".ttc", ".otc")
+_SUFFIXES = (".ttf", ".otf", ".ttc", ".otc")
 
 _LISTED_REASONS = 5
-"""Number of reasons that are printed for omitted problems."""
+"""Number of omitted problems that are printed with the reason."""
 
 
 @click.command("sheets")
 @_options.data_argument()
 @_options.format_option
 @click.option("--out", required=True, type=click.Path(file_okay=False), metavar="DIR",
-              help="Folder for the sheets.")  # fmt: skip
+              help="Output folder for the sheets.")  # fmt: skip
 @click.option("--versions", default="a,b", show_default=True, metavar="NAMES",
-              help="Names of the tests; the halves of each schema are in different "
-              "ones.")  # fmt: skip
+              help="Names of the tests, separated by commas; the two halves of a schema are in "
+              "different tests.")  # fmt: skip
 @declared_options(humans.make_sheets, only=("orders", "title", "seed"))
 @click.option("--large-print", is_flag=True, help="Also make each sheet in large print.")
 @click.option("--form", "as_form", is_flag=True, help="Also make each sheet as a form for a "
               "browser.")  # fmt: skip
 @click.option("--subjects", type=_options.FILE, metavar="FILE",
-              help="Codes of subjects, one per line: give each a sheet, with the code printed on "
-              "it.")  # fmt: skip
-@click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Optional further "
-              "question at the end; may be repeated.")  # fmt: skip
+              help="File with one subject code per line: each subject gets a sheet with the code "
+              "printed on it.")  # fmt: skip
+@click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Additional optional question "
+              "at the end; may be repeated.")  # fmt: skip
 @click.option("--paper", type=click.Choice(["a4", "us-letter"]), default="a4", show_default=True,
               help="Paper size.")  # fmt: skip
 @click.option("--fonts", type=_options.FOLDER, metavar="DIR",
               help="Folder of fonts, for scripts without a font on this machine.")  # fmt: skip
-@click.option("--no-pdf", is_flag=True, help="Make no PDFs, such as only forms with --form.")
+@click.option("--no-pdf", is_flag=True, help="Do not make PDFs, for example with --form.")
 @click.option("--force", is_flag=True, help="Replace the sheets of other data in DIR.")
 @_options.json_option
 def print_sheets(**options: Any) -> None:
-    """Make test sheets of the problems of DATA.
+    """Make test sheets from the problems of DATA.
 
-    One half of each schema goes to test a and the other to test b, at random. Questions without
-    another half make a common test, or are in both if they are fewer than ten. For each test and
-    each order, DIR has a PDF to print and a JSON file for `winosmith humans enter`. The answer key
-    is only in DIR/private.
+    One half of each schema goes to test a and the other to test b, at random. Problems without
+    another half form a common test, or are in both tests if there are fewer than ten. For each test
+    and each order, DIR contains a PDF to print and a JSON file for `winosmith humans enter`. The
+    answer key is only in DIR/private.
 
     \b
     Example:
@@ -81,13 +81,13 @@ def print_sheets(**options: Any) -> None:
     declared = (*humans.DECLARED, *map(_options.parse_question, options["ask"]))
     if options["no_pdf"] and (options["large_print"] or options["subjects"]):
         raise InputError(
-            "--no-pdf prints nothing, neither large (--large-print) nor a copy for each subject "
-            "(--subjects); give sheets out with: winosmith humans assign"
+            "--no-pdf can't be combined with --large-print or --subjects, which make PDFs; to "
+            "assign sheets without PDFs, use: winosmith humans assign"
         )
     for sheet in () if options["no_pdf"] else made.sheets:
         humans.check_glyphs(sheet, declared=declared, fonts=options["fonts"])
     codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
-    # The digest of the data with its answers would reveal the answers of a short test to a search.
+    # A brute-force search of the digest of the answers would reveal the answers of a short test.
     signature = signature_of(
         dataset.blind(), options["seed"], versions=options["versions"], orders=options["orders"]
     )
@@ -139,17 +139,14 @@ def print_sheets(**options: Any) -> None:
 
 
 def _hash_fonts(folder: str) -> dict[str, str]:
-    """Return the fonts of a folder, each with its digest: other fonts make other sheets."""
-    paths = (
-        path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() in _FONT_SUFFIXES
-    )
+    """Return the digest of each font in a folder, because other fonts change the sheets."""
+    paths = (path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() in _SUFFIXES)
     return {path.relative_to(folder).as_posix(): sha256(path) for path in paths}
 
 
 def _make_files(
     sheets: Sequence[Sheet], declared: Sequence[Declared], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the name of each file, and what returns its content."""
     for sheet in sheets:
         yield (
             f"{sheet.name}.json",
@@ -167,8 +164,7 @@ def _make_files(
 
 
 def _write_missing(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
-    """Write what is not there yet; returns the names of all."""
-    with progress("Setting sheets", len(files)) as advance:
+    with progress("Typesetting sheets", len(files)) as advance:
         for done, (name, make) in enumerate(files):
             advance(done, name)
             if not folder.finished(name):
@@ -185,7 +181,7 @@ def _make_copies(
     declared: Sequence[Declared],
     options: Mapping[str, Any],
 ) -> list[dict[str, str]]:
-    """Give each subject a sheet, and print it with the code on it."""
+    """Give each subject a sheet, and make a PDF of it with the subject's code."""
     if not codes:
         return []
     path = folder.path / LEDGER
@@ -211,7 +207,7 @@ def _count_labels(sheet: Sheet, start: str) -> int:
 
 
 def print_omitted(left_out: Sequence[Dropped]) -> None:
-    """Print some of the problems on no sheet, each with the reason."""
+    """Print the first problems that are on no sheet, each with the reason."""
     for left in left_out[:_LISTED_REASONS]:
         echo(f"On no sheet: {left.problem.id}: {left.reason}")
     if len(left_out) > _LISTED_REASONS:
@@ -219,20 +215,20 @@ def print_omitted(left_out: Sequence[Dropped]) -> None:
 
 
 LEDGER = "ledger.json"
-"""The default ledger, in the folder of the sheets."""
+"""Name of the default ledger, in the folder of the sheets."""
 
 
 @click.command("assign")
 @click.argument("folder", metavar="DIR", type=_options.FOLDER)
 @click.argument("subjects", nargs=-1, metavar="SUBJECT...")
-@click.option("--test", metavar="NAME", help="Give a sheet of this test, such as a, or none.")
-@click.option("--another", is_flag=True, help="Give a further sheet to subjects who are done with "
+@click.option("--test", metavar="NAME", help="Give only sheets of this test, such as a.")
+@click.option("--another", is_flag=True, help="Give another sheet to subjects who have finished "
               "theirs.")  # fmt: skip
-@click.option("--dropped", is_flag=True, help="Record that they gave up their sheet: it no longer "
-              "counts as taken, but they have seen it.")  # fmt: skip
+@click.option("--dropped", is_flag=True, help="Record that the subjects gave up their sheets, "
+              "which no longer count as taken, but as seen.")  # fmt: skip
 @click.option("--ledger", "ledger_file", type=click.Path(dir_okay=False), metavar="FILE",
-              help=f"Ledger of the sheets of all sessions; by default DIR/{LEDGER}.")  # fmt: skip
-@_options.seed_option("Random seed of ties.")
+              help=f"Ledger with the sheets of all sessions; by default DIR/{LEDGER}.")  # fmt: skip
+@_options.seed_option("Random seed for breaking ties.")
 @_options.json_option
 def assign_sheets(
     folder: str,
@@ -242,12 +238,12 @@ def assign_sheets(
     as_json: bool,
     **how: Any,
 ) -> None:
-    """Give each SUBJECT a sheet of DIR, a folder of `winosmith humans sheets`.
+    """Give each SUBJECT a sheet from DIR, a folder that `winosmith humans sheets` made.
 
-    SUBJECT is a code, never a name. No subject gets a sheet with another half, a look-alike or a
-    text of the items on their earlier sheets in the ledger, given up or not. All tests and orders
-    are given equally often. A subject with a sheet gets the same one again; --another gives a
-    further one. Without a SUBJECT, the ledger is shown.
+    SUBJECT is a code, never a name. No subject gets a sheet with the other half, a look-alike or a
+    text of an item on an earlier sheet in the ledger, even one that was given up. All tests and
+    orders are given equally often. A subject with a sheet gets the same sheet again; with
+    --another, a different one. Without a SUBJECT, the ledger is shown.
 
     Use one --ledger FILE for all sessions and data sets with the same people.
 
@@ -288,10 +284,10 @@ def assign_sheets(
 def enrol(
     ledger: Ledger, sheets: Sequence[Sheet], subjects: Sequence[str], **how: Any
 ) -> tuple[Ledger, list[tuple[str, Sheet]]]:
-    """Give each subject a sheet; all of them get one, or nobody does."""
+    """Give each subject a sheet; if one subject can't get one, nobody does."""
     twice = [subject for subject, count in Counter(subjects).items() if count > 1]
     if twice:
-        raise InputError(f"the subject {twice[0]!r} is named twice; each code is one person's")
+        raise InputError(f"the subject {twice[0]!r} is given twice; use one code per person")
     given = []
     for subject in subjects:
         ledger, sheet = humans.assign(ledger, sheets, subject, **how)
@@ -302,16 +298,16 @@ def enrol(
 def _record_dropped(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
     for subject in subjects:
         if not any(given.state == "given" for given in ledger.of(subject)):
-            raise InputError(f"{subject} has no sheet that could be given up")
+            raise InputError(f"{subject} has no sheet to give up")
         ledger = ledger.marked(subject, "dropped")
     return ledger
 
 
 def read_sheets(folder: str | Path) -> list[Sheet]:
-    """Read the sheets of a folder of `winosmith humans sheets`.
+    """Read the sheets of a folder that `winosmith humans sheets` made.
 
     Raises:
-        InputError: there are none.
+        InputError: the folder has no sheets.
     """
     names = sorted(path for path in Path(folder).glob("*-*.json") if path.name != MANIFEST)
     if not names:
@@ -320,13 +316,13 @@ def read_sheets(folder: str | Path) -> list[Sheet]:
 
 
 def read_subjects_file(path: str | Path) -> list[str]:
-    """Read codes of subjects, one per line; empty lines and comments (#) are skipped."""
+    """Read subject codes, one per line, skipping empty lines and comments (#)."""
     lines = Path(path).read_text("utf-8").splitlines()
     return [code for line in lines if (code := line.partition("#")[0].strip())]
 
 
 def _find_handout(folder: str, name: str) -> str:
-    """Return the file to hand out: the PDF, or the form without one."""
+    """Return the file to hand out: the PDF or, without one, the form."""
     found = [f"{folder}/{name}{end}" for end in (".pdf", ".html", ".json")]
     return next((file for file in found if Path(file).exists()), found[0])
 
@@ -344,34 +340,36 @@ def _print_ledger(report: dict[str, Any], folder: str) -> None:
 
 
 _PATH = click.Path(exists=True)
-AGAIN = "again-"
-"""Prefix of the file of the second entry; that of the first one is "answers-"."""
+SECOND_ENTRY = "again-"
+"""Prefix of the files of second entries; files of first entries begin with "answers-"."""
 
 
 @click.command("enter")
 @click.argument("sheets", nargs=-1, required=True, type=_PATH, metavar="SHEETS...")
 @click.option("--subject", metavar="CODE", help="Type this subject's answers from paper, one key "
-              "each; SHEETS is one sheet.")  # fmt: skip
-@click.option("--again", is_flag=True, help="Type them a second time, without seeing the first "
-              "entry, and compare.")  # fmt: skip
-@click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Answers to read: a "
-              "table (CSV), the file of a form, or a folder of them; may be repeated.")  # fmt: skip
+              "per answer; SHEETS must be one sheet.")  # fmt: skip
+@click.option("--again", is_flag=True, help="Type the answers a second time without seeing the "
+              "first entry, and compare both entries.")  # fmt: skip
+@click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Answers to read: a CSV "
+              "table, a file that a form saved, or a folder of these; may be "
+              "repeated.")  # fmt: skip
 @click.option("--subjects", type=_options.FILE, metavar="FILE", help="Facts about the subjects: "
-              "a CSV with subject, native, started, ended, recognised, words.")  # fmt: skip
+              "a CSV table with the columns subject, native, started, ended, recognised and "
+              "words.")  # fmt: skip
 @click.option("--out", default=".", show_default=True, type=click.Path(file_okay=False),
               metavar="DIR", help="Output folder.")  # fmt: skip
 @_options.json_option
 def enter_answers(**options: Any) -> None:
-    """Enter the answers of people on SHEETS.
+    """Enter people's answers on SHEETS.
 
-    SHEETS are the JSON files of `winosmith humans sheets`, or their folder.
+    SHEETS are the JSON files from `winosmith humans sheets`, or their folder.
 
-    With --subject, each answer is one key (A, B, …, X; space for an empty one; backspace undoes).
-    Every key is saved: you can stop at any time, and the same command resumes. With --again, type
-    the answers a second time; all differences are shown.
+    With --subject, each answer is one key (A, B, …; X for ambiguous; space for no answer; backspace
+    undoes). Every key is saved, so you can stop at any time and resume with the same command. With
+    --again, you type the answers a second time, and all differences are shown.
 
-    With --answers, typed answers, tables and forms become responses.jsonl and subjects.jsonl in
-    DIR, for `winosmith humans results`. If there is an error, nothing is written.
+    With --answers, typed answers, tables and forms are converted to responses.jsonl and
+    subjects.jsonl in DIR, for `winosmith humans results`. If there is an error, nothing is written.
 
     \b
     Example:
@@ -381,7 +379,7 @@ def enter_answers(**options: Any) -> None:
     sheets = _read_sheets_by_code(options["sheets"])
     out = Path(options["out"])
     if options["subject"] and options["answers"]:
-        raise InputError("--subject types answers and --answers reads them; give one of them")
+        raise InputError("--subject types answers and --answers reads them; use only one of them")
     if options["subject"]:
         _type_sheet(sheets, out, options)
         return
@@ -419,13 +417,12 @@ def enter_answers(**options: Any) -> None:
 
 
 def _read_sheets_by_code(paths: Iterable[str]) -> dict[str, Sheet]:
-    """Return the sheets of files and folders, by code."""
     found: dict[str, Sheet] = {}
     for path in map(Path, paths):
         files = [path] if path.is_file() else sorted(path.glob("*.json"))
         files = [file for file in files if file == path or _has_kind(file, "sheet")]
         if not files:
-            raise InputError(f"{path} has no sheet; `winosmith humans sheets` makes them")
+            raise InputError(f"{path} has no sheets; make them with: winosmith humans sheets")
         for file in files:
             sheet = humans.read_sheet(file)
             found[sheet.code] = sheet
@@ -433,7 +430,7 @@ def _read_sheets_by_code(paths: Iterable[str]) -> dict[str, Sheet]:
 
 
 def _has_kind(path: Path, kind: str) -> bool:
-    """Return whether a JSON file is of a kind."""
+    """Return whether a JSON file is a winosmith record of this kind."""
     try:
         record = parse_json(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -442,9 +439,9 @@ def _has_kind(path: Path, kind: str) -> bool:
 
 
 def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
-    """Return the filled-in sheets of all files, and compare second entries with the first."""
+    """Return the filled-in sheets of all files, after comparing second entries with the first."""
     files = [file for path in paths for file in _find_answer_files(Path(path))]
-    second = [file for file in files if file.name.startswith(AGAIN)]
+    second = [file for file in files if file.name.startswith(SECOND_ENTRY)]
     sittings: list[Sitting] = []
     for file in files:
         if file.suffix != ".json":
@@ -480,7 +477,7 @@ def _find_answer_files(path: Path) -> Iterator[Path]:
         or (file.suffix == ".json" and (_has_kind(file, "answers") or _has_kind(file, "entry")))
     ]
     if not found:
-        raise InputError(f"{path} has no answers: neither tables nor files of forms")
+        raise InputError(f"{path} has no answers, neither tables nor files saved by forms")
     yield from found
 
 
@@ -497,7 +494,7 @@ def _write_answers(out: Path, responses: Sequence[Response], subjects: Sequence[
 
 
 def _type_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
-    """Type one sheet of one subject; compare a second entry with the first."""
+    """Read one subject's answers from the keyboard; compare a second entry with the first."""
     if len(sheets) != 1:
         raise InputError(f"--subject types one sheet; {len(sheets)} were given")
     (sheet,) = sheets.values()
@@ -506,7 +503,7 @@ def _type_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, An
         raise InputError(f"the code {subject!r} must be letters, digits, '-', '_' and '.'")
     out.mkdir(parents=True, exist_ok=True)
     first = out / f"answers-{subject}-{sheet.code}.json"
-    second = out / f"{AGAIN}{subject}-{sheet.code}.json"
+    second = out / f"{SECOND_ENTRY}{subject}-{sheet.code}.json"
     if options["again"] and not _has_kind(first, "answers"):
         raise InputError(f"{first} is missing or incomplete; finish the first entry")
     typed = type_answers(sheet, subject, second if options["again"] else first)
@@ -535,7 +532,7 @@ def _type_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, An
 
 
 _SNIPPET_LENGTH = 58
-"""Number of characters of a snippet to show."""
+"""Maximum number of characters of a snippet."""
 
 
 def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
@@ -579,7 +576,7 @@ def _print_instructions(entry: Entry, path: Path) -> None:
 
 
 def _show_question(entry: Entry) -> None:
-    """Show the start of the next question, to find its line on the paper."""
+    """Show the start of the next question, so that its line can be found on the paper."""
     item = entry.item
     if item is None:
         return
@@ -598,7 +595,7 @@ def _show_answer(before: Entry, after: Entry) -> None:
 
 
 def _apply_key(entry: Entry, key: str, path: Path) -> Entry:
-    """Return and save the state after a key; an invalid key changes nothing."""
+    """Return and save the entry after a key; an invalid key changes nothing."""
     after = entry.press(key)
     if after is None:
         ring_bell()
@@ -611,10 +608,10 @@ def _apply_key(entry: Entry, key: str, path: Path) -> Entry:
 
 @contextmanager
 def _read_keys() -> Iterator[Iterator[str]]:
-    """Yield keys one by one until the end of the input.
+    """Open the input, and yield an iterator of its keys.
 
-    The terminal stays in this mode from the first question to the last: `click.getchar` switches
-    for each key, which loses the keys of a fast typist.
+    The terminal stays in cbreak mode from the first question to the last, because `click.getchar`
+    switches modes for each key and loses keys of a fast typist.
     """
     if not sys.stdin.isatty():
         yield (key for key in sys.stdin.read() if key not in "\r\n")
@@ -643,7 +640,7 @@ def _read_terminal_keys(terminal: int) -> Iterator[str]:
         if key in (b"", b"\x04"):
             return
         if key == b"\x1b" and select.select([terminal], [], [], 0.02)[0]:
-            if os.read(terminal, 1) in b"[O":  # an arrow and its like: up to a letter or a tilde
+            if os.read(terminal, 1) in b"[O":  # an escape sequence, up to a letter or a tilde
                 while not (last := os.read(terminal, 1)).isalpha() and last not in (b"~", b""):
                     pass
         elif key >= b"\x80":

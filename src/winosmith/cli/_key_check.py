@@ -1,4 +1,4 @@
-"""Checks of keys by people: the folder of `audit --check`, and `winosmith humans keys`."""
+"""Check keys with people's answers: the folder of `audit --check`, and `winosmith humans keys`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TITLE = "Which option is correct?"
 """Title of the forms."""
 
 _LISTED_KEYS = 20
-"""Number of keys of a verdict that a terminal lists."""
+"""Number of keys that a terminal lists for each verdict."""
 
 
 def write_check(
@@ -48,7 +48,7 @@ def write_check(
         n: number of checks.
         out: the folder.
         seed: random seed of the sample.
-        secret: secret of the prepared site whose judges also get the items, if any.
+        secret: secret of the site whose judges also get the items; None without a site.
         force: replace another check in the folder.
 
     Returns:
@@ -93,7 +93,7 @@ def write_check(
         sent = hosting.import_problems(on_site, "judging", embargo=True)
         say(f"Added to the site for judging: {sent.added:,}; already there: {sent.known:,}.")
     for name, reason in omitted.items():
-        say(f"On no form, and so undecided: {name}: {reason}")
+        say(f"Not on any form, therefore undecided: {name}: {reason}")
     items = sum(stratum.items for stratum in check.strata)
     first = check.strata[0]
     drawn = f", among them {first.name}" if len(check.strata) > 1 else ""
@@ -110,7 +110,7 @@ def write_check(
     if len(apart) > 1:
         say(
             f"{join_names(apart, len(apart))} have questions that look alike: nobody may fill in "
-            "two of them."
+            "more than one of them."
         )
     return {
         "folder": str(folder.path),
@@ -125,7 +125,7 @@ def write_check(
 
 
 def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCheck, Dataset]:
-    """Return a check with the ids that its items have on a site, and the problems for the site."""
+    """Return the check with its items' ids on the site, and the problems for the site."""
     from winosmith import audit
     from winosmith.web import hosting
 
@@ -153,13 +153,13 @@ def count_wrong_keys(
 ) -> None:
     """Estimate the number of wrong keys in a data set, from people's ANSWERS to a CHECK.
 
-    CHECK is the folder of `winosmith audit --check`. ANSWERS are the files that its forms saved,
-    folders of them, tables of answers as for `winosmith humans enter`, or responses.jsonl of that
-    command or of a site's export.
+    CHECK is the folder that `winosmith audit --check` wrote. ANSWERS are the files that its forms
+    saved, folders of these files, tables of answers as for `winosmith humans enter`, or
+    responses.jsonl from that command or from a site's export.
 
     A key is wrong if at least two judges, and more than half, choose the same other option. The
-    result is an exact 95 % interval of the number of wrong keys, in which an undecided item counts
-    as sound in the lower limit and as wrong in the upper one.
+    result is an exact 95 % interval for the number of wrong keys; an undecided item counts as sound
+    in the lower limit and as wrong in the upper limit.
 
     \b
     Example:
@@ -207,7 +207,6 @@ def _read_responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
 
 
 def _make_sections(found: WrongKeys) -> Iterator[Section]:
-    """Yield the strata, then the wrong and the undecided keys."""
     facts = [
         "The judges' verdicts are taken as correct: this is the number of keys that such judges "
         "would find wrong if they checked all items."
@@ -220,20 +219,21 @@ def _make_sections(found: WrongKeys) -> Iterator[Section]:
         )
     if found.seen is not None:
         facts.append(
-            f"{found.strata[0].name.capitalize()} have {span(found.seen)} % of all wrong keys."
+            f"{found.strata[0].name.capitalize()} contain {span(found.seen)} % of all wrong keys."
         )
     if found.visibility is not None:
         low, high = found.visibility
         facts.append(
-            f"A wrong key is {low:.2f} to {high:.2f} times as often among them as a planted one."
+            f"A wrong key is {low:.2f} to {high:.2f} times as likely to be among them as a planted "
+            "one."
         )
     strata = table(
         "Wrong keys by stratum",
         found.strata,
         "name items checked wrong undecided limits precision".split(),
-        note="Wrong among all: exact limits, correct for all rows at once in 95 of 100 samples. "
-        "Undecided: two judges, and more than half, agree on no option; such items are sound in "
-        "the lower limit and wrong in the upper one.",
+        note="Wrong among all: exact limits, which hold for all rows together in 95 of 100 "
+        "samples. Undecided: no option was chosen by at least two judges and more than half; such "
+        "items count as sound in the lower limit and as wrong in the upper limit.",
     )
     yield Section("The number of wrong keys", [strata, Text(facts, "list")])
     for title, keys in (("Wrong keys", wrong), ("Undecided keys", found.of("undecided"))):

@@ -1,6 +1,6 @@
-"""The group of commands, and their handling of errors and interrupts.
+"""The command group, and the handling of errors and interrupts.
 
-A misspelt command prints a suggestion, and only the called command is imported.
+For a misspelt command, a suggestion is printed. Only the called command is imported.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from winosmith.cli._printing import echo, say, translate_settings
 from winosmith.errors import Interrupted, WinosmithError
 
 _FAILED_COMMANDS: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()
-"""The command that raised an error; advice in the message uses its options."""
+"""Error → the command that raised it, whose options the advice in the message uses."""
 
 
 class Group(click.Group):
-    """A group that lists its commands in order and suggests names for misspelt ones."""
+    """A command group that lists its commands in order and suggests names for misspelt commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -43,7 +43,7 @@ class Group(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        # Click refuses an option in its place, with the nearest options.
+        # Click rejects an option here itself, and suggests similar ones.
         if not (ctx.resilient_parsing or name.startswith("-") or self.get_command(ctx, name)):
             known = self.list_commands(ctx)
             near = " or ".join(difflib.get_close_matches(name, known))
@@ -53,12 +53,12 @@ class Group(click.Group):
 
 
 class LazyGroup(Group):
-    """Loads a command's module only when that command is called or asked for help.
+    """A group that imports a command's module only when the command or its help is needed.
 
     Args:
-        sections: the commands of each section of the help, with their summaries, by its title.
-        locations: the place of a command in this folder, as "module:name"; by default `command` in
-            the module of its own name.
+        sections: title of each help section → its commands with their summaries.
+        locations: location of a command in this package, as "module:name"; by default `command` in
+            the module with its name.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class LazyGroup(Group):
                 formatter.write_dl([(name.ljust(width), line) for name, line in lines.items()])
 
 
-AGAIN = "Run the same command again to resume: finished files are kept, and none is half-written."
+RESUME_ADVICE = "Run the same command again to resume: finished files are kept, none is partial."
 
 SECTIONS = {
     "Build a benchmark": {
@@ -107,30 +107,30 @@ SECTIONS = {
         "check": "validate twins by their structure and votes",
         "stats": "count problems, and find fields that give the answer away",
         "audit": "find artifacts in any multiple-choice data set, in a minute",
-        "debias": "filter a data set: AFLite, mirror, PMI or at random",
-        "embed": "compute vectors of problems",
+        "debias": "filter a data set with AFLite, mirror, PMI or at random",
+        "embed": "compute embedding vectors of problems",
         "evolve": "perturb problems with WordNet or a chat model, and record the lineage",
     },
     "Measure models": {
         "train": "fine-tune an encoder to choose between options: one run, a grid, "
         "or several sizes",
         "solve": "solve problems with a model or a baseline",
-        "score": "measure the accuracy of predictions, with intervals by twins",
-        "compare": "compare solvers, and test whether differences are chance",
+        "score": "measure the accuracy of predictions, with intervals that account for twins",
+        "compare": "compare solvers, and test whether differences are due to chance",
         "curve": "fit a learning curve, and extrapolate it to human accuracy",
         "leaderboard": "score a leaderboard submission: accuracies and area under the curve",
         "transfer": "solve published data sets, and compare with the published results",
-        "exposure": "test whether models have seen a keyed release, by its secret coins",
+        "exposure": "test whether models have seen a keyed release, using its secret coins",
         "data": "list and download the published data sets",
     },
     "People": {
-        "humans": "test materials on people: sheets, answers, results, the reliable subset",
+        "humans": "test problems on people: sheets, answers, results, the reliable subset",
         "serve": "run the web platform, where people write, judge and moderate",
-        "work": "do a site's jobs: imports, backups, mail; `serve` starts it",
+        "work": "run a site's background jobs (imports, backups, mail); started by `serve`",
         "admin": "manage a site: backup, restore, export, import, invitations",
     },
     "Publish": {
-        "release": "make a folder to publish: cards, Croissant, checksums, credit",
+        "release": "make a release folder to publish: cards, Croissant, checksums, credit",
         "verify": "verify a release",
         "convert": "convert a data set to another format",
     },
@@ -143,7 +143,7 @@ LOCATIONS = {
     "verify": "release:verify",
     "work": "serve:work",
 }
-"""The modules of commands that are not in a module of their own name."""
+"""Locations of the commands that are not in a module with their name."""
 
 
 @click.command(
@@ -158,12 +158,12 @@ def group() -> None:
 
     \b
     Any multiple-choice set:     winosmith audit questions.csv
-    A benchmark out of twins:    winosmith demo
+    A benchmark from twins:      winosmith demo
     """  # noqa: D301
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; return 0, a command's own code, 2 for bad input, 130 after Ctrl-C."""
+    """Run the command line; return 0, a command's exit code, 2 for bad input, 130 after Ctrl-C."""
     warnings.showwarning = _show_warning
     try:
         code = group.main(arguments, prog_name="winosmith", standalone_mode=False)
@@ -176,7 +176,7 @@ def main(arguments: list[str] | None = None) -> int:
         echo(f"\nStopped. {error}", err=True, fg="yellow")
         return 130
     except (KeyboardInterrupt, click.Abort):
-        echo(f"\nStopped. {AGAIN}", err=True, fg="yellow")
+        echo(f"\nStopped. {RESUME_ADVICE}", err=True, fg="yellow")
         return 130
     except WinosmithError as error:
         return _print_error(translate_settings(str(error), _FAILED_COMMANDS.get(error)))
@@ -191,7 +191,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _comes_from_printing(error: BaseException) -> bool:
-    """Return whether the error is from printing, such as help, to a closed pipe."""
+    """Return whether an error was raised while printing, such as help to a closed pipe."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code is click.echo.__code__ for frame, _ in frames)
 

@@ -29,7 +29,7 @@ FOLDER = click.Path(exists=True, file_okay=False)
 
 
 class OutputFile(click.Path):
-    """An output file; an existing file must be of the same kind, so that no data is lost."""
+    """A file to write; an existing file must be of the same kind, so that no other data is lost."""
 
     def __init__(self, starts: str, kind: str):
         super().__init__(dir_okay=False)
@@ -53,52 +53,52 @@ PAGE = OutputFile("<!doctype html", "a page")
 
 
 page_option = click.option(
-    "--out", type=PAGE, metavar="FILE.html", help="Write the report with its charts to this page."
+    "--out", type=PAGE, metavar="FILE.html", help="Write the report with its charts to this file."
 )
 
 device_option = click.option(
-    "--device", metavar="NAME", help="Device in torch's notation; by default the GPU, if any."
+    "--device", metavar="NAME", help="Device in PyTorch's notation; by default the GPU, if any."
 )
 
 
 def seed_option(text: str = "Random seed.") -> Callable[[Any], Any]:
-    """Add `--seed`, a whole number from 0."""
+    """Add `--seed`, a whole number of at least 0."""
     seed = click.IntRange(min=0)
     return click.option("--seed", type=seed, default=0, show_default=True, help=text)
 
 
 def find_given_options(ctx: click.Context) -> set[str]:
-    """Return the parameters that are on the command line, not in a default or the environment."""
+    """Return the parameters given on the command line, not by a default or the environment."""
     return {name for name in ctx.params if ctx.get_parameter_source(name) is COMMANDLINE}
 
 
 _PAIR_BY = (
     "COLUMN",
-    "Column with the same value in both halves of a twin; by default twins are found by their ids, "
-    "otherwise by their texts.",
+    "Column with the same value in both halves of a twin; by default, twins are detected by their "
+    "ids, otherwise by their texts.",
 )
 _ENCODING = (
     "NAME",
-    "Encoding of data and answers that are not UTF-8, such as cp1252; by default UTF-16 or UTF-32, "
-    "with a byte-order mark.",
+    "Encoding of data and answers that are not UTF-8, such as cp1252; UTF-16 and UTF-32 are "
+    "detected by their byte-order mark.",
 )
 
 _COLUMNS = {
     "question": (
         "COLUMN",
-        "Column of the question, if its name is not recognised; several, separated by commas, are "
-        "joined.",
+        "Column of the question, if its name is not recognised; several columns, separated by "
+        "commas, are joined.",
     ),
     "choices": (
         "COLUMN",
-        "Column of the choices; or one per choice, such as A,B,C,D; or the column of the answer, "
-        "if its labels are the choices (yes and no).",
+        "Column of the choices; or one column per choice, such as A,B,C,D; or the column of the "
+        "answer, if its labels are the choices (yes and no).",
     ),
     "answer": ("COLUMN", "Column of the correct choice."),
     "answer_is": (
         "KIND",
-        "Content of the answer column: letter, 0 or 1 (the first number), text or label; by "
-        "default detected from the whole file.",
+        "Content of the answer column: letter, 0 or 1 (number of the first choice), text or label; "
+        "by default detected from the whole file.",
     ),
 }
 
@@ -109,7 +109,7 @@ _READING = {"pair_by": _PAIR_BY, **_COLUMNS, "encoding": _ENCODING, "skip_bad": 
 
 
 class _DataPath(click.Path):
-    """A file, folder or "-"; a pattern ("part-*.jsonl"); a sheet ("quiz.xlsx#One"); an address."""
+    """A file, folder, "-", pattern ("part-*.jsonl"), sheet ("quiz.xlsx#One") or URL."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -127,18 +127,18 @@ class _DataPath(click.Path):
 
 DATA = _DataPath(exists=True, allow_dash=True)
 MORE_DATA = _DataPath(exists=True)
-"""Further data of a command, which are not read from standard input."""
+"""Additional data of a command, which can't be read from standard input."""
 
 
 def data_argument(name: str = "data") -> Callable[[Any], Any]:
-    """Add the argument DATA: problems in any known format, in any container of files."""
+    """Add the argument DATA: problems in any known file format or container."""
     return click.argument(name, metavar=name.upper(), type=DATA)
 
 
 def format_option(function: Any) -> Any:
     """Add `--from` and the options of `_READING`.
 
-    The command receives `format_name`; click's context has the others, for `read_contents`.
+    The command receives `format_name`; the other values are in click's context.
     """
     for name in reversed(_READING):
         function = reading_option(name)(function)
@@ -151,7 +151,7 @@ def format_option(function: Any) -> Any:
 
 
 def reading_option(name: str) -> Callable[[Any], Any]:
-    """Add one option of `_READING`; its value is in click's context."""
+    """Add one option of `_READING`, which stores its value in click's context."""
     value, text = _READING[name]
     return click.option(
         "--" + name.replace("_", "-"),
@@ -165,8 +165,6 @@ def reading_option(name: str) -> Callable[[Any], Any]:
 
 
 def _make_callback(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Return a callback that stores an option's value in click's context."""
-
     def store(context: click.Context, _: click.Parameter, value: Any) -> Any:
         context.meta[name] = value
         return value
@@ -175,7 +173,7 @@ def _make_callback(name: str) -> Callable[[click.Context, click.Parameter, Any],
 
 
 def _split_names(text: str) -> tuple[str, ...]:
-    """Split a text into names at its commas outside quotation marks."""
+    """Split a text into names at commas outside quotation marks."""
     try:
         names = next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error:  # a name with a line break
@@ -184,7 +182,7 @@ def _split_names(text: str) -> tuple[str, ...]:
 
 
 def read_data(path: str, format_name: str | None) -> Dataset:
-    """Return the problems of a file, by the command's options; see `read_contents`.
+    """Return the problems of a file, read according to the command's options.
 
     Raises:
         FormatError: see `winosmith.formats.read`.
@@ -195,7 +193,7 @@ def read_data(path: str, format_name: str | None) -> Dataset:
 
 
 def read_train(options: Mapping[str, Any]) -> Dataset | None:
-    """Return the problems of `--train`, in the format of the data; None without it."""
+    """Return the problems of `--train`, read in the format of the data; None if it is omitted."""
     return read_data(options["train"], options["format_name"]) if options["train"] else None
 
 
@@ -207,19 +205,19 @@ def read_contents(
     ids_are_places: bool = False,
     on_progress: Callable[[float], object] | None = None,
 ) -> Contents:
-    """Return the contents of a file, by the command's options; see `format_option`.
+    """Return the contents of a file, read according to the options of `format_option`.
 
     Args:
-        path: the file, or several that are one data set; `--skip-bad` collects the bad records of
-            several files.
+        path: the file, or several files that form one data set; `--skip-bad` collects the bad
+            records of all of them.
         format_name: its format; detected from its content if None.
         omit_bad: accept bad records even without `--skip-bad`.
         ids_are_places: see `formats.scan`.
-        on_progress: called with the fraction of the file that is read.
+        on_progress: called with the fraction of the file that has been read.
 
     Raises:
-        FormatError: the file can't be read, has a bad record without `--skip-bad`, or only bad
-            ones.
+        FormatError: the file can't be read, has a bad record without `--skip-bad`, or has only bad
+            records.
     """
     from winosmith import formats
 
@@ -237,12 +235,12 @@ def read_contents(
 
 
 def get_reading_arguments() -> dict[str, Any]:
-    """Return the arguments of `formats.scan` in the command's options, except the format."""
+    """Return the arguments for `formats.scan` from the command's options, except the format."""
     return {"pair_by": _get_reading_option("pair_by"), **get_answer_arguments()}
 
 
 def get_answer_arguments() -> dict[str, Any]:
-    """Return the arguments of `answers.read` in the command's options, except the filters."""
+    """Return the arguments for `answers.read` from the command's options, except the filters."""
     from winosmith.formats import Columns
 
     given = {name: _get_reading_option(name) for name in _COLUMNS}
@@ -255,12 +253,11 @@ def get_answer_arguments() -> dict[str, Any]:
 
 
 def _get_reading_option(name: str) -> Any:
-    """Return the value of an option of `_READING`; None without it."""
     return click.get_current_context().meta.get(name)
 
 
 def get_bad_records_file() -> str | None:
-    """Return the file of `--skip-bad`; None without it."""
+    """Return the file of `--skip-bad`; None if it is omitted."""
     path: str | None = _get_reading_option("skip_bad")
     return path
 
@@ -307,8 +304,8 @@ def cluster_option(function: Any) -> Any:
     return click.option(
         "--cluster",
         metavar="ADDRESS",
-        help="Distribute the work to the workers of a Dask scheduler, such as tcp://head:8786; "
-        "only in a network that you trust.",
+        help="Distribute the work to the workers of the Dask scheduler at this address, such as "
+        "tcp://head:8786; use it only in a network that you trust.",
     )(function)
 
 
@@ -321,5 +318,5 @@ def connect_cluster(address: str | None) -> Iterator[Executor | None]:
     from winosmith import cluster
 
     with cluster.connect(address) as executor:
-        say(f"{executor.workers} threads of workers at {address}")
+        say(f"{executor.workers} worker threads at {address}")
         yield executor

@@ -1,4 +1,4 @@
-"""Results of commands: tables of 80 columns in a terminal, a page, and JSON."""
+"""Output of commands: tables of 80 columns for a terminal, an HTML page, and JSON."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Rows: TypeAlias = list[list[report.Value]]
 
 _NUMBER_FIRST = re.compile(r"\d+\.\d( %)? \(")
 
-LONGEST = 18
-"""Number of characters of a name in a terminal's table that is cut; figures are never cut."""
+MAX_NAME_LENGTH = 18
+"""Maximum length of a name in a table with shortened names; numbers are never shortened."""
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -34,10 +34,10 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
 
 
 def _print_table(table: report.Table, cut: bool) -> None:
-    """Print a table: numbers to the right, text to the left and wrapped; then its note.
+    """Print a table with right-aligned numbers and wrapped text, then its note.
 
-    A header of empty names is not shown, and a table without rows is not printed. Control
-    characters are escaped, and no text is markup. With `cut`, long names are cut.
+    An empty header and a table without rows are not printed. Control characters are escaped, and
+    text is not interpreted as markup. With `cut`, long names are shortened.
     """
     rows = [[_shorten(cell) if cut else cell for cell in row] for row in table.rows[: table.most]]
     if rows:
@@ -69,15 +69,15 @@ def _print_table(table: report.Table, cut: bool) -> None:
 
 
 def _shorten(cell: report.Value) -> report.Value:
-    if isinstance(cell, str) and len(cell) > LONGEST and not _NUMBER_FIRST.match(cell):
-        return cell[: LONGEST - 1] + "…"
+    if isinstance(cell, str) and len(cell) > MAX_NAME_LENGTH and not _NUMBER_FIRST.match(cell):
+        return cell[: MAX_NAME_LENGTH - 1] + "…"
     return cell
 
 
 def print_records(
     title: str, records: Iterable[Mapping[str, Any]], names: Iterable[str] = ()
 ) -> None:
-    """Print some fields of records as a table, or all of them; its header has their names."""
+    """Print records as a table, with the given fields (by default all) as columns."""
     rows = [dict(record) for record in records]
     header = list(names) or list(rows[0] if rows else ())
     cells = [[format_cell(row[name]) for name in header] for row in rows]
@@ -85,7 +85,7 @@ def print_records(
 
 
 def format_cell(value: Any) -> Any:
-    """Return a value of JSON as a cell shows it: a list is counted, and a dash is for nothing.
+    """Return a JSON value as a table cell: the length of a list, and a dash for an empty value.
 
     >>> [format_cell(value) for value in ({"a": 2, "b": 0}, [3, 4], "", True, 5)]
     ['2 a', 2, '–', 'yes', 5]
@@ -98,7 +98,7 @@ def format_cell(value: Any) -> Any:
 
 
 def print_blocks(blocks: Iterable[report.Block], *, cut: bool = False) -> None:
-    """Print paragraphs, tables, and the tables of drawings; with `cut`, long names are cut."""
+    """Print paragraphs, tables, and the tables of charts; with `cut`, long names are shortened."""
     for block in blocks:
         table = block.table if isinstance(block, report.Drawing) else block
         if isinstance(table, report.Table):
@@ -136,14 +136,14 @@ class Output:
 
     Attributes:
         title: title of the page.
-        record: the JSON.
+        record: the JSON record.
         sections: sections of the page; a terminal prints their paragraphs and tables.
-        verdict: the first sentence; empty for none.
+        verdict: the first sentence; empty if there is none.
         subtitle: subtitle of the page; the verdict if empty.
         signature: the parameters of all results; empty if each has its own.
-        signatures: by the title of a result.
-        cut: a terminal cuts long names in tables.
-        spaced: a terminal prints an empty line between sections.
+        signatures: signature of each result, by its title.
+        cut: whether a terminal shows shortened names in tables.
+        spaced: whether a terminal shows an empty line between sections.
     """
 
     title: str
@@ -181,7 +181,7 @@ class Output:
     def page(self) -> str:
         """Return the HTML page."""
         signed = "\n".join(f"{title}: {one}" for title, one in self.signatures.items())
-        rest = report.Section("What determines the figures", [report.Code(signed, "Signatures")])
+        rest = report.Section("What determines the results", [report.Code(signed, "Signatures")])
         return report.page(
             self.title,
             [*self.sections, *([rest] if signed else [])],
@@ -191,11 +191,11 @@ class Output:
         )
 
 
-INVALID = "Invalid answers are none of the options; they are incorrect"
+INVALID = "Invalid answers match none of the options, and are incorrect"
 
 TIES = (
-    "A tie counts as 1 / (options tied) where the right one is among them, as a fair draw would on "
-    "average"
+    "A tie that includes the correct option counts as 1 / (options tied), as a random choice does "
+    "on average"
 )
 
 
@@ -210,19 +210,19 @@ def join_by_solver(values: Mapping[str, str]) -> str:
     return ", ".join(f"{value} ({format_value(name)})" for name, value in values.items())
 
 
-def describe_ignored_scores(counts: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each solver with choices that are not its best scores.
+def explain_choices(counts: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each solver with choices that do not have its best score.
 
-    `counts` are their numbers, by solver.
+    `counts` has the number of such choices by solver.
     """
     return [
         f"{count:,} of {format_value(name)}'s choices {'is' if count == 1 else 'are'} not the "
-        "option with its best score; what it chose counts"
+        "option with its best score; the choices count"
         for name, count in counts.items()
         if count
     ]
 
 
-def share(found: Proportion | None) -> list[report.Value]:
-    """Return a share and its interval as two cells; two empty ones for None."""
+def make_cells(found: Proportion | None) -> list[report.Value]:
+    """Return a proportion and its interval as two table cells, which are empty for None."""
     return [None, None] if found is None else [format_rate(found), span(found.interval)]

@@ -1,4 +1,4 @@
-"""Read data with answers, predictions, and training data for the commands that measure."""
+"""Read answers, predictions and training data for the commands that measure accuracy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def partial_option(function: Any) -> Any:
     return click.option(
         "--partial",
         is_flag=True,
-        help="Score only the problems with a prediction if others have none; the report shows the "
+        help="Allow missing predictions: score the problems with a prediction, and report the "
         "lowest and the highest possible accuracy on all problems.",
     )(function)
 
@@ -46,7 +46,7 @@ def filter_option(function: Any) -> Any:
         multiple=True,
         metavar="NAME",
         help="Filter (lm-evaluation-harness), scorer or epoch (inspect_ai) to read, if a log has "
-        "several; may be repeated.  [default: the first one of each log]",
+        "several; may be repeated.  [default: the first in each log]",
     )(function)
 
 
@@ -56,7 +56,7 @@ def labels_option(function: Any) -> Any:
         "--labels",
         type=FILE,
         metavar="FILE",
-        help="The answers, for data without them: one label per line, starting at 1.",
+        help="Answers for data without answers: one label per line, with 1 for the first option.",
     )(function)
 
 
@@ -67,7 +67,7 @@ def read_answered(
 
     Args:
         path: the file.
-        format_name: its format; None to detect it.
+        format_name: its format; None to detect the format.
         labels: the file of the answers; None if the problems have them.
 
     Raises:
@@ -82,8 +82,8 @@ def read_answered(
         keys = tuple(key for at, key in enumerate(keys) if at not in {*omitted})
     if len(keys) != len(dataset):
         raise FormatError(
-            f"there are {len(keys):,} labels; {path} has {len(dataset):,} problems, and each "
-            "needs its own in the same order",
+            f"there are {len(keys):,} labels; {path} has {len(dataset):,} problems; give one label "
+            "per problem, in the same order",
             labels,
         )
     answered = (replace(problem, answer=a) for problem, a in zip(dataset, keys, strict=True))
@@ -98,10 +98,10 @@ def read_answers(
 ) -> dict[str, answers.Answers]:
     """Return the answers of each solver, by its name.
 
-    Solvers with the same name have the names of their files.
+    Solvers that share a name are named after their files.
 
     Raises:
-        FormatError: a file can't be read, or logs would be read by different filters.
+        FormatError: a file can't be read, or logs would be read with different filters.
     """
     how = get_answer_arguments() | {"filters": filters, "omitted": omitted}
     given = [(path, one) for path in paths for one in answers.read(path, dataset, **how).values()]
@@ -131,9 +131,9 @@ def depth_option(function: Any) -> Any:
     return click.option(
         "--depth",
         type=click.Choice(["declared", "lineage", "edit"]),
-        help="Depth for --by lineage: as declared in the file, the token positions changed on the "
-        "way from the root, or the token edit distance to it; by default the first one that most "
-        "problems have.",
+        help="Kind of depth for --by lineage: declared in the file, the token positions changed on "
+        "the way from the root, or the token edit distance to the root; by default the first kind "
+        "that most problems have.",
     )(function)
 
 
@@ -156,10 +156,10 @@ def measure_overlaps(
 
     Args:
         dataset: the problems.
-        solvers: all names.
+        solvers: names of all solvers.
         trained_on: training data: files; published data sets with known contents
-            (`published.known_contents`); or "other:NAME", which can't be compared. `SOLVER=…` is
-            for one solver.
+            (`published.known_contents`); or "other:NAME", which can't be compared. `SOLVER=…`
+            applies to one solver.
 
     Raises:
         InputError: a missing file, a data set with unknown contents, or an unknown solver.
@@ -176,7 +176,6 @@ def measure_overlaps(
 
 
 def _find_overlap(dataset: Dataset, given: str, what: str) -> Overlap:
-    """Return the problems that a solver with this training data may have seen."""
     from winosmith.study import TrainedOn
 
     try:
@@ -191,5 +190,6 @@ def _split_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:
     if Path(given).is_file() or not equals or name.startswith("other:"):
         return None, given
     if name not in solvers:
-        raise InputError(f"--trained-on {given}: {name!r} is none of {', '.join(solvers)}")
+        known = ", ".join(solvers)
+        raise InputError(f"--trained-on {given}: {name!r} is not one of the solvers {known}")
     return name, what

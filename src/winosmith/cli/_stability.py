@@ -1,4 +1,4 @@
-"""The sections of `--by lineage`: error depths, kinds of edits, accuracy lost, and annotators."""
+"""Report sections of `--by lineage`: error depths, kinds of edits, accuracy lost, annotators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from winosmith import metrics, report
-from winosmith.cli._output import Rows, join_by_solver, share
+from winosmith.cli._output import Rows, join_by_solver, make_cells
 from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
@@ -25,11 +25,12 @@ class Stabilities(Result):
     """The stability of solvers on perturbed problems.
 
     Attributes:
-        solvers: the stability of each by its name; at least one.
-        kinds: the errors of each by kind of edit; empty if tokens can't be tagged.
-        missing: the component that tagging needs; empty if it is there.
-        beside: field → solver → its problems next to their roots, for each value of the field.
-        people: the results of annotators, if any were given.
+        solvers: stability of each solver, by its name; at least one.
+        kinds: errors of each solver by kind of edit; empty if tokens can't be tagged.
+        missing: the missing component that tagging needs; empty if none is missing.
+        beside: field → solver → its problems compared with their roots, for each value of the
+            field.
+        people: results of annotators, if there are any.
     """
 
     solvers: Mapping[str, metrics.Stability]
@@ -50,13 +51,13 @@ class Stabilities(Result):
     @property
     @computed()
     def depth(self) -> str:
-        """The kind of depth, which all solvers have in common."""
+        """The kind of depth, which is the same for all solvers."""
         return next(iter(self.solvers.values())).depth
 
     @property
     @computed(key="kinds")
     def kind_records(self) -> dict[str, Any] | None:
-        """The record of each solver's kinds; only counts if its accuracy is withheld."""
+        """Each solver's errors by kind of edit; only counts if its accuracy is withheld."""
         records = {}
         for solver, found in self.kinds.items():
             record = found.record()
@@ -82,12 +83,12 @@ def measure_stabilities(
 
     Args:
         dataset: the problems.
-        solvers: the answers of each, by its name.
+        solvers: graded answers of each solver, by its name.
         depth: kind of depth; None for the one that `metrics.stability` finds for the first solver.
-        fields: problems are compared with their roots for each value of these fields.
+        fields: fields for whose values problems are compared with their roots.
         overlap: overlap of each solver with its training data.
         people: annotators' responses.
-        seed: random seed of bootstraps and nulls.
+        seed: random seed for bootstraps and null distributions.
 
     Raises:
         DataError: no problem is perturbed, or none has such a depth.
@@ -124,7 +125,6 @@ def measure_stabilities(
 
 
 def _tag_families(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
-    """Return the tags of every sentence of a family, or the component that they need."""
     from winosmith.language import tag
 
     rows = sorted({row for of in dataset.families.values() if len(of) > 1 for row in of})
@@ -140,7 +140,7 @@ def _tag_families(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
 
 
 def make_stability_sections(found: Stabilities) -> list[report.Section]:
-    """Return the sections of a report."""
+    """Return the report sections on stability."""
     tables = [
         _make_depth_table(found),
         _make_accuracy_table(found.solvers),
@@ -163,13 +163,14 @@ def make_stability_sections(found: Stabilities) -> list[report.Section]:
 
 
 ROWS = 24
-"""Number of depths on a terminal; the report and the JSON have all."""
+"""Number of depths that a terminal shows; the report and the JSON have all."""
 
 EDITS = (
-    "Edits: tokens added to the root or removed from it; a replaced token is both. In errors: "
-    "edits in problems answered incorrectly, as EvoGrad counts them; n and errors count problems. "
-    "Points: the fraction of errors minus that of all problems that differ from their root{share}. "
-    "With this many kinds, some differ by chance."
+    "Edits: tokens added to the root or removed from it; a replaced token counts as both. In "
+    "errors: edits in problems answered incorrectly, as EvoGrad counts them; n and errors count "
+    "problems. Points: the fraction of errors minus that of all problems that differ from their "
+    "root{share}. With this many kinds, some differ by "
+    "chance."
 )
 
 
@@ -192,9 +193,9 @@ def _make_depth_table(found: Stabilities) -> report.Table:
         f"Error depth ({found.depth}): {join_by_solver(sizes)}",
         ["solver", "mean over", "depth", "95 %", "n", "guessing", "p"],
         rows,
-        "Mean depth of all errors, of the families' own means, and of the families' first errors. "
+        "Mean depth of all errors, of the family means, and of each family's first error. "
         "Guessing: the same for random answers; a depth near it shows nothing. p: of errors this "
-        f"early or late, if each family's errors fell on random problems of it.{left}",
+        f"early or late, if each family's errors were on random problems of the family.{left}",
     )
 
 
@@ -205,7 +206,7 @@ def _make_accuracy_table(solvers: Mapping[str, metrics.Stability]) -> report.Tab
             rows.append([solver, *["—"] * 5])
             continue
         roots = None if of.roots is None else format_rate(of.roots)
-        rows.append([solver, *share(of.accuracy), roots, *share(of.consistency)])
+        rows.append([solver, *make_cells(of.accuracy), roots, *make_cells(of.consistency)])
     return report.Table(
         "Accuracy on perturbed problems, on roots, and on whole families",
         ["solver", "perturbed", "95 %", "roots", "families", "95 %"],
@@ -230,18 +231,18 @@ def _make_tables_by_depth(found: Stabilities) -> Iterator[report.Table]:
         ["depth", "problems", *heads],
         rows,
         most=ROWS + len(rows) - len(every),
-        beyond="Greater depths in the report and the JSON: {:,}.",
+        beyond="The report and the JSON have {:,} greater depths.",
     )
 
 
 def _make_depth_cells(here: Sequence[metrics.Proportion | None]) -> list[report.Value]:
-    """Return the number of problems and the accuracies; one alone has its interval.
+    """Return the number of problems and the accuracies; a single accuracy has its interval.
 
-    If solvers answered different numbers of problems, each accuracy has its own.
+    If solvers answered different numbers of problems, each accuracy has its own number.
     """
     sizes = {one.n for one in here if one}
     if len(here) == 1:
-        return [*(sizes or (0,)), *share(here[0])]
+        return [*(sizes or (0,)), *make_cells(here[0])]
     if len(sizes) == 1:
         return [*sizes, *(None if one is None else format_rate(one) for one in here)]
     return [None, *(None if one is None else f"{format_rate(one)} of {one.n:,}" for one in here)]
@@ -275,31 +276,29 @@ def _make_root_table(field: str, solver: str, found: Sequence[metrics.VersusRoot
         head=field.rpartition(".")[2],
         note="Accuracy, and the difference from the accuracy on the same roots, in points. "
         "McNemar: a test that treats pairs as independent. Holm: p by families, corrected for all "
-        "tests. "
-        "Same: both answers are correct, or both incorrect."
-        + _describe_unchanged(found)
-        + _warn_of_perfect_roots(found),
+        "tests. Same: both answers are correct, or both "
+        "incorrect." + _describe_unchanged(found) + _warn_of_perfect_roots(found),
     )
 
 
 def _warn_of_perfect_roots(found: Sequence[metrics.VersusRoot]) -> str:
-    """Return a caution if no root is answered incorrectly, as if roots are chosen for that."""
+    """Return a caution if all roots are answered correctly, as when roots are chosen for that."""
     if any(one.roots.value < 1 for one in found):
         return ""
     return (
-        " It is correct on every root: if roots were chosen for that, it can only lose points, "
-        "even on versions that are no harder."
+        " The solver is correct on every root: if roots were chosen for that, it can only lose "
+        "points, even on versions that are no "
+        "harder."
     )
 
 
 def _describe_unchanged(found: Sequence[metrics.VersusRoot]) -> str:
-    """Return the number of problems with the same input as their roots, by kind."""
     counts = [
         f"{one.unchanged:,} of {one.accuracy.n:,} of {report.format_value(one.value)}"
         for one in found
         if one.unchanged
     ]
-    return f" The same input as the root, for this solver: {', '.join(counts)}." if counts else ""
+    return f" With the same input as the root: {', '.join(counts)}." if counts else ""
 
 
 def _make_kind_blocks(found: Stabilities) -> Iterator[report.Block]:
@@ -352,7 +351,7 @@ def _make_annotator_tables(found: metrics.Annotators, depth: str) -> Iterator[re
     people = table(
         f"Annotators, and their error depth ({depth})",
         found.people,
-        note="Errors: on perturbed problems with a known depth.",
+        note="Errors are counted on perturbed problems with a known depth.",
     )
     mean = ["mean", None, percent(found.accuracy), *[None] * 5]
     yield replace(people, rows=[*people.rows, mean])
@@ -388,8 +387,8 @@ def _draw_stability(found: Stabilities) -> Iterator[report.Drawing]:
     depth = found.depth
     for panels in metrics.draw_stability(found.solvers):
         yield report.Drawing(
-            f"Left: families without an error, by {depth} depth; a stroke marks the end of a "
-            f"family without one. Right: accuracy at each depth with {metrics.FEWEST} problems or "
+            f"Left: families without an error, by {depth} depth; a tick marks the end of a family "
+            f"without an error. Right: accuracy at each depth with {metrics.FEWEST} problems or "
             "more, roots at 0; the dashed line is guessing. Bands are 95 % intervals.",
             panels,
         )

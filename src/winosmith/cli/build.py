@@ -45,8 +45,8 @@ def command(
     at any time; run it again to resume, or to show the finished result. Files that would reveal
     test answers go to DIR/private.
 
-    It ends with code 1 if the vectors do not distinguish the problems: nothing is filtered then,
-    and the remaining guessability is not measured.
+    The exit code is 1 if the vectors do not distinguish the problems; then nothing is filtered, and
+    the remaining guessability is not measured.
 
     \b
     Example recipe, for the votes of three judges and AFLite with the light embedder:
@@ -79,7 +79,7 @@ def is_blind(folder: Path) -> bool:
 
 
 def print_build(folder: Path, as_json: bool) -> None:
-    """Print the key numbers of a build and the path of its report; or the report as JSON."""
+    """Print the key figures of a build and the path of its report, or the report as JSON."""
     if _print_if_json(folder, as_json):
         return
     record = _read_report(folder)
@@ -104,13 +104,13 @@ def print_build(folder: Path, as_json: bool) -> None:
         unvalidated = ", ".join(
             f"{count:,} of {name}" for name, count in record["unvalidated"].items()
         )
-        say(f"Generated, and not yet validated by judges: {unvalidated}.")
+        say(f"Generated problems that judges have not validated yet: {unvalidated}.")
     if record["embedding"].get("at_chance"):
         say(f"Fine-tuning: {record['embedding']['finetuned']}")
 
 
 def print_filter(folder: Path, as_json: bool) -> None:
-    """Print the key numbers of a filter and the path of its report; or the report as JSON."""
+    """Print the key figures of a filter and the path of its report, or the report as JSON."""
     if _print_if_json(folder, as_json):
         return
     record = _read_report(folder)
@@ -130,7 +130,6 @@ def _read_report(folder: Path) -> dict[str, Any]:
 
 
 def _print_other_figures(folder: Path, record: Mapping[str, Any]) -> None:
-    """Print the key numbers after the first, where the report is, and their signature."""
     for figure in record["figures"][1:]:
         _print_key_figure(figure)
     echo(f"The report is {(folder / 'report.html').resolve()}", bold=True)
@@ -138,6 +137,5 @@ def _print_other_figures(folder: Path, record: Mapping[str, Any]) -> None:
 
 
 def _print_key_figure(figure: Mapping[str, Any]) -> None:
-    """Print a key figure, with its note on a line of its own."""
     echo(f"{format_value(figure['value'], figure['form'])} {figure['label']},")
     echo(textwrap.fill(figure["note"], 100, initial_indent="  ", subsequent_indent="  "))

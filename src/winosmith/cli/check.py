@@ -43,7 +43,7 @@ SWITCHES = {
     "domain": "domain",
     "same-gender": "same_gender",
 }
-"""What `--skip` takes, and the field of `StructureRules` that it switches off."""
+"""Value of `--skip` → the field of `StructureRules` that it switches off."""
 
 STRUCTURE_OPTIONS = ("rules", "length", "overlap", "edit", "complete")
 """The options that are fields of `StructureRules`."""
@@ -55,31 +55,32 @@ _LISTED_PARENTS = 3
 @click.command()
 @_options.data_argument()
 @_options.format_option
-@click.option("--votes", "votes_path", type=_options.FILE, metavar="FILE", help="Votes of the "
-              "judges, as CSV or JSON Lines.")  # fmt: skip
+@click.option("--votes", "votes_path", type=_options.FILE, metavar="FILE", help="Judges' votes, as "
+              "CSV or JSON Lines.")  # fmt: skip
 @declared_options(StructureRules, only=STRUCTURE_OPTIONS)
 @click.option(
     "--skip",
     type=click.Choice(list(SWITCHES)),
     multiple=True,
     metavar="RULE",
-    help=f"Omit a rule ({', '.join(SWITCHES)}); may be repeated.",
+    help=f"Skip a rule ({', '.join(SWITCHES)}); may be repeated.",
 )
 @declared_options(VoteRules)
 @click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True,
               help="Number of examples to show for each broken rule.")  # fmt: skip
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Write kept.jsonl, "
               "dropped.jsonl and report.html to this folder.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace what another check wrote to DIR.")
-@click.option("--strict", is_flag=True, help="End with code 1 when a problem is dropped.")
+@click.option("--force", is_flag=True, help="Replace the files of another check in DIR.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 if a problem is dropped.")
 @_options.json_option
 def command(**options: Any) -> None:
-    """Validate twins: their structure, and the votes of judges if there are any.
+    """Validate the structure of twins and, if given, the votes of judges.
 
-    Prints the rules that were used and why, the number of problems that each stage kept, the broken
-    rules with examples, and the votes that did not count. A rule that lacks its input (no anchor, a
-    withheld answer, words without spaces between them) is not checked, and never fails. Generated
-    problems that enough judges find valid lose the mark `evolve.unvalidated` in kept.jsonl.
+    It prints the rules that were used and why, the number of problems that each stage kept, the
+    broken rules with examples, and the votes that did not count. A rule that lacks its input (no
+    anchor, a withheld answer, words without spaces between them) is not checked, and never fails.
+    Generated problems that enough judges find valid lose the mark `evolve.unvalidated` in
+    kept.jsonl.
 
     \b
     Example:
@@ -115,7 +116,6 @@ def command(**options: Any) -> None:
 
 
 def _warn_about_missing_parents(dataset: Dataset, path: str) -> None:
-    """Print the parents and roots of perturbed problems that the file lacks."""
     ids = set(dataset.ids)
     needed = {
         ancestor: problem.id
@@ -200,13 +200,12 @@ def _make_record(
 def _make_sections(
     data: str, checked: Checked, responses: Sequence[Response] | None, examples: int
 ) -> Iterator[report.Section]:
-    """Yield the report; it begins with the rules that were used, and why."""
     lines = list(checked.applied.lines)
     asked = sum(problem.blank is None for problem in checked.stages[0].dataset)
     if asked:
         lines.append(
-            f"Questions: {asked:,}, which have no blank, so their length is not checked, nor "
-            "whether they contain the options; winosmith audit finds artifacts in them"
+            f"Questions without a blank: {asked:,}; their length and whether they contain the "
+            "options are not checked, but winosmith audit finds artifacts in them"
         )
     yield report.Section("Rules used", [report.Text(lines)])
     yield report.Section("Problems kept", _make_funnel_tables(checked))
@@ -227,7 +226,6 @@ def _make_sections(
 
 
 def _make_funnel_tables(checked: Checked) -> list[report.Block]:
-    """Return the number of problems that each stage kept, and the findings of each rule."""
     collected, kept = checked.funnel.collected, checked.funnel.kept
     steps = [("collected", collected), *((step.stage, step.kept) for step in checked.funnel.steps)]
     tables = [
@@ -282,7 +280,6 @@ def _describe_votes(checked: Checked, responses: Sequence[Response]) -> Iterator
 
 
 def _measure_people(checked: Checked, responses: Sequence[Response]) -> HumanAccuracy | str:
-    """Return the human accuracy on what was kept, or why it can't be measured."""
     try:
         return measure_human_accuracy(checked.result.kept, responses)
     except DataError as error:

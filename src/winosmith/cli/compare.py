@@ -10,7 +10,7 @@ import click
 
 from winosmith import metrics, report
 from winosmith.cli import _options, _predictions
-from winosmith.cli._output import INVALID, TIES, Output, Rows, describe_ignored_scores
+from winosmith.cli._output import INVALID, TIES, Output, Rows, explain_choices
 from winosmith.cli._printing import fail_gate, say
 from winosmith.errors import InputError
 from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison, format_rate, grade
@@ -26,25 +26,25 @@ from winosmith.text import count_noun
 @_predictions.labels_option
 @_predictions.partial_option
 @_predictions.filter_option
-@click.option("--by", type=click.Choice([_predictions.LINEAGE]), help="Also compare how deep "
-              "families get before the first error.")  # fmt: skip
+@click.option("--by", type=click.Choice([_predictions.LINEAGE]), help="With lineage, also compare "
+              "the depths of families' first errors.")  # fmt: skip
 @_predictions.depth_option
-@click.option("--baseline", metavar="NAME", help="Compare the others with this solver only.")
+@click.option("--baseline", metavar="NAME", help="Compare the other solvers only with this one.")
 @click.option("--fail-on", "rules", default="", metavar="RULES",
-              help="End with code 1 when a rule is broken: worse (the 95 % interval of the "
-              "difference from the baseline is below 0), worse=2pt (2 points or more below it); "
-              "several with commas.")  # fmt: skip
+              help="Exit with code 1 if a rule is broken: worse (the 95 % interval of the "
+              "difference from the baseline is below 0) or worse=2pt (2 points or more below the "
+              "baseline); separate several rules by commas.")  # fmt: skip
 @_options.seed_option("Random seed of the bootstrap.")
 @_options.page_option
 @_options.json_option
 def command(**options: Any) -> None:
-    """Compare two solvers or more by their PREDICTIONS for the problems of DATA.
+    """Compare two or more solvers by their PREDICTIONS for the problems of DATA.
 
-    For each two: the difference of their accuracies with its 95 % interval (bootstrap of twins and
-    families), an exact test that keeps twins and families together, corrected for the number of
-    tests (Holm), McNemar's exact test next to it, and how often they choose the same. With --by
-    lineage, of perturbed problems: a log-rank test of the depths of families' first errors, and the
-    paired test that swaps the solvers in each family.
+    For each pair, it prints the difference of their accuracies with its 95 % interval (bootstrap of
+    twins and families); an exact test that keeps twins and families together, corrected for the
+    number of tests (Holm); McNemar's exact test; and how often both choose the same option. For
+    perturbed problems, --by lineage adds a log-rank test of the depths of families' first errors,
+    and a paired test that swaps the solvers in each family.
 
     \b
     Example:
@@ -113,11 +113,11 @@ def command(**options: Any) -> None:
 
 
 def _restrict_to_shared_problems(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
-    """Return the solvers on the problems that all of them were asked."""
+    """Return the solvers' answers to the problems that all of them were asked."""
     first = next(iter(solvers.values())).dataset
     shared = set.intersection(*(set(found.dataset.ids) for found in solvers.values()))
     if not shared:
-        raise InputError("there is no problem that all of them were asked")
+        raise InputError("there is no problem that all solvers were asked")
     dataset = first.select(first.row(key) for key in first.ids if key in shared)
     return {
         name: grade(
@@ -152,9 +152,11 @@ def _make_accuracy_table(name: str, found: Comparison, log_notes: Sequence[str])
         for letter, (solver, own) in zip(ascii_uppercase, found.accuracies.items(), strict=False)
     ]  # fmt: skip
     notes = [TIES] * any(own.ties for own in found.accuracies.values())
-    notes += describe_ignored_scores(found.against_scores)
+    notes += explain_choices(found.against_scores)
     if found.missing:
-        notes.append("Only problems that all were asked are compared; the others are missing")
+        notes.append(
+            "Only problems that all solvers were asked are compared; others count as missing"
+        )
     if found.invalid:
         notes.append(INVALID)
     notes += log_notes
@@ -180,12 +182,12 @@ def _make_difference_tables(pairs: Mapping[str, Pair]) -> Iterator[report.Table]
     )
     agreement = ("agreement.share", "agreement.kappa", "agreement.kappa_interval")
     yield table(
-        "How often they choose the same",
+        "How often both choose the same option",
         pairs,
         [*agreement, "both", "neither", "agreement.same_wrong"],
         head="pair",
-        note="Kappa: 0 as by chance, 1 always the same (Brennan and Prediger). Alike: of both "
-        "wrong, the same option.",
+        note="Kappa (Brennan and Prediger): 0 for agreement by chance, 1 for always the same. "
+        "Alike: of problems that both get wrong, those with the same option.",
     )
 
 
@@ -203,7 +205,7 @@ def _make_survival_table(found: Mapping[str, SurvivalComparison]) -> report.Tabl
         f"Depth of the first error ({depth}), in {first.families:,} families",
         ["pair", "failed", "failed", "half", "half", "later", "log-rank", "p", "Holm"],
         rows,
-        "Failed: families with an error, of the 1st and the 2nd; half: the depth by which half "
-        "of them have one. Log-rank assumes different families; p swaps the solvers in each "
-        "family: report this one.",
+        "Failed: families with an error, for the 1st and the 2nd solver; half: the depth by which "
+        "half of the families have an error. The log-rank test assumes different families; p swaps "
+        "the solvers in each family: report p.",
     )

@@ -1,4 +1,4 @@
-"""`winosmith convert`: read any known format and write one of ours, or the task of a harness."""
+"""`winosmith convert`: read any known format, and write one of ours or the task of a harness."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from winosmith.records import canonical, claim_record, problem_record
 from winosmith.text import count_noun
 
 WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer}
-"""The formats that are written, by name; of those with one extension, the first loses nothing."""
+"""Formats that can be written, by name; of formats with the same extension, the first is
+lossless."""
 
 HARNESSES = ("lm-eval", "inspect-ai")
 
-_LISTED_REASONS = 5
-"""How many of the reasons are reported, the most frequent first."""
+_REASONS = 5
+"""Number of reasons that are printed, the most frequent first."""
 
 
 @click.command()
@@ -37,15 +38,16 @@ _LISTED_REASONS = 5
 @click.option("--to", "to_name",
               type=click.Choice([*WRITERS, *HARNESSES]),
               metavar="FORMAT", help=f"Format of OUT ({', '.join(WRITERS)}) or a harness "
-              f"({', '.join(HARNESSES)}); by default found from the extension of OUT.")  # fmt: skip
+              f"({', '.join(HARNESSES)}); by default detected from the extension of "
+              "OUT.")  # fmt: skip
 @click.option("--recast", "kind", type=click.Choice(["problems", "claims"]), help="Convert "
               "true-or-false claims into problems, or problems into claims.")  # fmt: skip
-@click.option("--errata", type=_options.FILE, metavar="FILE", help="Correct the keys by this table "
-              "with the columns id, old, new and evidence; keys are letters or texts of "
+@click.option("--errata", type=_options.FILE, metavar="FILE", help="Table of corrected keys with "
+              "the columns id, old, new and evidence; keys are letters or texts of "
               "options.")  # fmt: skip
 @click.option("--with-embargo", is_flag=True, help="Keep problems under embargo, in a format that "
               "keeps the mark (winosmith, csv).")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @_options.json_option
 def command(
     source: str,
@@ -60,9 +62,9 @@ def command(
 ) -> None:
     """Read IN in any known format and write OUT in another.
 
-    An OUT that ends in .jsonl is winosmith's own format, one record per line, which loses nothing;
+    If OUT ends in .jsonl, it gets winosmith's own format, one record per line, which loses nothing;
     .csv is a plain table. Name any other format with --to. OUT is read again after it is written,
-    and the fields that its format can't hold are listed. Problems under embargo are omitted and
+    and the fields that its format can't store are listed. Problems under embargo are omitted and
     counted.
 
     \b
@@ -71,8 +73,8 @@ def command(
       winosmith convert twins.jsonl claims.jsonl --to superglue-wsc --recast claims
       winosmith convert quiz.csv corrected.csv --errata errata.csv
 
-    For the harnesses lm-eval and inspect-ai, OUT is a folder with a task that they run unchanged,
-    with the answers.
+    For the harnesses lm-eval and inspect-ai, OUT is a folder with a task, including the answers,
+    that they can run directly.
 
     \b
       winosmith convert twins.jsonl twins-task --to lm-eval
@@ -81,7 +83,7 @@ def command(
     if to_name in HARNESSES:
         if kind or errata or with_embargo or force:
             raise OutputError(
-                "a harness takes none of --recast, --errata, --with-embargo and --force"
+                "--recast, --errata, --with-embargo and --force can't be used with a harness"
             )
         _write_task(source, target, format_name, to_name, as_json)
         return
@@ -122,10 +124,10 @@ def command(
         say(f"omitted: {found.embargoed} under embargo")
     if found.left:
         say(f"left over: {len(found.left)} records{f', in {skip_bad}' if skip_bad else ''}")
-    for reason, count in found.reasons[:_LISTED_REASONS]:
+    for reason, count in found.reasons[:_REASONS]:
         say(f"  {count} x {reason}")
-    if len(found.reasons) > _LISTED_REASONS:
-        say(f"  and {len(found.reasons) - _LISTED_REASONS} more reasons")
+    if len(found.reasons) > _REASONS:
+        say(f"  and {len(found.reasons) - _REASONS} more reasons")
     say(f"wrote: {target} ({into}), {_count_items(found.items)}")
     lost = [
         *found.lost.lines(_name_items(contents.items)),
@@ -151,16 +153,16 @@ class _Converted:
 
     @property
     def reasons(self) -> list[tuple[str, int]]:
-        """Why records are left over, with their numbers, the most frequent first."""
+        """The reasons why records are left over, with counts, the most frequent first."""
         return Counter(entry.reason or "" for entry in self.left).most_common()
 
 
 def _write_items(found: _Converted, target: str, into: str, skip_bad: str | None) -> _Converted:
-    """Write the items, and return them; with --skip-bad, those that don't fit are left over."""
+    """Write the items, and return them; with --skip-bad, items that don't fit are left over."""
     if found.left and skip_bad is not None:
         formats.set_aside(found.left, skip_bad)
     if not found.items:
-        reasons = [f"{count} x {reason}" for reason, count in found.reasons[:_LISTED_REASONS]]
+        reasons = [f"{count} x {reason}" for reason, count in found.reasons[:_REASONS]]
         if found.embargoed:
             reasons.append(f"{found.embargoed} under embargo; `with_embargo=True` keeps them")
         why = "; ".join(reasons) or "the file contains none"
@@ -198,7 +200,7 @@ def _find_format(target: str) -> str:
         if writer.suffix == suffix:
             return name
     raise OutputError(
-        f"{target}: no format that is written has the extension {suffix!r}; name one with --to "
+        f"{target}: no output format has the extension {suffix!r}; name one with --to "
         f"({', '.join(WRITERS)})"
     )
 
@@ -219,7 +221,7 @@ def _convert(contents: Contents, kind: str | None, with_embargo: bool) -> _Conve
     """Return the items as claims, as problems or unchanged (None), without those under embargo.
 
     Raises:
-        FormatError: they are of that kind already, or claims would lose the mark of the embargo.
+        FormatError: the items are of that kind already, or claims would lose the embargo mark.
     """
     pairs = list(zip(contents.items, contents.places, strict=True))
     if not with_embargo:
@@ -255,7 +257,6 @@ def _convert(contents: Contents, kind: str | None, with_embargo: bool) -> _Conve
 
 
 def _correct(contents: Contents, errata: str) -> tuple[Contents, int]:
-    """Return the contents with the keys of an errata file, and the number of changed keys."""
     if len(contents.problems) < len(contents.items):
         raise FormatError(
             "errata correct the keys of problems, and the file has claims; convert them with "
@@ -284,7 +285,6 @@ def _count_items(items: Sequence[Item]) -> str:
 def _write_task(
     source: str, target: str, format_name: str | None, harness: str, as_json: bool
 ) -> None:
-    """Write the problems of a file as the task of a harness, and print how to run it."""
     from winosmith import release  # imports every filter
 
     everything = _options.read_data(source, format_name)

@@ -55,8 +55,8 @@ def get(name: str, out: str | None, as_json: bool) -> None:
 
 @command.command("list")
 @json_option
-def listed(as_json: bool) -> None:
-    """List the data sets: name, licence, size and what they are."""
+def list_(as_json: bool) -> None:
+    """List the published data sets with their licences and sizes."""
     if as_json:
         print_json({"sets": list(map(_make_record, fetch.PUBLISHED))})
         return
@@ -65,7 +65,7 @@ def listed(as_json: bool) -> None:
         ("name", "what it is", "licence", "KiB"),
         [(data.name, data.title, data.licence, _sum_kib(data)) for data in fetch.PUBLISHED],
     )
-    say("Get one with: winosmith data get NAME")
+    say("Download one with: winosmith data get NAME")
 
 
 def _make_record(data: fetch.Published) -> dict[str, object]:

@@ -30,7 +30,7 @@ METHODS_BY_OPTION = {
     "pmi_label": ("pmi",),
     "keep": ("pmi", "random"),
 }
-"""The methods of an option that is not for all."""
+"""Options that only some methods have, with these methods."""
 
 
 @click.command()
@@ -43,7 +43,7 @@ METHODS_BY_OPTION = {
 @declared_options(MeasureRecipe)
 @_options.cluster_option
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
-              help="Folder for the rotated copy of the vectors, instead of memory.")  # fmt: skip
+              help="Folder for the rotated copy of the vectors, to save memory.")  # fmt: skip
 @_options.seed_option()
 @click.option("--force", is_flag=True, help="Replace the files of another run in DIR.")
 @_options.format_option
@@ -57,12 +57,12 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     that may be sound.
 
     DIR has kept.jsonl, dropped.jsonl with the reason for each problem, report.json and report.html.
-    You can stop the command at any time; run it again to resume from the last phase, or show
-    the finished result. The folder contains answers: `winosmith build` makes a benchmark to
-    publish.
+    You can stop the command at any time; run it again to resume from the last phase, or to show the
+    finished result. DIR contains the answers; to make a benchmark to publish, use `winosmith
+    build`.
 
-    It ends with code 1 if the vectors do not distinguish the problems: nothing is removed then,
-    and the remaining guessability is not measured.
+    The exit code is 1 if the vectors do not distinguish the problems; then nothing is removed, and
+    the remaining guessability is not measured.
 
     \b
     Example:
@@ -97,7 +97,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _check_method_options(ctx: click.Context) -> None:
-    """Refuse an option of another method or aim, which would have no effect."""
+    """Reject an option of another method or aim, which would have no effect."""
     method, aim = ctx.params["method"], ctx.params["aim"]
     given = _options.find_given_options(ctx)
     for param in (param for param in ctx.command.params if param.name in given):

@@ -139,7 +139,6 @@ def _write_build(recipe: Recipe, folder: Path, force: bool) -> None:
 
 
 def _print_comparison(folder: Path) -> None:
-    """Print the results of AFLite and mirror on the same twins."""
     records = [
         parse_json((folder / name / "report.json").read_text("utf-8"))
         for name in ("benchmark", "mirror")
@@ -150,7 +149,6 @@ def _print_comparison(folder: Path) -> None:
 
 
 def _compare_filters(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Return the printed numbers of each filter."""
     names = ("AFLite", "mirror")
     found = [record["measures"]["found"][name] for record, name in zip(records, names, strict=True)]
     verified = [record["measures"]["verified"] for record in records]
@@ -159,7 +157,7 @@ def _compare_filters(records: list[dict[str, Any]]) -> list[tuple[str, list[str]
         ("whole twins kept", [f"{step['twins']:,}" for step in steps]),
         ("singles kept", [f"{step['singles']:,}" for step in steps]),
         ("planted problems found", [_format_fraction(one["recall"]) for one in found]),
-        ("sound problems taken", [_format_fraction(one["false_removals"]) for one in found]),
+        ("sound problems removed", [_format_fraction(one["false_removals"]) for one in found]),
         ("a model still guesses, cross-filtered",
          [format_value(one["after"]["linear"]["accuracy"], ".1%") for one in verified]),
     ]  # fmt: skip

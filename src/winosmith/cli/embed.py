@@ -32,9 +32,10 @@ Options = dict[str, Any]
 @_options.data_argument()
 @click.option("--out", required=True, metavar="FILE.npz", help="Output file.")
 @declared_options(EmbedRecipe, only=("encoder", "combine", "pooling", "dimensions"))
-@click.option("--finetune", metavar="TRAIN:DEV", help="First fine-tune the encoder on this number "
-              "of problems, in whole twins, and exclude them (the paper: 5000:1000).")  # fmt: skip
-@declared_options(TrainingSettings, only=FINE_TUNING, prefix="Of fine-tuning: ")
+@click.option("--finetune", metavar="TRAIN:DEV", help="Fine-tune the encoder first on these "
+              "numbers of training and development problems (whole twins), which then get no "
+              "vectors; the paper: 5000:1000.")  # fmt: skip
+@declared_options(TrainingSettings, only=FINE_TUNING, prefix="For fine-tuning: ")
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
               help="Where to split an encoder's sentences in two; by default "
               f"{TrainingSettings().split_point} in fine-tuning, no split otherwise.")  # fmt: skip
@@ -62,7 +63,7 @@ def command(**options: Any) -> None:
     """  # noqa: D301
     out = Path(options["out"])
     if out.suffix != ".npz":
-        raise OutputError(f"{out}: the vectors are written as .npz; name a file that ends so")
+        raise OutputError(f"{out}: vectors are written as .npz; use a name that ends in .npz")
     if out.exists() and not options["force"]:
         raise OutputError(f"{out} exists; add --force to replace it")
     out.parent.mkdir(parents=True, exist_ok=True)  # before the work, which may be long

@@ -19,7 +19,7 @@ from winosmith.results import table
 from winosmith.text import count_noun
 
 PROVIDER_CAUTION = (
-    "A provider that answers or scores the items sees both presentations of each; if it keeps "
+    "A provider that answers or scores the items sees both presentations of each item; if it keeps "
     "them, its later models can't be tested with this release."
 )
 
@@ -31,7 +31,7 @@ PROVIDER_CAUTION = (
 @click.option("--scores", multiple=True, type=_options.FILE, metavar="FILE", help="Scores of both "
               "presentations of all items, from one run of a model; may be repeated.")  # fmt: skip
 @click.option("--reference", type=_options.FILE, metavar="FILE", help="Scores of a model that "
-              "can't have seen the release, for more power.")  # fmt: skip
+              "can't have seen the release, for more statistical power.")  # fmt: skip
 @click.option("--export", metavar="FILE.jsonl", help="Write both presentations of each item for "
               "your own scorer, and exit.")  # fmt: skip
 @click.option("--private", type=_options.FOLDER, metavar="FOLDER", help="The release's private "
@@ -52,10 +52,11 @@ def command(
 ) -> None:
     """Test whether models depend on the coins of RELEASE, made by winosmith release --keyed.
 
-    Each block of RELEASE was published in one of two equivalent presentations, by a secret coin. A
-    model that prefers the published ones depends on the coins: by training, retrieval or selection
-    by published texts. All models of one command are one look at the release; each further look has
-    a smaller level. Name all models that you want to test at once.
+    Each block of RELEASE was published in one of two equivalent presentations, chosen by a secret
+    coin. A model that prefers the published presentations depends on the coins: through training,
+    retrieval, or selection based on the published texts. All models in one command are one look at
+    the release, and each further look has a smaller significance level, so name all models that you
+    want to test in one command.
 
     \b
     Example:
@@ -95,7 +96,6 @@ def command(
 
 
 def _score_presentations(keyed: Keyed, model: str, owner: Path, device: str | None) -> str:
-    """Score both presentations by a model, and return the file in the private folder."""
     name = re.sub(r"[^\w.-]+", "-", model).strip("-.")
     path = owner / "scores" / f"{name}.jsonl"
     with progress(f"Scoring with {model}, text", 2 * len(keyed.pairs)) as advance:
@@ -112,7 +112,6 @@ def _score_presentations(keyed: Keyed, model: str, owner: Path, device: str | No
 
 
 def _make_verdict(found: Exposure) -> str:
-    """Return a sentence about the models that depend on the coins, and one about the others."""
     named = {
         is_shown: [name for name, one in found.models.items() if one.depends is is_shown]
         for is_shown in (True, False)
@@ -121,8 +120,8 @@ def _make_verdict(found: Exposure) -> str:
     if named[True]:
         verb = "depends" if len(named[True]) == 1 else "depend"
         parts.append(
-            f"{join_names(named[True])} {verb} on the coins (training, retrieval or selection by "
-            "published texts)."
+            f"{join_names(named[True])} {verb} on the coins (through training, retrieval, or "
+            "selection based on published texts)."
         )
     if named[False]:
         parts.append(
@@ -139,13 +138,13 @@ def _make_blocks(found: Exposure) -> list[report.Block]:
         f"Look {found.look} at this release, at the level {found.level:.4f}.",
         f"{count_noun(found.blocks, 'block')} with a coin, and {found.without:,} without an "
         f"equivalent presentation; {join_by_solver(equal)} have equal scores and are omitted.",
-        f"The least shift that is detected in 80 % of cases is {join_by_solver(shifts)}.",
+        f"The smallest shift that is detected in 80 % of cases is {join_by_solver(shifts)}.",
     ]
     if found.reference:
         numbers.append(f"The differences are adjusted for {found.reference}.")
     note = (
         "Shift: towards the published presentations, in standard deviations of the differences "
-        "between both; p: exact, one-sided; Holm: for the models of this look."
+        "between both; p: exact, one-sided; Holm: p corrected for the models of this look."
     )
     return [
         table("Dependence on the coins", found.models, head="model", note=note),

@@ -14,16 +14,8 @@ import click
 
 from winosmith import data, formats, metrics, report
 from winosmith.answers import write_instance_records
-from winosmith.cli import _options, _predictions
-from winosmith.cli._output import (
-    INVALID,
-    TIES,
-    Output,
-    Rows,
-    describe_ignored_scores,
-    join_by_solver,
-    share,
-)
+from winosmith.cli import _options, _output, _predictions
+from winosmith.cli._output import INVALID, TIES, Output, Rows, join_by_solver, make_cells
 from winosmith.cli._stability import Stabilities, make_stability_sections, measure_stabilities
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, SameInputError
@@ -60,7 +52,7 @@ from winosmith.validate import read_votes
 @_predictions.depth_option
 @_predictions.trained_option
 @click.option("--people", type=_options.FILE, metavar="FILE", help="Responses of new respondents "
-              "(purpose `test`), as CSV or JSON Lines: their accuracy is shown, too.")  # fmt: skip
+              "(purpose `test`), as CSV or JSON Lines; their accuracy is also shown.")  # fmt: skip
 @click.option("--marks", type=_options.FILE, multiple=True, metavar="FILE.json", help=
               "Trichelair's labels of the Winograd Schema Challenge; may be repeated.")  # fmt: skip
 @click.option("--switched", type=_options.FILE, multiple=True, metavar="FILE", help="Predictions "
@@ -73,18 +65,18 @@ from winosmith.validate import read_votes
     help="The problems with switched options, for --switched.",
 )
 @click.option("--occupations", type=_options.FILE, metavar="FILE.tsv", help="Winogender's "
-              "occupations-stats.tsv: the gender gap in both readings.")  # fmt: skip
+              "occupations-stats.tsv, to measure the gender gap in both readings.")  # fmt: skip
 @click.option("--eee", type=click.Path(dir_okay=False), metavar="FILE", help="Write the graded "
               "predictions as instance records of Every Eval Ever (schema 0.3).")  # fmt: skip
-@_options.seed_option("Random seed of bootstraps and nulls.")
+@_options.seed_option("Random seed for bootstraps and null distributions.")
 @_options.page_option
 @_options.json_option
 def command(**options: Any) -> None:
     """Score PREDICTIONS against the answers of DATA.
 
-    Prints the accuracy with a 95 % interval that treats twins and families as units; the fraction
-    of twins with both halves correct; the probability that guessing does as well; accuracy by
-    number of options, domain and source, if they differ; and calibration, if there are scores.
+    It prints the accuracy with a 95 % interval that treats twins and families as units; the
+    fraction of twins with both halves correct; the probability that guessing does as well; accuracy
+    by number of options, domain and source, if they differ; and calibration, if there are scores.
 
     For perturbed problems, --by lineage prints error depths compared with guessing, accuracy by
     depth, families without an error, errors by kind of edit, and the accuracy of annotators
@@ -166,11 +158,7 @@ def command(**options: Any) -> None:
 
 
 def _score_solvers(solvers: Mapping[str, Graded], options: Mapping[str, Any]) -> dict[str, Score]:
-    """Return the score of each solver.
-
-    Raises:
-        SameInputError: no solver can be compared on a field of --by.
-    """
+    """Return the score of each solver."""
     by = () if _predictions.LINEAGE in options["by"] else options["by"]
     scores = {
         name: metrics.score(found, by=by, seed=options["seed"]) for name, found in solvers.items()
@@ -188,7 +176,7 @@ def _measure_stability(
     people: Sequence[Response] | None,
     options: Mapping[str, Any],
 ) -> Stabilities | None:
-    """Measure stability for --by lineage."""
+    """Measure the stability of solvers; None without --by lineage."""
     if _predictions.LINEAGE not in options["by"]:
         if options["depth"]:
             raise InputError("--depth goes with --by lineage")
@@ -206,12 +194,12 @@ def _measure_stability(
 
 @dataclass(frozen=True)
 class ExtraResults(Result):
-    """The measurements of the extra inputs.
+    """Results that need additional input files.
 
     Attributes:
         people_majority, people_single: accuracy of respondents.
-        switched: by solver.
-        gender_gap: by solver, then by column and reading.
+        switched: consistency when the options are switched, by solver.
+        gender_gap: gender gaps by solver, then by column and reading.
         gender_gap_refused: why a solver has no gender gap, by solver.
     """
 
@@ -244,9 +232,9 @@ def _compare_switched(
     shared = switched.keys() & solvers.keys()
     if len(switched) != len(solvers) or (shared and shared != {*solvers}):
         raise InputError(
-            f"the files of --switched have {', '.join(map(repr, switched))}, and PREDICTIONS "
-            f"{', '.join(map(repr, solvers))}; give one for each, by the same names, or by other "
-            "names in the same order"
+            f"the solvers of --switched are {', '.join(map(repr, switched))}, and those of "
+            f"PREDICTIONS {', '.join(map(repr, solvers))}; give one file for each, with the same "
+            "names, or with other names in the same order"
         )
     return {
         name: metrics.consistency(before, switched[name] if shared else after)
@@ -257,11 +245,7 @@ def _compare_switched(
 def _measure_gender_gaps(
     solvers: Mapping[str, Graded], women: Mapping[str, Mapping[str, float]], seed: int
 ) -> tuple[dict[str, dict[str, GenderGap]], dict[str, str]]:
-    """Return the gender gaps by solver, and the reason for each solver without one.
-
-    Raises:
-        SameInputError: no solver has a gap.
-    """
+    """Return the gender gaps by solver, and the reason for each solver without one."""
     gaps: dict[str, dict[str, GenderGap]] = {}
     refused: dict[str, str] = {}
     for name, found in solvers.items() if women else ():
@@ -307,7 +291,7 @@ def read_women_by_occupation(path: str) -> dict[str, dict[str, float]]:
 
 
 MAJORITY, PERSON = "people, majority", "a single person"
-"""The names of respondents in tables of solvers."""
+"""Names of respondents in tables of solvers."""
 
 
 def make_score_tables(
@@ -322,10 +306,10 @@ def make_score_tables(
 
     Args:
         name: name of the data set.
-        counts: the number of problems of each solver.
-        scores: those of the solvers whose accuracy is not withheld.
-        extra: the measurements of the extra inputs.
-        seen: the problems that solvers may have seen in training.
+        counts: number of problems that each solver was asked.
+        scores: scores of the solvers whose accuracy is not withheld.
+        extra: results that need additional input files.
+        seen: problems that solvers may have seen in training.
         log_notes: sentences about the solvers' logs.
     """
     yield _make_accuracy_table(name, counts, scores, extra, seen, log_notes)
@@ -334,7 +318,7 @@ def make_score_tables(
         yield report.Table(
             "Pairwise comparisons of the correct option with each incorrect one",
             ["solver", "comparisons", "won", "95 %"],
-            [[solver, of.n, *share(of)] for solver, of in compared.items()],
+            [[solver, of.n, *make_cells(of)] for solver, of in compared.items()],
             "A guesser wins half of them.",
         )
     yield from _make_group_tables(scores)
@@ -351,7 +335,7 @@ def make_score_tables(
             "one.",
         )
     if extra.switched:
-        yield table("The options switched in the sentence", extra.switched, head="solver")
+        yield table("Consistency with the options switched", extra.switched, head="solver")
     yield from _make_gap_tables(extra)
 
 
@@ -370,11 +354,11 @@ def _make_accuracy_table(
     }
     for solver, found in scores.items():
         both = found.twins and [percent(found.twins.value), span(found.twins.interval)]
-        cells[solver] = [*share(found.accuracy), probability(found.p_value), *(both or empty)]
+        cells[solver] = [*make_cells(found.accuracy), probability(found.p_value), *(both or empty)]
     if people := extra.people_majority:
         cells[MAJORITY] = [percent(people.accuracy), span(people.interval), None, *empty]
     if extra.people_single:
-        cells[PERSON] = [*share(extra.people_single.accuracy), None, *empty]
+        cells[PERSON] = [*make_cells(extra.people_single.accuracy), None, *empty]
     is_one_size = len(set(counts.values())) == 1
     added = {
         "missing": {solver: found.missing for solver, found in scores.items()},
@@ -393,9 +377,9 @@ def _make_accuracy_table(
     notes = _collect_notes(scores, whole)
     if extra.people_single and extra.people_single.people == 1:
         notes.append(
-            "Only one person answered, so that interval covers other problems, not other people"
+            "Only one person answered, so the interval covers other problems, but not other people"
         )
-    notes += describe_ignored_scores(
+    notes += _output.explain_choices(
         {solver: found.against_scores for solver, found in scores.items()}
     )
     notes += log_notes
@@ -417,7 +401,7 @@ def _collect_notes(scores: Mapping[str, Score], whole: Mapping[str, Proportion])
     for solver, found in scores.items():
         name = report.format_value(solver)
         if found.possible:
-            notes.append(f"{name}: with the missing answers, {span(found.possible)} % are possible")
+            notes.append(f"{name}: with the missing answers, {span(found.possible)} % is possible")
         if found.below_chance:
             notes.append(f"{name}: {metrics.describe_below_chance(found.below_chance)}")
     if any(found.invalid for found in scores.values()):
@@ -433,7 +417,7 @@ def _make_group_tables(scores: Mapping[str, Score]) -> Iterator[report.Table]:
     for by in dict.fromkeys(fields):
         values = dict.fromkeys(v for found in scores.values() for v in found.groups.get(by, ()))
         rows: Rows = [
-            [value, *([solver] if several else []), of.n, *share(of), percent(of.chance or 0)]
+            [value, *([solver] if several else []), of.n, *make_cells(of), percent(of.chance or 0)]
             for value in values
             for solver, found in scores.items()
             if (of := found.groups.get(by, {}).get(value))
@@ -471,9 +455,9 @@ def _make_gap_tables(extra: ExtraResults) -> Iterator[report.Table]:
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
             rows,
             "".join(f"{report.format_value(name)}: {note}. " for name, note in notes)
-            + f"In percent, of {join_by_solver(sizes)} sentences. "
-            "Under ΔF and ΔM: their 95 % intervals, and "
-            "the differences of the rounded cells, as table 7 of WinoGrande prints them.",
+            + f"In percent, of {join_by_solver(sizes)} sentences. Under ΔF and ΔM: their 95 % "
+            "intervals, and the differences of the rounded cells, as table 7 of WinoGrande prints "
+            "them.",
         )
 
 
@@ -482,7 +466,6 @@ def _format_points(found: Proportion) -> str:
 
 
 def _draw_accuracies(scores: Mapping[str, Score], extra: ExtraResults) -> list[report.Drawing]:
-    """Return the chart of accuracies; empty if all are withheld."""
     rows = [
         report.FractionWithInterval(solver, found.accuracy.value, *found.accuracy.interval)
         for solver, found in scores.items()

@@ -23,7 +23,7 @@ from winosmith.text import count_noun
 @click.command()
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.DATA)
 @_options.format_option
-@_options.seed_option("Random seed of the search for leaks.")
+@_options.seed_option("Random seed for the search for leaks.")
 @_options.page_option
 @_options.json_option
 def command(
@@ -38,9 +38,9 @@ def command(
     Several files are counted as one data set. Lengths and vocabularies are in Penn Treebank tokens.
     Data sets of WinoGrande's table 5 are counted by its rules, and the published numbers are shown
     for comparison. A field gives the answer away if some property of it (its last character, its
-    parity, its order in a twin …) predicts answers on which it was not fitted: in the released
-    WinoGrande, the id does. For perturbed problems, the three depths are compared, and the problem
-    in which they differ most is shown.
+    parity, its order in a twin …) predicts held-out answers: in the released WinoGrande, the id
+    does. For perturbed problems, the three depths are compared, and the problem in which they
+    differ most is shown.
 
     \b
     Example:
@@ -59,7 +59,6 @@ def command(
 
 
 def _read_items(paths: Sequence[str], format_name: str | None) -> Dataset | tuple[Claim, ...]:
-    """Return the problems or claims of all files, in order."""
     parts: list[Dataset | tuple[Claim, ...]] = []
     for path in paths:
         contents = _options.read_contents(path, format_name)
@@ -73,8 +72,7 @@ def _read_items(paths: Sequence[str], format_name: str | None) -> Dataset | tupl
     return join_data(parts, " + ".join(Path(path).stem for path in paths))
 
 
-def _make_token_rows(found: Statistics | ClaimStatistics) -> Rows:
-    """Return the rows on tokens, or the reason that they are not counted."""
+def _count_tokens(found: Statistics | ClaimStatistics) -> Rows:
     if found.average_length is None or found.vocabulary is None:
         none = "not counted: no spaces between words"
         return [["average length", none], ["vocabulary", none]]
@@ -86,13 +84,12 @@ def _make_token_rows(found: Statistics | ClaimStatistics) -> Rows:
 
 
 def _describe_claims(name: str, found: ClaimStatistics) -> Output:
-    """Return the statistics of true-or-false claims."""
     words = ("true", "false", "withheld")
     counts = found.true, found.false, found.withheld
     holds = [f"{word}: {n:,}" for word, n in zip(words, counts, strict=True) if n]
     rows: Rows = [
         ["claims", f"{found.claims:,}"],
-        *_make_token_rows(found),
+        *_count_tokens(found),
         ["labels", ", ".join(holds)],
     ]
     return Output(
@@ -109,7 +106,6 @@ def _describe_claims(name: str, found: ClaimStatistics) -> Output:
 
 
 def _describe_problems(dataset: Dataset, seed: int) -> Output:
-    """Return the statistics of problems: counts, copies, families and leaks."""
     found, families = metrics.statistics(dataset, seed), metrics.lineage_statistics(dataset)
     pairs, advice = _options.find_unmarked_twins(dataset)
     return Output(
@@ -154,7 +150,7 @@ def _make_count_rows(found: Statistics) -> Rows:
     by_options = [f"{n} in {count_noun(of, 'problem')}" for n, of in found.options.items()]
     rows: Rows = [
         ["problems", f"{found.problems:,}{more}"],
-        *_make_token_rows(found),
+        *_count_tokens(found),
         ["twins", f"{found.twins:,}"],
         ["singles", f"{found.singles:,}"],
         ["answers", ", ".join(answers)],
@@ -178,7 +174,6 @@ def _make_count_rows(found: Statistics) -> Rows:
 
 
 def _show_lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.Block]:
-    """Yield the families and their three depths, and why those of one problem differ."""
     families = count_noun(found.families, "family", "families")
     unvalidated = f", {found.unvalidated:,} of them unvalidated" if found.unvalidated else ""
     yield table(

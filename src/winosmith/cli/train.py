@@ -31,26 +31,29 @@ _DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "p
 
 @click.command()
 @click.argument("train", metavar="TRAIN...", nargs=-1, required=True, type=_options.MORE_DATA)
-@click.option("--dev", required=True, metavar="DATA|N", help="Data that selects the epoch and "
-              "the run: a file, or a number of problems to draw from TRAIN in twins.")  # fmt: skip
+@click.option("--dev", required=True, metavar="DATA|N", help="Development data, which select the "
+              "epoch and the run: a file, or a number of problems to draw from TRAIN in whole "
+              "twins.")  # fmt: skip
 @click.option("--model", required=True, metavar="HUB_ID|FOLDER",
-              help="An encoder, or a model that was trained before.")  # fmt: skip
+              help="Encoder to fine-tune, or a model that was trained before.")  # fmt: skip
 @click.option("--out", required=True, metavar="DIR", help="Output folder: the best model is in "
               "DIR/model, the record of all runs in DIR/runs.json.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
               help="Grid of settings: winogrande is 3 learning rates × 4 epochs × 2 batch sizes × "
               "3 seeds, with the released code's weight decay and dropout; evograd 3 × 4 × 4 for "
               "evolved data.")  # fmt: skip
-@click.option("--learning-rate", type=float, multiple=True, help="Learning rates instead of the "
+@click.option("--learning-rate", type=float, multiple=True, help="Learning rate, instead of the "
               "grid's; may be repeated.")  # fmt: skip
-@click.option("--epochs", type=int, multiple=True, help="Epochs instead of the grid's.")
-@click.option("--batch-size", type=int, multiple=True, help="Batch sizes, in problems.")
-@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N − 1 instead "
-              "of the grid's.")  # fmt: skip
+@click.option("--epochs", type=int, multiple=True, help="Number of epochs, instead of the grid's; "
+              "may be repeated.")  # fmt: skip
+@click.option("--batch-size", type=int, multiple=True, help="Batch size in problems, instead of "
+              "the grid's; may be repeated.")  # fmt: skip
+@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Use the seeds 0 to N − 1 "
+              "instead of the grid's.")  # fmt: skip
 @click.option("--then", metavar="TARGET", multiple=True, type=_options.MORE_DATA, help="Then train "
               "the result on this data, with the same grid; the models are in DIR/first and "
               "DIR/then.")  # fmt: skip
-@click.option("--then-dev", metavar="DATA|N", help="Development data of TARGET.")
+@click.option("--then-dev", metavar="DATA|N", help="Development data for TARGET.")
 @click.option("--on-all", is_flag=True, help="Finally train on train and dev with the settings "
               "selected on dev; this model is in DIR/all.")  # fmt: skip
 @click.option("--curve", is_flag=True, help="Train on each file TRAIN separately, or on nested "
@@ -68,10 +71,9 @@ _DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "p
 def command(**options: Any) -> None:
     """Fine-tune an encoder to choose between two options; keep the best run on dev.
 
-    Runs follow one another; you can stop them at any time, even with kill, and the same command
-    resumes them. Runs at chance are listed, and excluded from means. Several files TRAIN are used
-    together. Use the result with: winosmith solve DATA --solver encoder --model DIR --out
-    FILE.jsonl
+    You can stop the command at any time, even with kill; run it again to resume. Runs at chance are
+    listed, and excluded from means. Several TRAIN files are combined. Use the result with:
+    winosmith solve DATA --solver encoder --model DIR --out FILE.jsonl
 
     \b
     Example:
@@ -109,7 +111,6 @@ def _train(options: Options) -> dict[str, Any]:
 
 
 def _make_arguments(options: Options, advance: Callable[[int, str], None]) -> dict[str, Any]:
-    """Return the arguments that all trainings of the command share."""
     base, given = GRIDS[options["grid"]], _options.find_given_options(click.get_current_context())
     grid = Grid(
         options["learning_rate"] or base.learning_rates,
@@ -170,11 +171,11 @@ def _train_curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
     if len(parts) == 1:
         whole, measured = choose_dev(only, dev, options)
         if not isinstance(whole, Dataset):
-            raise InputError("--curve takes nested parts of problems; name a file for each size")
+            raise InputError("--curve can't draw parts of claims; give one file for each size")
         sizes: list[Trainable] = list(study.draw_nested_parts(whole))
     else:
         if dev.isdigit():
-            raise InputError("--curve of several files measures all on one dev file; name it")
+            raise InputError("--curve of several files needs one dev file; name it with --dev")
         sizes, measured = sorted(parts, key=len), choose_dev(only, dev, options)[1]
     out = Path(options["out"])
     reports: list[dict[str, Any]] = []
@@ -194,7 +195,6 @@ def _train_curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
 
 
 def _measure_forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] | None:
-    """Return the forgetting on the first dev set after the second training."""
     if not isinstance(dev, Dataset):
         return None
     before, after = (
@@ -231,7 +231,7 @@ def choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable,
     if shared:
         say(
             f"Warning: {len(shared):,} texts of {dev} are in the training data, too, such as "
-            f"{shared[0]!r}; the accuracy on it is too high"
+            f"{shared[0]!r}; the accuracy on these data is too high"
         )
     return train, dev_set
 
@@ -239,21 +239,19 @@ def choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable,
 def make_report(
     found: models.Trained, dev: Trainable, model: str, on_all: models.FineTuned | None
 ) -> dict[str, Any]:
-    """Return the JSON report of one training."""
+    """Return the JSON report of one training run."""
     digest = models.read_questions(dev, "measure on").digest
     parameters = {
         "model": models.digest_weights(models.find_model_folder(model))[:12],
         "runs": len(found.runs),
         "kept": found.settings.name,
-        **_pick_fields(found.settings, "split_point", "sees", "weight_decay"),
+        **_pick(found.settings, "split_point", "sees", "weight_decay"),
         "dropout": "own" if found.settings.dropout is None else found.settings.dropout,
         "n_train": found.n_train,
     }
     return {
         "folder": str(found.folder),
-        **_pick_fields(
-            found, "n_train", "n_dev", "message", "dev_accuracy", "p_value", "at_chance"
-        ),
+        **_pick(found, "n_train", "n_dev", "message", "dev_accuracy", "p_value", "at_chance"),
         "epoch_kept": found.best + 1,
         "epochs": [asdict(epoch) for epoch in found.epochs],
         "settings": asdict(found.settings),
@@ -261,7 +259,7 @@ def make_report(
             {
                 "name": run.settings.name,
                 "epoch_kept": run.best + 1,
-                **_pick_fields(run, "dev_accuracy", "p_value", "at_chance"),
+                **_pick(run, "dev_accuracy", "p_value", "at_chance"),
             }
             for run in found.runs
         ],
@@ -271,7 +269,7 @@ def make_report(
     }
 
 
-def _pick_fields(of: object, *names: str) -> dict[str, Any]:
+def _pick(of: object, *names: str) -> dict[str, Any]:
     return {name: getattr(of, name) for name in names}
 
 
@@ -285,7 +283,7 @@ def _group_by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]
         above = [run.dev_accuracy for run in own if not run.at_chance]
         rows.append(
             {
-                **_pick_fields(own[0].settings, "learning_rate", "epochs", "batch_size"),
+                **_pick(own[0].settings, "learning_rate", "epochs", "batch_size"),
                 "accuracies": {str(run.settings.seed): run.dev_accuracy for run in own},
                 "mean_above_chance": sum(above) / len(above) if above else None,
                 "at_chance": [run.settings.seed for run in own if run.at_chance],
@@ -295,7 +293,7 @@ def _group_by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """Print the report of a training, of two in sequence, or of a curve."""
+    """Print the report of a training run, of two in sequence, or of a learning curve."""
     if "curve" in report:
         _print_curve(report)
         return
@@ -315,7 +313,7 @@ def print_report(report: dict[str, Any]) -> None:
 
 
 def _print_training(report: dict[str, Any]) -> None:
-    echo(f"{report['n_train']:,} problems to train on, {report['n_dev']:,} to choose by\n")
+    echo(f"{report['n_train']:,} training problems, {report['n_dev']:,} development problems\n")
     if len(report["runs"]) == 1:
         rows = [
             (at, f"{epoch['loss']:.3f}", percent(epoch["dev_correct"] / report["n_dev"]),
@@ -330,7 +328,7 @@ def _print_training(report: dict[str, Any]) -> None:
     if report["on_all"]:
         echo(f"Trained on train and dev: {report['on_all']['folder']}")
         if report["on_all"]["at_chance"]:
-            echo("AT CHANCE on what it was trained on: it collapsed", fg="red")
+            echo("AT CHANCE on its own training data: the training collapsed", fg="red")
     echo(f"Signature: {report['signature']}")
     echo(f"The model is {report['folder']}", bold=True)
 

@@ -1,4 +1,4 @@
-"""`winosmith transfer`: a solver on the data sets of the field, next to the published rows."""
+"""`winosmith transfer`: results of a solver on published data sets, next to published results."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _OCCUPATIONS = "occupations-stats.tsv"
 @click.option("--out", required=True, metavar="DIR", help="Output folder for the report, "
               "results.json and the predictions.")  # fmt: skip
 @click.option("--name", help="Name of your system in the tables; by default that of its model.")
-@click.option("--tune", metavar="TRAIN", multiple=True, type=_options.MORE_DATA, help="Of encoder: "
-              "fine-tune on this data and solve its data set again (-ft); the format shows which "
-              "data set it is; may be repeated.")  # fmt: skip
+@click.option("--tune", metavar="TRAIN", multiple=True, type=_options.MORE_DATA, help="For "
+              "encoder: fine-tune on this data and solve its data set again (-ft); the data set is "
+              "recognised by its format; may be repeated.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
-              help="Of --tune: grid of settings, as in winosmith train.")  # fmt: skip
+              help="With --tune: grid of settings, as in winosmith train.")  # fmt: skip
 @trained_option
 @_options.format_option
 @click.option("--force", is_flag=True, help="Replace the results of another solver in DIR.")
@@ -53,12 +53,12 @@ _OCCUPATIONS = "occupations-stats.tsv"
 def command(**options: Any) -> None:
     """Solve DATA, and show the results next to those of WinoGrande's tables 3, 6 and 7.
 
-    WinoGrande's dev set has the rows of EvoGrad's table 4, too.
+    WinoGrande's dev set is also compared with EvoGrad's table 4.
 
     DATA are files, which are recognised by their format, or folders of `winosmith data get`:
-    WSC273, PDP, SuperGLUE-WSC, DPR, KnowRef, COPA, Winogender and WinoGrande's dev set. Name a file
-    of another format: wsc=schemas.jsonl. Printed numbers that can't be a fraction of their
-    questions are marked.
+    WSC273, PDP, SuperGLUE-WSC, DPR, KnowRef, COPA, Winogender and WinoGrande's dev set. For a file
+    in another format, add the name: wsc=schemas.jsonl. Published numbers that can't be a fraction
+    of their number of questions are marked.
 
     \b
     Example:
@@ -107,7 +107,8 @@ def _read_targets(options: Options) -> list[Target]:
             target = study.read_target(file, known or None, how)
             if target.name in targets:
                 raise InputError(
-                    f"{file} and {targets[target.name].file} are both {target.name}; name one"
+                    f"{file} and {targets[target.name].file} are both {target.name}; give only one "
+                    "of them"
                 )
             targets[target.name] = target
     return list(targets.values())
@@ -116,15 +117,7 @@ def _read_targets(options: Options) -> list[Target]:
 def _exclude_seen(
     targets: list[Target], options: Options
 ) -> tuple[list[Target], dict[str, Overlap]]:
-    """Return the data sets without an overlap with training data, and all overlaps.
-
-    Training data are those of `winosmith train`, as digests next to a model's weights, and of
-    `--trained-on`.
-
-    Raises:
-        InputError: `--trained-on` names a missing file or an unknown data set.
-        DataError: all data sets overlap.
-    """
+    """Return the data sets without an overlap with training data, and all overlaps."""
     name, given = options["name"], options["trained_on"]
     trained = study.TrainedOn(
         contents=tuple(c for m in options["model"] for c in published.read_contents(Path(m)))
@@ -149,7 +142,7 @@ def _explain(name: str, seen: Overlap) -> str:
 
 
 def _get_problems(target: Target) -> Dataset:
-    """Return the problems of a data set; a claim without others on its text has a second option."""
+    """Return the problems of a data set; an unpaired claim gets "-" as its second option."""
     if isinstance(target.asked, Dataset):
         return target.asked
     recast = to_problems(target.asked)
@@ -197,9 +190,9 @@ def _solve_all(
 def _solve_by_input(
     targets: list[Target], train: Dataset | None, out: Path, options: Options
 ) -> list[Solved]:
-    """Solve the data sets in which the solver sees the blank, and those with the pronoun.
+    """Solve the data sets in which the solver sees the blank, then those with the pronoun.
 
-    One solver is released before the next is made: two may not fit into memory.
+    One solver is released before the next is made, because two may not fit into memory.
 
     Raises:
         DataError: the solver sees the pronoun, and a data set has none.
@@ -214,15 +207,15 @@ def _solve_by_input(
             without = [t.name for t in own if not all((p.pronoun or "").strip() for p in t.asked)]
             if without:
                 raise DataError(
-                    f"the solver sees the pronoun, and not every problem of {', '.join(without)} "
-                    "has one that is known; omit these data sets"
+                    f"the solver sees the pronoun, but not every problem of {', '.join(without)} "
+                    "has a known pronoun; omit these data sets"
                 )
         results |= {solved.data: solved for solved in _solve_each(own, solver, out, options)}
     return [results[target.name] for target in targets]
 
 
 def _name_system(options: Options) -> str:
-    """Return the model's name: that of its folder, or of the run above `all` and `model`."""
+    """Return the name of the model's folder, or of the run above its folders `all` and `model`."""
     names = []
     for model in map(Path, options["model"]):
         while model.name in ("all", "model") and model.parent.name:
@@ -249,12 +242,12 @@ def _solve_each(targets: list[Target], solver: Solver, out: Path, options: Optio
 
 
 def _read_women(target: Target) -> dict[str, float] | None:
-    """Return the percentage of women by occupation, from the table next to Winogender."""
     if target.name != "winogender":
         return None
     table = Path(target.file).with_name(_OCCUPATIONS)
     if not table.is_file():
-        say(f"{table} is not there, so there is no gender gap; winosmith data get winogender")
+        advice = "download it with: winosmith data get winogender"
+        say(f"{table} is missing, so no gender gap is measured; {advice}")
         return None
     columns = read_women_by_occupation(str(table))
     first, _ = list_gap_readings(columns)[0]
@@ -262,14 +255,13 @@ def _read_women(target: Target) -> dict[str, float] | None:
 
 
 def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[Solved]:
-    """Fine-tune for each data set with training data, then solve it."""
     results = []
     by_name = {target.name: target for target in targets}
     for path in options["tune"]:
         training = study.read_target(path)
         target = by_name.get(training.name)
         if target is None:
-            raise InputError(f"{path} is {training.name}, which is not among DATA; name it there")
+            raise InputError(f"{path} is {training.name}, which is not among DATA; add it to DATA")
         shared = study.find_overlap(training.asked, target.asked)
         if shared:
             say(f"{len(shared):,} texts of {target.file} are in {path}, too, such as {shared[0]!r}")
@@ -299,7 +291,6 @@ Found = Mapping[str, Sequence[Solved]]
 
 
 def _make_output(found: Found, withheld: Mapping[str, str]) -> Output:
-    """Return a table for each data set, and why others are withheld."""
     record = {
         "systems": {name: [solved.record() for solved in own] for name, own in found.items()},
         "beside": {

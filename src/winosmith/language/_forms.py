@@ -1,7 +1,7 @@
 """English words: inflected forms, part-of-speech tags, and frequencies.
 
-Inflection uses lemminflect with corrections. Penn Treebank tags and frequencies are the Hanover
-Tagger's (Wartena 2019), whose lexicon is from the British National Corpus.
+Inflection uses lemminflect with corrections. Penn Treebank tags and frequencies come from the
+Hanover Tagger (Wartena 2019), whose lexicon is from the British National Corpus.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _UNIVERSAL_TAGS = {"N": "NOUN", "V": "VERB", "J": "ADJ", "R": "ADV"}
 
 @lru_cache(maxsize=100_000)
 def lemmatize(word: str, tag: str) -> str:
-    """Return the dictionary form of a word with a Penn tag; other tags give the word itself.
+    """Return the dictionary form of a word with a Penn Treebank tag, in lower case.
 
     Raises:
         MissingExtraError: lemminflect is not installed.
@@ -76,7 +76,7 @@ def lemmatize(word: str, tag: str) -> str:
 
 @lru_cache(maxsize=100_000)
 def inflect(lemma: str, tag: str) -> str:
-    """Return the form of a lemma for a Penn tag; the lemma may have several words.
+    """Return the inflected form of a lemma for a Penn tag; the lemma may have several words.
 
     A multiword verb is inflected at its first word, a multiword noun at its last, except for
     "mother-in-law", "man of letters" and the like.
@@ -136,7 +136,7 @@ _IRREGULAR_DEGREES = {
 }
 
 _TAKE_ENDING = frozenset("clever quiet simple narrow shallow gentle able noble humble".split())
-"""Words of two syllables, not in -y, that take an ending more often than "more"."""
+"""Two-syllable words, not in -y, that take an ending more often than "more"."""
 
 _TAKE_MORE = frozenset(
     "fun real right wrong worth ill just like fake eager proper bitter tender sober upset alive "
@@ -148,8 +148,8 @@ _TAKE_MORE = frozenset(
 def inflect_degree(lemma: str, tag: str) -> str:
     """Return the comparative (JJR, RBR) or superlative (JJS, RBS) of an adjective or adverb.
 
-    Words of one syllable and those of two in -y, -le, -ow take the ending, all others "more" or
-    "most" (Quirk et al. 1985, 7.81); adverbs in -ly always take "more".
+    Words of one syllable, and of two syllables in -y, -le or -ow, take the ending; all others take
+    "more" or "most" (Quirk et al. 1985, 7.81). Adverbs in -ly always take "more" or "most".
 
     >>> inflect_degree("big", "JJR"), inflect_degree("quickly", "RBS")
     ('bigger', 'most quickly')
@@ -202,7 +202,7 @@ _VOWEL_LETTERS = frozenset("AEFHILMNORSX")
 """Letters whose names begin with a vowel: "an MP", "an X-ray"."""
 
 _READ_AS_WORDS = frozenset("NASA NATO NAFTA FIFA LEGO MIDI RAM ROM SIM SWAT".split())
-"""Acronyms from such letters that are pronounced as words: "a NATO base"."""
+"""Acronyms with such a first letter that are pronounced as words: "a NATO base"."""
 
 
 def choose_article(following: str) -> str:
@@ -259,7 +259,7 @@ _TO_BE_AND_HAVE = frozenset("am is are was were be been being 's 're 'm".split()
 def tag(tokens: Sequence[str]) -> tuple[str, ...]:
     """Return the Penn Treebank tag of each token (Marcus et al. 1993).
 
-    The blank is tagged like a person's name, or like a noun after a determiner.
+    The blank is tagged like a person's name or, after a determiner, like a noun.
 
     Raises:
         MissingExtraError: HanTa is not installed.
@@ -361,7 +361,7 @@ _POS_OF_C5 = {"NN": "n", "VV": "v", "VB": "v", "VH": "v", "VD": "v", "AJ": "a", 
 """First letters of the corpus's tags (C5) → WordNet's parts of speech."""
 
 _MIN_FRACTION = 0.22
-"""Least fraction of a word's uses that have the requested part of speech."""
+"""Minimum fraction of a word's uses with the requested part of speech."""
 
 
 @lru_cache(maxsize=100_000)

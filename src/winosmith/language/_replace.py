@@ -1,4 +1,4 @@
-"""Replacement of a word in a problem, with corrections of the words that depend on it."""
+"""Replace a word in a problem, and correct the words that depend on it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ Change = tuple[int, int, str]
 def replace_word(
     sentence: str, options: tuple[str, ...], word: int, lemma: str
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Replace one word by another with the same inflection, and correct the words around it.
+    """Replace a word with another in the same inflected form, and correct the words around it.
 
     Number, tense, degree and capitals are those of the original word. "a" and "an", "more" and
     "most", the ending of a possessive, and verbs and determiners that agree with the noun are
@@ -165,11 +165,11 @@ def _find_number_change(word: str, name: str, new: str) -> str:
     return ""
 
 
-_SINGULAR_DETERMINERS = frozenset("a an one each every another either neither".split())
-"""Determiners before a countable singular only."""
+_SINGULAR = frozenset("a an one each every another either neither".split())
+"""Determiners that occur only before a countable singular."""
 
-_PLURAL_DETERMINERS = frozenset("several both various numerous couple few".split())
-"""Determiners before a countable plural only, in addition to numbers."""
+_PLURAL = frozenset("several both various numerous couple few".split())
+"""Determiners that, like numbers, occur only before a countable plural."""
 
 _ANY_DETERMINERS = frozenset(
     "the this that my your his her its our their whose which what no 's ’s ' ’".split()
@@ -178,7 +178,7 @@ _ANY_DETERMINERS = frozenset(
 
 
 def _fits_determiner(words: Sequence[str], at: int, name: str, new: str) -> bool:
-    """Return whether the noun's determiner fits another noun's countability.
+    """Return whether the noun's determiner also fits the new noun's countability.
 
     A mass noun can't follow "a", "each" or a number; a countable singular needs a determiner, which
     a mass noun does not ("gave advice").
@@ -191,9 +191,7 @@ def _fits_determiner(words: Sequence[str], at: int, name: str, new: str) -> bool
     before = words[first].lower() if first >= 0 and tags[first] != "IN" else ""  # "said that …"
     if is_mass(new):
         is_number = first >= 0 and tags[first] == "CD"
-        return not is_number and before not in (
-            _SINGULAR_DETERMINERS if name == "NN" else _PLURAL_DETERMINERS
-        )
+        return not is_number and before not in (_SINGULAR if name == "NN" else _PLURAL)
     from_mass = name == "NN" and is_mass(words[at].lower())
     return not from_mass or find_countability(new) is None or before in _ANY_DETERMINERS
 

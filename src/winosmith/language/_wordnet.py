@@ -107,7 +107,7 @@ def _is_complete(place: Path) -> bool:
 
 
 class WordNet:
-    """The senses of words.
+    """A dictionary of the senses of words.
 
     Args:
         folder: folder of the dictionary files; by default `find_wordnet_folder` finds it. The files
@@ -187,7 +187,7 @@ def _is_unwanted(lemma: Any) -> bool:
 
 
 class _OpenWordNet:
-    """A reader with the counts of senses in memory; nltk reads each from a file."""
+    """A reader that keeps the counts of senses in memory, because nltk reads each from a file."""
 
     def __init__(self, folder: str):
         self.reader = _open_reader(folder)
