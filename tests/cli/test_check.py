@@ -201,7 +201,10 @@ def test_a_parent_that_is_gone_is_named(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "part.jsonl"
     formats.write([child], path)
     assert "Kept at each stage: 1 of 1" in cli("check", path)
-    assert f"the parent or root {root.id!r} of {child.id!r}; lineages are not checked" in cli.err
+    assert (
+        f"lacks the parent or root {root.id!r} of {child.id!r}; these lineages are not checked"
+        in cli.err
+    )
 
 
 @pytest.mark.parametrize("turned", [False, True])

@@ -32,7 +32,7 @@ def declared_options(
     Args:
         kind: the declaration, or a checked function.
         only: names of the fields that get an option; all if empty.
-        option_names: options with another name than their field, by field ("pmi": "--pmi-variant").
+        option_names: option names that differ from the field's, by field ("pmi": "--pmi-variant").
         prefix: start of each help text ("For chat: ").
     """
 

@@ -525,19 +525,19 @@ def _print_selection(
     print_table("Omitted", ("problems", "because"), [(n, why) for why, n in reasons[:_REASONS]])
     if found.answers:
         echo(
-            f"Agreement by the answers that chose them:  {percent(found.naive, 2)} "
+            f"Agreement in the answers used to choose:   {percent(found.naive, 2)} "
             f"({found.right} of {found.answers}; optimistic)"
         )
     if fit is not None:
         low, high = fit.agreement.interval
         echo(
-            f"Agreement of people who did not choose:    {percent(fit.agreement.value, 2)} "
+            f"Agreement of people not used to choose:    {percent(fit.agreement.value, 2)} "
             f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
         )
         share = percent(fit.kept, 0)
         echo(f"{share} of the chosen problems are also chosen without one fold of the people.")
     else:
-        echo(f"Agreement of people who did not choose:    unknown\n  ({why_not})")
+        echo(f"Agreement of people not used to choose:    unknown\n  ({why_not})")
     echo(f"\n{signature}")
 
 

@@ -454,7 +454,9 @@ def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sit
             s for s in sittings if (s.subject, s.sheet.code) == (again.subject, again.sheet.code)
         ]
         if not first:
-            raise FormatError(f"there is no first entry of {again.subject!r} next to it", file)
+            raise FormatError(
+                f"the first entry of {again.subject!r} is not among the answers", file
+            )
         differences = humans.compare_entries(first[0], again)
         if differences:
             listed = "; ".join(map(str, differences))
@@ -542,8 +544,8 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
 
     Raises:
         Interrupted: Ctrl-C, Ctrl-D or the end of the input before the last question; the typed
-            answers are in the file, and the same command resumes there.
-        FormatError: the file has other contents.
+            answers are in the file, and the same command resumes from it.
+        FormatError: the file is not a saved entry of this sheet and subject.
     """
     entry = Entry.resume(path, sheet, subject)
     if entry.item is not None:

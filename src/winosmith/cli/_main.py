@@ -58,7 +58,7 @@ class LazyGroup(Group):
     Args:
         sections: title of each help section → its commands with their summaries.
         locations: location of a command in this package, as "module:name"; by default `command` in
-            the module with its name.
+            the module named after it.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ LOCATIONS = {
     "verify": "release:verify",
     "work": "serve:work",
 }
-"""Locations of the commands that are not in a module with their name."""
+"""Locations of the commands whose module has another name."""
 
 
 @click.command(

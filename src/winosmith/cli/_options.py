@@ -62,7 +62,7 @@ device_option = click.option(
 
 
 def seed_option(text: str = "Random seed.") -> Callable[[Any], Any]:
-    """Add `--seed`, a whole number of at least 0."""
+    """Add the option `--seed`, a whole number of at least 0."""
     seed = click.IntRange(min=0)
     return click.option("--seed", type=seed, default=0, show_default=True, help=text)
 
@@ -136,7 +136,7 @@ def data_argument(name: str = "data") -> Callable[[Any], Any]:
 
 
 def format_option(function: Any) -> Any:
-    """Add `--from` and the options of `_READING`.
+    """Add the option `--from` and the options of `_READING` to a command.
 
     The command receives `format_name`; the other values are in click's context.
     """
@@ -151,7 +151,7 @@ def format_option(function: Any) -> Any:
 
 
 def reading_option(name: str) -> Callable[[Any], Any]:
-    """Add one option of `_READING`, which stores its value in click's context."""
+    """Add an option of `_READING`, which stores its value in click's context."""
     value, text = _READING[name]
     return click.option(
         "--" + name.replace("_", "-"),
@@ -270,17 +270,17 @@ def find_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
     if not pairs:
         return 0, ""
     first, second = (dataset[row].id for row in pairs[0])
-    one = len(pairs) == 1
+    look = "pair of singles looks like an unmarked twin"
+    if len(pairs) > 1:
+        look = "pairs of singles look like unmarked twins"
     return len(pairs), (
-        f"{len(pairs):,} pair{'s' * (not one)} of singles look{'s' * one} like {'a ' * one}"
-        f"twin{'s' * (not one)}, though nothing marks {'it' if one else 'them'} (as {first!r} and "
-        f"{second!r}): name a column that both halves share with `pair_by=`, or give both one "
-        "twin_id"
+        f"{len(pairs):,} {look} (such as {first!r} and {second!r}): name a column that both halves "
+        "share with `pair_by=`, or give both the same twin_id"
     )
 
 
 def json_option(function: Any) -> Any:
-    """Add `--json`: print the report as JSON instead of text."""
+    """Add the option `--json`, which prints the report as JSON instead of text."""
     return click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")(
         function
     )
@@ -300,7 +300,7 @@ def parse_question(text: str) -> Declared:
 
 
 def cluster_option(function: Any) -> Any:
-    """Add `--cluster ADDRESS`."""
+    """Add the option `--cluster` to a command."""
     return click.option(
         "--cluster",
         metavar="ADDRESS",

@@ -217,7 +217,7 @@ def explain_choices(counts: Mapping[str, int]) -> list[str]:
     """
     return [
         f"{count:,} of {format_value(name)}'s choices {'is' if count == 1 else 'are'} not the "
-        "option with its best score; the choices count"
+        "option with its best score; the choices count, not the scores"
         for name, count in counts.items()
         if count
     ]

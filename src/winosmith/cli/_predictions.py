@@ -29,7 +29,7 @@ def predictions_argument(function: Any) -> Any:
 
 
 def partial_option(function: Any) -> Any:
-    """Add `--partial`."""
+    """Add the option `--partial` to a command."""
     return click.option(
         "--partial",
         is_flag=True,
@@ -39,7 +39,7 @@ def partial_option(function: Any) -> Any:
 
 
 def filter_option(function: Any) -> Any:
-    """Add `--filter`."""
+    """Add the option `--filter` to a command."""
     return click.option(
         "--filter",
         "filters",
@@ -51,7 +51,7 @@ def filter_option(function: Any) -> Any:
 
 
 def labels_option(function: Any) -> Any:
-    """Add `--labels FILE`."""
+    """Add the option `--labels` to a command."""
     return click.option(
         "--labels",
         type=FILE,
@@ -127,7 +127,7 @@ LINEAGE = "lineage"
 
 
 def depth_option(function: Any) -> Any:
-    """Add `--depth`."""
+    """Add the option `--depth` to a command."""
     return click.option(
         "--depth",
         type=click.Choice(["declared", "lineage", "edit"]),
@@ -138,7 +138,7 @@ def depth_option(function: Any) -> Any:
 
 
 def trained_option(function: Any) -> Any:
-    """Add `--trained-on`."""
+    """Add the option `--trained-on` to a command."""
     return click.option(
         "--trained-on",
         multiple=True,

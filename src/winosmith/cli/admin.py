@@ -70,7 +70,7 @@ def site_argument(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--database`, as in `winosmith serve`."""
+    """Add the option `--database`, as in `winosmith serve`."""
     return click.option(
         "--database",
         envvar="WINOSMITH_DATABASE",
@@ -81,7 +81,7 @@ def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def on_site(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--database`, and pass the site of DIR as the first argument."""
+    """Add the option `--database`, and pass the site of DIR as the first argument."""
 
     @wraps(function)
     @click.pass_obj
@@ -96,7 +96,7 @@ _DEFAULT_ADDRESS = "http://127.0.0.1:8000"
 
 
 def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--address`, the start of printed links; by default the address of the site of DIR."""
+    """Add the option `--address`, the start of printed links."""
     return click.option(
         "--address",
         metavar="URL",

@@ -156,7 +156,8 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 @declared_options(RepairSettings, only=("set_aside", "least_kept"), prefix="With --repair: ")
 @click.option("--todo", type=click.Path(dir_okay=False), metavar="FILE.md|FILE.csv",
               help="Write a work list: the fewest options to lengthen so that the longest option "
-              "is correct by chance only, starting with the fewest characters.")  # fmt: skip
+              "is correct only by chance, starting with those that need the fewest "
+              "characters.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace another repair or check in its folder.")
 @page_option
 @json_option

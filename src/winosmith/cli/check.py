@@ -126,8 +126,8 @@ def _warn_about_missing_parents(dataset: Dataset, path: str) -> None:
     gone = [f"{ancestor!r} of {of!r}" for ancestor, of in needed.items() if ancestor not in ids]
     if gone:
         say(
-            f"Not in {path}: the parent or root {report.join_names(gone, _LISTED_PARENTS)}; "
-            "lineages are not checked there."
+            f"{path} lacks the parent or root {report.join_names(gone, _LISTED_PARENTS)}; these "
+            "lineages are not checked."
         )
 
 

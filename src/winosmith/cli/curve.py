@@ -1,4 +1,4 @@
-"""`winosmith curve` and `leaderboard`: a learning curve, its area, and human accuracy."""
+"""`winosmith curve` and `leaderboard`: fit a learning curve, and score a submission."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def _describe_runs(curve: LearningCurve) -> str:
 @_options.page_option
 @_options.json_option
 def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
-    """Score a leaderboard submission: five comma-separated labels per line, xs to xl.
+    """Score a leaderboard submission: five comma-separated labels per line, for xs to xl.
 
     It prints the accuracy of each column, and the area under the learning curve ("AUC"): the
     trapezoid over log2 of 160, 640, 2,558, 10,234 and 40,398, divided by its range. Intervals keep

@@ -30,7 +30,7 @@ METHODS_BY_OPTION = {
     "pmi_label": ("pmi",),
     "keep": ("pmi", "random"),
 }
-"""Options that only some methods have, with these methods."""
+"""Options that apply only to some methods, with these methods."""
 
 
 @click.command()

@@ -158,7 +158,7 @@ def _compare_filters(records: list[dict[str, Any]]) -> list[tuple[str, list[str]
         ("singles kept", [f"{step['singles']:,}" for step in steps]),
         ("planted problems found", [_format_fraction(one["recall"]) for one in found]),
         ("sound problems removed", [_format_fraction(one["false_removals"]) for one in found]),
-        ("a model still guesses, cross-filtered",
+        ("accuracy of a model, cross-filtered",
          [format_value(one["after"]["linear"]["accuracy"], ".1%") for one in verified]),
     ]  # fmt: skip
 

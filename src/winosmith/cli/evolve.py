@@ -151,7 +151,7 @@ def _complete_options(options: Options) -> Options:
 
     Raises:
         RecipeError: batches that are out of range.
-        InputError: a model or a server without a name, or no WordNet.
+        InputError: no model or server is named, or WordNet is missing.
     """
     kinds = set(options["kinds"])
     if kinds & _WORDNET:

@@ -54,7 +54,8 @@ from winosmith.validate import read_votes
 @click.option("--people", type=_options.FILE, metavar="FILE", help="Responses of new respondents "
               "(purpose `test`), as CSV or JSON Lines; their accuracy is also shown.")  # fmt: skip
 @click.option("--marks", type=_options.FILE, multiple=True, metavar="FILE.json", help=
-              "Trichelair's labels of the Winograd Schema Challenge; may be repeated.")  # fmt: skip
+              "Labels of the Winograd Schema Challenge by Trichelair et al.; may be "
+              "repeated.")  # fmt: skip
 @click.option("--switched", type=_options.FILE, multiple=True, metavar="FILE", help="Predictions "
               "for the same problems with the options switched, one file for each of PREDICTIONS; "
               "needs --switched-data.")  # fmt: skip
@@ -83,11 +84,11 @@ def command(**options: Any) -> None:
     (--people). Any other --by then compares problems with their roots. The report shows the
     families as trees.
 
-    PREDICTIONS are files of `winosmith solve`; lists of labels (2 or B) in the order of DATA; CSV
+    PREDICTIONS are files from `winosmith solve`; lists of labels (2 or B) in the order of DATA; CSV
     tables with the columns id and choice, or with ids and a column of letters for each model; JSON
     objects of labels by ids; samples of lm-evaluation-harness; logs of inspect_ai, HELM and OpenAI
-    evals; instance records of Every Eval Ever; or folders of such logs. An answer that is none of
-    the options is incorrect.
+    evals; instance records of Every Eval Ever; or folders of such logs. An answer that matches none
+    of the options is incorrect.
 
     \b
     Example:

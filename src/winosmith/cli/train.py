@@ -1,4 +1,4 @@
-"""`winosmith train`: fine-tune an encoder to choose, over a grid, in sequence, or by size."""
+"""`winosmith train`: fine-tune an encoder in one run, over a grid, in sequence, or by size."""
 
 from __future__ import annotations
 

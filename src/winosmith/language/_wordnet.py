@@ -1,7 +1,7 @@
 """WordNet (Fellbaum 1998), from Debian's package or from nltk's data; nothing is downloaded.
 
-The reader is nltk's. `_open_reader` handles two obstacles: Debian's dictionary files lack
-`lexnames`, and nltk reads only files below the folders on its path.
+The files are read with nltk. `_open_reader` works around two obstacles: Debian's dictionary files
+lack `lexnames`, and nltk reads only files below the folders on its path.
 """
 
 from __future__ import annotations
