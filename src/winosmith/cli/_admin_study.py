@@ -14,7 +14,7 @@ from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, json_option
 from winosmith.cli._output import format_cell, print_records, print_table
 from winosmith.cli._printing import echo, print_json, say
-from winosmith.cli.admin import address_option, on_site, print_list, site_argument
+from winosmith.cli.admin import address_option, pass_site, print_list, site_argument
 from winosmith.outputs import guard_cell
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _parse_amount(_: click.Context, option: click.Parameter, text: str | None) -
 @click.option("--trust", is_flag=True, help="Count votes immediately, before the market confirms "
               "the workers.")  # fmt: skip
 @address_option
-@on_site
+@pass_site
 def create(site: Site, /, name: str, **options: Any) -> None:
     """Create the study NAME, and print its link, which is shown only once.
 
@@ -137,7 +137,7 @@ def create(site: Site, /, name: str, **options: Any) -> None:
 
 
 @command.command("list", short_help="list the studies and their progress")
-@on_site
+@pass_site
 @json_option
 def list_(site: Site, as_json: bool) -> None:
     """List the studies with the numbers of people who started, finished and were confirmed."""
@@ -156,7 +156,7 @@ def list_(site: Site, as_json: bool) -> None:
 @click.option("--places", type=click.IntRange(min=1), metavar="N",
               help="New number of people that the market sends.")  # fmt: skip
 @address_option
-@on_site
+@pass_site
 @json_option
 def show(
     site: Site, name: str, new_link: bool, places: int | None, address: str, as_json: bool
@@ -185,7 +185,7 @@ def show(
 @click.option("--final", is_flag=True, help="Treat EXPORT as complete: people who are not in it "
               "did not come from the market.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
-@on_site
+@pass_site
 @json_option
 def reconcile(
     site: Site, name: str, export: str, final: bool, dry_run: bool, as_json: bool
@@ -231,7 +231,7 @@ def reconcile(
 @click.option("--paid", type=FILE, metavar="FILE",
               help="Record the payments listed in FILE, which --bonuses wrote; each is recorded "
               "only once.")  # fmt: skip
-@on_site
+@pass_site
 @json_option
 def pay(
     site: Site, name: str, table: str | None, bonuses: str | None, paid: str | None, as_json: bool
@@ -295,7 +295,7 @@ def _write_csv(path: str, rows: object) -> None:
 
 @command.command("close", short_help="stop new people from taking part")
 @click.argument("name")
-@on_site
+@pass_site
 def close(site: Site, name: str) -> None:
     """Stop new people from taking part in the study NAME; people who have started may finish."""
     from winosmith.web.market.studies import close_study, get_study, measure_progress

@@ -14,7 +14,7 @@ from winosmith.cli._humans_sheets import print_omitted
 from winosmith.cli._main import Group
 from winosmith.cli._output import print_records
 from winosmith.cli._printing import echo, print_json, say
-from winosmith.cli.admin import on_site, print_counts, print_list, site_argument
+from winosmith.cli.admin import pass_site, print_counts, print_list, site_argument
 from winosmith.humans import DECLARED, make_sheets
 from winosmith.report import percent
 
@@ -52,7 +52,7 @@ def command(context: click.Context, folder: str) -> None:
 @click.option("--new-ids", is_flag=True, help="Give the problems new, unique ids that reveal "
               "nothing.")  # fmt: skip
 @_options.format_option
-@on_site
+@pass_site
 @_options.json_option
 def open_(site: Site, /, **options: Any) -> None:
     """Make test sheets from the problems in FILE, and let people take them at /tests/.
@@ -102,7 +102,7 @@ def open_(site: Site, /, **options: Any) -> None:
 
 
 @command.command("list", short_help="list the rounds and their progress")
-@on_site
+@pass_site
 @_options.json_option
 def list_(site: Site, as_json: bool) -> None:
     """List the rounds with the numbers of sheets given out, handed in and given up."""
@@ -126,7 +126,7 @@ def list_(site: Site, as_json: bool) -> None:
 @command.command("close", short_help="close a round, and compute its results")
 @click.argument("name")
 @click.option("--drop", is_flag=True, help="Count unfinished sheets as given up.")
-@on_site
+@pass_site
 def close(site: Site, name: str, drop: bool) -> None:
     """Close the round NAME, and compute its results, which moderators can see on the site."""
     from winosmith.web.take.rounds import close_round, round_progress
@@ -147,7 +147,7 @@ def close(site: Site, name: str, drop: bool) -> None:
 @click.argument("name")
 @click.argument("out", type=click.Path(file_okay=False))
 @click.option("--force", is_flag=True, help="Replace earlier results of the round in OUT.")
-@on_site
+@pass_site
 @_options.json_option
 def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None:
     """Write the answers that the round NAME has so far to the folder OUT.
@@ -175,7 +175,7 @@ def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None
 
 @command.command("publish", short_help="publish the problems of a closed round")
 @click.argument("name")
-@on_site
+@pass_site
 @_options.json_option
 def publish(site: Site, name: str, as_json: bool) -> None:
     """Publish the problems that the closed round NAME used, with their other halves.

@@ -198,7 +198,7 @@ def _make_sections(
     dataset: Dataset, found: Results, signature: report.Signature
 ) -> list[report.Section]:
     opening = report.OnPage(
-        lambda: [_make_cards(found), *_compare_to_bar(found.right / found.answers)]
+        lambda: [_make_cards(found), *_compare_with_bar(found.right / found.answers)]
     )
     over: list[report.Block] = [*_make_overall_tables(found)]
     if found.pace:
@@ -211,7 +211,7 @@ def _make_sections(
         over.append(report.OnPage(lambda: [pace]))
     return [
         report.Section("Over all", [opening]),
-        *(_report_test(dataset, test, signature) for test in found.tests),
+        *(_make_test_section(dataset, test, signature) for test in found.tests),
         *([report.Section("Over the tests", over)] if over else []),
     ]
 
@@ -234,7 +234,7 @@ def _make_cards(found: Results) -> report.Cards:
     )  # fmt: skip
 
 
-def _compare_to_bar(share: float) -> Iterator[report.Block]:
+def _compare_with_bar(share: float) -> Iterator[report.Block]:
     yield report.Text(
         [
             f"The bar for “near human” on the challenge of 2016 was {percent(_BAR)}; its subjects "
@@ -248,7 +248,9 @@ def _compare_to_bar(share: float) -> Iterator[report.Block]:
     )
 
 
-def _report_test(dataset: Dataset, test: TestResult, signature: report.Signature) -> report.Section:
+def _make_test_section(
+    dataset: Dataset, test: TestResult, signature: report.Signature
+) -> report.Section:
     name = f"Test {test.name}"
     scores = table(
         f"{name}: scores of the subjects",

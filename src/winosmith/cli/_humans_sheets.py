@@ -106,7 +106,7 @@ def print_sheets(**options: Any) -> None:
     )
     with folder.discard_on_error():
         key = (f"{PRIVATE}/key.csv", partial(humans.format_answer_key, dataset, made.sheets))
-        files = _write_missing(folder, [key, *_make_files(made.sheets, declared, options)])
+        files = _write_missing_files(folder, [key, *_make_files(made.sheets, declared, options)])
         copies = _make_copies(folder, made.sheets, codes, declared, options)
     report = {
         "data": options["data"],
@@ -163,7 +163,7 @@ def _make_files(
             yield f"{sheet.name}.html", partial(humans.form, sheet, declared=declared)
 
 
-def _write_missing(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
+def _write_missing_files(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
     with progress("Typesetting sheets", len(files)) as advance:
         for done, (name, make) in enumerate(files):
             advance(done, name)
@@ -189,7 +189,7 @@ def _make_copies(
         ledger, given = enrol(humans.read_ledger(path), sheets, codes, seed=options["seed"])
         humans.write_ledger(ledger, path)
     printed = partial(humans.pdf, declared=declared, paper=options["paper"], fonts=options["fonts"])
-    _write_missing(
+    _write_missing_files(
         folder,
         [
             (f"subjects/{subject}-{sheet.name}.pdf", partial(printed, sheet, subject=subject))

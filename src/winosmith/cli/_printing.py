@@ -217,8 +217,10 @@ def translate_settings(message: str, command: click.Command | None) -> str:
 
     def option(found: re.Match[str]) -> str:
         name, typed = _find_option(found[1], found[2])
-        if not _has(command, name):
-            other = next((other for other in OTHER_COMMANDS if _has(_load(other), name)), None)
+        if not _has_option(command, name):
+            other = next(
+                (other for other in OTHER_COMMANDS if _has_option(_load_command(other), name)), None
+            )
             if other is None:
                 return found[0]
             lacking[other].append(name)
@@ -240,12 +242,12 @@ def _find_option(name: str, value: str) -> tuple[str, str]:
     return option, f"{option} {_quote(value)}"
 
 
-def _load(name: str) -> click.Command:
+def _load_command(name: str) -> click.Command:
     command: click.Command = importlib.import_module(f"{__package__}.{name}").command
     return command
 
 
-def _has(command: click.Command, option: str) -> bool:
+def _has_option(command: click.Command, option: str) -> bool:
     return any(option in param.opts for param in command.params)
 
 

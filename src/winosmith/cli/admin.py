@@ -80,7 +80,7 @@ def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
     )(function)
 
 
-def on_site(function: Callable[..., Any]) -> Callable[..., Any]:
+def pass_site(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the option `--database`, and pass the site of DIR as the first argument."""
 
     @wraps(function)
@@ -160,7 +160,7 @@ MAX_MINUTES = 90 * 24 * 60
 @click.option("--minutes", default=30, show_default=True, type=click.IntRange(1, MAX_MINUTES),
               help="Validity of the link in minutes.")  # fmt: skip
 @address_option
-@on_site
+@pass_site
 def invite(site: Site, role: str | None, name: str | None, minutes: int, address: str) -> None:
     """Print a one-time link to create an account, or to set a new password.
 
@@ -184,7 +184,7 @@ def invite(site: Site, role: str | None, name: str | None, minutes: int, address
 
 @click.command("people")
 @site_argument
-@on_site
+@pass_site
 @_options.json_option
 def people(site: Site, as_json: bool) -> None:
     """Count the people of the site by role; a person with several roles is counted in each."""
@@ -213,7 +213,7 @@ def people(site: Site, as_json: bool) -> None:
 @click.option(
     "--retry", metavar="NAME", help="Model whose failed and timed-out predictions are retried."
 )
-@on_site
+@pass_site
 def models(site: Site, retry: str | None) -> None:
     """Show the state, progress, speed and errors of the models of the site in DIR.
 
@@ -251,7 +251,7 @@ def models(site: Site, retry: str | None) -> None:
 
 @click.command("tidy")
 @site_argument
-@on_site
+@pass_site
 def tidy(site: Site) -> None:
     """Delete data of the site in DIR that are older than retention_days in its site.toml.
 
@@ -267,7 +267,7 @@ def tidy(site: Site) -> None:
 @click.command("backup")
 @site_argument
 @click.argument("file", type=click.Path(dir_okay=False))
-@on_site
+@pass_site
 def backup(site: Site, file: str) -> None:
     """Back up the site in DIR to FILE (.tar, or .tar.gz to compress it).
 
@@ -323,7 +323,7 @@ def _print_erased(site: Site, more: str) -> None:
 
 @click.command("erase-again")
 @site_argument
-@on_site
+@pass_site
 def erase_again(site: Site) -> None:
     """Erase again the people whom a restored backup brought back to the site in DIR.
 
@@ -341,7 +341,7 @@ def erase_again(site: Site) -> None:
 @click.option("--format", "format_name", default="winosmith", show_default=True, help="Format "
               "of the public problems, as in `winosmith convert --to`.")  # fmt: skip
 @click.option("--public", is_flag=True, help="Export only the public problems.")
-@on_site
+@pass_site
 @_options.json_option
 def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) -> None:
     """Export the site in DIR to files: the public problems, and all other data in private/.
@@ -374,7 +374,7 @@ def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) 
     "--new-ids", is_flag=True, help="Give the problems new, unique ids that reveal nothing."
 )
 @_options.format_option
-@on_site
+@pass_site
 def import_(
     site: Site,
     file: str,
@@ -444,7 +444,7 @@ def _add_lines_to_errors(file: str, format_name: str | None, dataset: Dataset) -
     "--new-ids", is_flag=True, help="Give the problems new, unique ids that reveal nothing."
 )
 @_options.format_option
-@on_site
+@pass_site
 def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:
     """Add the problems of FILE as gold questions, which check the attention of judges.
 
@@ -478,7 +478,7 @@ def rounds(context: click.Context, folder: str) -> None:
 
 
 @rounds.command("list", short_help="list the rounds and their states")
-@on_site
+@pass_site
 @_options.json_option
 def list_(site: Site, as_json: bool) -> None:
     """List the rounds with their states and the numbers of problems that they kept."""
@@ -501,7 +501,7 @@ def list_(site: Site, as_json: bool) -> None:
 
 @rounds.command("show", short_help="show the progress, the error or the results of a round")
 @click.argument("name")
-@on_site
+@pass_site
 @_options.json_option
 def show(site: Site, name: str, as_json: bool) -> None:
     """Show the progress, error or results of the round NAME, compared with the last round."""
@@ -545,7 +545,7 @@ def _print_progress(folder: Path, found: Round) -> None:
 
 @rounds.command("cancel", short_help="cancel a waiting or running round")
 @click.argument("name")
-@on_site
+@pass_site
 def cancel(site: Site, name: str) -> None:
     """Cancel the round NAME. Its finished steps are kept, and it can be resumed.
 
@@ -560,7 +560,7 @@ def cancel(site: Site, name: str) -> None:
 
 @rounds.command("publish", short_help="show the results of a round to everyone")
 @click.argument("name")
-@on_site
+@pass_site
 def publish(site: Site, name: str) -> None:
     """Show the results of the round NAME to everyone.
 

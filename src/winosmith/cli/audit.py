@@ -263,7 +263,9 @@ def command(
     omitted: list[int] = []
     differ = options["pool"] or len({*map(formats.stem, data)}) == len(data)
     for path in [data] if options["pool"] else data:
-        first, whole = (path, path) if isinstance(path, str) else (path[0], _join_paths(path))
+        first, whole = (
+            (path, path) if isinstance(path, str) else (path[0], _find_common_folder(path))
+        )
         name = formats.stem(whole) if differ else whole
         try:
             dataset, own, bad, where = _read_split(path, format_name)
@@ -473,7 +475,7 @@ def _select_suspects(found: Audit, most: int, *, plain: bool) -> Dataset:
     return Dataset(asked, "+".join(part.name for part in found.parts))
 
 
-def _join_paths(paths: Sequence[str]) -> str:
+def _find_common_folder(paths: Sequence[str]) -> str:
     return os.path.commonpath([*map(os.path.abspath, paths)])
 
 

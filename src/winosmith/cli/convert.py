@@ -95,7 +95,7 @@ def command(
     contents = formats.scan(source, format_name, **_options.get_reading_arguments())
     if contents.bad and skip_bad is None:
         contents.refuse()
-    contents, corrected = _correct(contents, errata) if errata else (contents, 0)
+    contents, corrected = _correct_keys(contents, errata) if errata else (contents, 0)
     found = _write_items(_convert(contents, kind, with_embargo), target, into, skip_bad)
     losses = formats.losses(found.items, formats.scan(target, into).items)
     if as_json:
@@ -178,7 +178,7 @@ def _write_items(found: _Converted, target: str, into: str, skip_bad: str | None
         if not unfit:
             raise
         rows = [row for row in range(len(found.items)) if row not in unfit]
-        left = (_reject(found.items[row], found.places[row], why) for row, why in unfit.items())
+        left = (_make_entry(found.items[row], found.places[row], why) for row, why in unfit.items())
         fitting = replace(
             found,
             items=[found.items[row] for row in rows],
@@ -189,7 +189,7 @@ def _write_items(found: _Converted, target: str, into: str, skip_bad: str | None
     return found
 
 
-def _reject(item: Item, place: Place, reason: str) -> Entry:
+def _make_entry(item: Item, place: Place, reason: str) -> Entry:
     record = claim_record(item) if isinstance(item, Claim) else problem_record(item)
     return Entry(place, canonical(record), reason=reason)
 
@@ -250,13 +250,15 @@ def _convert(contents: Contents, kind: str | None, with_embargo: bool) -> _Conve
     first = {
         claim.problem_id: place for claim, place in reversed(list(zip(claims, places, strict=True)))
     }
-    left = [_reject(found.claim, places[found.row], found.reason) for found in grouped.leftovers]
+    left = [
+        _make_entry(found.claim, places[found.row], found.reason) for found in grouped.leftovers
+    ]
     recast = grouped.problems.problems
     first_places = [first[problem.id] for problem in recast]
     return _Converted(recast, first_places, [*bad, *left], embargoed=embargoed)
 
 
-def _correct(contents: Contents, errata: str) -> tuple[Contents, int]:
+def _correct_keys(contents: Contents, errata: str) -> tuple[Contents, int]:
     if len(contents.problems) < len(contents.items):
         raise FormatError(
             "errata correct the keys of problems, and the file has claims; convert them with "

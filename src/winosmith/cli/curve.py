@@ -268,12 +268,12 @@ def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
             "auc_interval": list(interval),
             "signature": str(signature),
         },
-        [_report_area(found, sizes, area, interval, clustered=options["data"] is not None)],
+        [_make_area_section(found, sizes, area, interval, clustered=options["data"] is not None)],
         signature=signature,
     ).show(as_json=options["as_json"], out=options["out"])
 
 
-def _report_area(
+def _make_area_section(
     found: dict[str, Proportion],
     sizes: dict[str, int],
     area: float,

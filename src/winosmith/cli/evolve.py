@@ -228,7 +228,7 @@ def _perturb(options: Options) -> dict[str, Any]:
     if options["sets"] and len(options["kinds"]) != 2:
         raise InputError("--sets needs --with twice: for medium, then for large")
     roots = _draw_roots(options)
-    small = _make_small(roots.dataset, options["people"])
+    small = _make_small_set(roots.dataset, options["people"])
     signature = signature_of(small, options["seed"], **_make_parameters(options))
     recipe = {"command": "evolve", "signature": str(signature)}
     folder = OutputFolder.open(options["out"], recipe, force=options["force"])
@@ -285,7 +285,7 @@ def _format_parameter(value: Any) -> Any:
     return ",".join(map(str, value)) if isinstance(value, tuple | list) else value
 
 
-def _make_small(roots: Dataset, people: str | None) -> Dataset:
+def _make_small_set(roots: Dataset, people: str | None) -> Dataset:
     if people is None:
         return roots
     made = formats.read(people)

@@ -87,7 +87,7 @@ def command(**options: Any) -> None:
             on_progress=bar.show_problems,
             executor=executor,
         )
-    _report(dataset, predictions, _solvers.summarise_replies(solver, dataset), options)
+    _print_result(dataset, predictions, _solvers.summarise_replies(solver, dataset), options)
 
 
 @dataclass
@@ -105,7 +105,9 @@ class _ProgressBar:
         self.advance(self.done, f"text {done} of {of}")
 
 
-def _report(dataset: Dataset, found: Answers, interview: dict[str, Any], options: Options) -> None:
+def _print_result(
+    dataset: Dataset, found: Answers, interview: dict[str, Any], options: Options
+) -> None:
     answered = [
         (problem.answer, prediction)
         for problem, prediction in zip(dataset, found.predictions, strict=True)

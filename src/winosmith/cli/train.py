@@ -245,13 +245,13 @@ def make_report(
         "model": models.digest_weights(models.find_model_folder(model))[:12],
         "runs": len(found.runs),
         "kept": found.settings.name,
-        **_pick(found.settings, "split_point", "sees", "weight_decay"),
+        **_get_fields(found.settings, "split_point", "sees", "weight_decay"),
         "dropout": "own" if found.settings.dropout is None else found.settings.dropout,
         "n_train": found.n_train,
     }
     return {
         "folder": str(found.folder),
-        **_pick(found, "n_train", "n_dev", "message", "dev_accuracy", "p_value", "at_chance"),
+        **_get_fields(found, "n_train", "n_dev", "message", "dev_accuracy", "p_value", "at_chance"),
         "epoch_kept": found.best + 1,
         "epochs": [asdict(epoch) for epoch in found.epochs],
         "settings": asdict(found.settings),
@@ -259,7 +259,7 @@ def make_report(
             {
                 "name": run.settings.name,
                 "epoch_kept": run.best + 1,
-                **_pick(run, "dev_accuracy", "p_value", "at_chance"),
+                **_get_fields(run, "dev_accuracy", "p_value", "at_chance"),
             }
             for run in found.runs
         ],
@@ -269,7 +269,7 @@ def make_report(
     }
 
 
-def _pick(of: object, *names: str) -> dict[str, Any]:
+def _get_fields(of: object, *names: str) -> dict[str, Any]:
     return {name: getattr(of, name) for name in names}
 
 
@@ -283,7 +283,7 @@ def _group_by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]
         above = [run.dev_accuracy for run in own if not run.at_chance]
         rows.append(
             {
-                **_pick(own[0].settings, "learning_rate", "epochs", "batch_size"),
+                **_get_fields(own[0].settings, "learning_rate", "epochs", "batch_size"),
                 "accuracies": {str(run.settings.seed): run.dev_accuracy for run in own},
                 "mean_above_chance": sum(above) / len(above) if above else None,
                 "at_chance": [run.settings.seed for run in own if run.at_chance],

@@ -73,7 +73,7 @@ def command(**options: Any) -> None:
     options["name"] = options["name"] or _name_system(options)
     targets, seen = _exclude_seen(_read_targets(options), options)
     withheld = {
-        data: f"{study.TARGETS[data]}: {_explain(options['name'], found)}"
+        data: f"{study.TARGETS[data]}: {_describe_overlap(options['name'], found)}"
         for data, found in seen.items()
         if found.withheld
     }
@@ -132,12 +132,14 @@ def _exclude_seen(
             seen[target.name] = found
     left = [t for t in targets if t.name not in seen or not seen[t.name].withheld]
     if not left:
-        why = "; ".join(f"{study.TARGETS[data]}: {_explain(name, f)}" for data, f in seen.items())
+        why = "; ".join(
+            f"{study.TARGETS[data]}: {_describe_overlap(name, f)}" for data, f in seen.items()
+        )
         raise DataError(f"nothing is left to solve: {why}")
     return left, seen
 
 
-def _explain(name: str, seen: Overlap) -> str:
+def _describe_overlap(name: str, seen: Overlap) -> str:
     return "; ".join(describe_overlap(name, seen.record()))
 
 
@@ -173,7 +175,7 @@ def _solve_all(
         found[f"{name}-ft"] = _tune_and_solve(targets, folder.path, options)
     found = {
         system: [
-            replace(one, notes=(*one.notes, _explain(name, seen[one.data])))
+            replace(one, notes=(*one.notes, _describe_overlap(name, seen[one.data])))
             if one.data in seen and seen[one.data].unknown
             else one
             for one in own
@@ -210,7 +212,7 @@ def _solve_by_input(
                     f"the solver sees the pronoun, but not every problem of {', '.join(without)} "
                     "has a known pronoun; omit these data sets"
                 )
-        results |= {solved.data: solved for solved in _solve_each(own, solver, out, options)}
+        results |= {solved.data: solved for solved in _solve_targets(own, solver, out, options)}
     return [results[target.name] for target in targets]
 
 
@@ -224,7 +226,9 @@ def _name_system(options: Options) -> str:
     return "+".join(names) or str(options["solver"])
 
 
-def _solve_each(targets: list[Target], solver: Solver, out: Path, options: Options) -> list[Solved]:
+def _solve_targets(
+    targets: list[Target], solver: Solver, out: Path, options: Options
+) -> list[Solved]:
     out.mkdir(parents=True, exist_ok=True)
 
     def solve_one(target: Target) -> Solved:
@@ -283,7 +287,7 @@ def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[
             say(f"{training.name}: {chosen.message}")
             tuned = study.train_on_all(chosen, train, dev, out=folder / "all", **arguments)
         solver = solve.EncoderSolver(tuned.folder, device=options["device"])
-        results += _solve_each([target], solver, out / "predictions-ft", options)
+        results += _solve_targets([target], solver, out / "predictions-ft", options)
     return results
 
 

@@ -130,7 +130,7 @@ class WordNet:
         """
         return _read_senses(str(self._folder), lemma.lower().replace(" ", "_"), pos)
 
-    def knows(self, lemma: str, pos: str) -> bool:
+    def has_sense(self, lemma: str, pos: str) -> bool:
         """Return whether a lemma has a sense with that part of speech."""
         return pos in _open(str(self._folder)).index.get(lemma.lower().replace(" ", "_"), {})
 
@@ -156,7 +156,7 @@ def _read_senses(folder: str, lemma: str, pos: str) -> tuple[Sense, ...]:
 
 def _make_sense(opened: _OpenWordNet, synset: Any, own: Any) -> Sense:
     others = [
-        opened.synonym(other)
+        opened.make_synonym(other)
         for other in synset.lemmas()
         if other.name().lower() != own.name().lower() and not _is_unwanted(other)
     ]
@@ -211,7 +211,7 @@ class _OpenWordNet:
             totals[_strip_suffix(key)] += count
         return totals
 
-    def synonym(self, lemma: Any) -> Synonym:
+    def make_synonym(self, lemma: Any) -> Synonym:
         count = self.counts.get(lemma.key(), 0)
         total = self.totals[_strip_suffix(lemma.key())]
         frames = frozenset(lemma.frame_ids())
