@@ -65,7 +65,7 @@ def test_runs_at_chance_are_named(cli: Cli) -> None:
     assert "AT CHANCE runs.csv:7: 50.1 % with 40,398 training problems" in shown
     assert "AT CHANCE runs.csv:2:" in shown
     assert "runs.csv:3:" not in shown
-    assert "the best of up to 2 runs a size" in " ".join(shown.split())
+    assert "the best of up to 2 runs per size" in " ".join(shown.split())
 
 
 def test_the_page_has_the_drawing_and_the_sizes(cli: Cli) -> None:
