@@ -143,7 +143,7 @@ def test_what_solvers_were_trained_on_is_compared_by_content(cli: Cli) -> None:
         ("near=xyzzy", r"the contents of 'xyzzy' are not known"),
         ("gone.jsonl", r"'gone\.jsonl' is not a file"),
         ("other:", r"'other:' is not a file"),
-        ("third=evolved.jsonl", r"'third' is none of near, far"),
+        ("third=evolved.jsonl", r"'third' is not one of the solvers near, far"),
     ],
 )
 def test_what_can_be_compared_with_nothing_is_refused(cli: Cli, given: str, reason: str) -> None:
