@@ -33,7 +33,7 @@ from winosmith import (
 )
 from winosmith.cli._printing import JSON_VERSION
 from winosmith.cli._stability import Stabilities
-from winosmith.cli.score import ExtraFigures
+from winosmith.cli.score import ExtraResults
 from winosmith.results import Member, Result, members
 
 HERE = Path(__file__).resolve().parent / "reference" / "json"
@@ -300,7 +300,7 @@ PRINTED: Mapping[str, Printed | list[Printed]] = {
         fooling=dict[str, list[str]],
     ),
     "score": Printed(
-        ExtraFigures, data=str, solvers=dict[str, Record], stability=NotRequired[Stabilities]
+        ExtraResults, data=str, solvers=dict[str, Record], stability=NotRequired[Stabilities]
     ),
     "solve": Printed(
         file=str,

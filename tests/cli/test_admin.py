@@ -32,9 +32,9 @@ def twins(tmp_path: Path) -> str:
 def test_problems_come_in_and_go_out(site: Any, twins: str, tmp_path: Path) -> None:
     """What is imported as valid is what the public export holds, byte by byte, in any format."""
     told = site.admin("import", str(site.folder), twins, "--as", "valid").stdout
-    assert told == "10 new, 0 there already\n"
+    assert told == "10 new, 0 already there\n"
     again = site.admin("import", str(site.folder), twins, "--as", "valid").stdout
-    assert again == "0 new, 10 there already\n"
+    assert again == "0 new, 10 already there\n"
     site.admin("export", str(site.folder), "--out", str(tmp_path / "a"), "--public")
     assert (tmp_path / "a/problems.jsonl").read_bytes() == Path(twins).read_bytes()
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == [
@@ -114,7 +114,7 @@ def test_published_sentences_are_only_compared_with(site: Any, twins: str, tmp_p
     told = site.admin(
         "import", str(site.folder), twins, "--as", "published", "--source", "Older set"
     ).stdout
-    assert told == "10 new, 0 there already\n"
+    assert told == "10 new, 0 already there\n"
     found = site.do(
         "from winosmith.web.problems.lookalikes import find_lookalikes\n"
         "from winosmith.web.problems.models import Problem, Remembered\n"
@@ -140,7 +140,7 @@ def test_gold_comes_from_a_table(site: Any, tmp_path: Path) -> None:
     assert f"{table}:3: the sentence or an option of " in refused.stderr.replace("\n", "")
     table.write_text(good)
     told = site.admin("gold", str(site.folder), str(table), "--new-ids").stdout
-    assert told == "2 new, 0 there already\n"
+    assert told == "2 new, 0 already there\n"
     rows = site.do(
         "from winosmith.web.judge.models import Gold\n"
         "result = sorted(Gold.objects.values_list('attention', 'problem__answer'))"

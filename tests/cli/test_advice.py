@@ -19,7 +19,7 @@ from tests.cli.test_release import ABOUT
 from winosmith import formats
 from winosmith.cli import _printing, main
 from winosmith.cli._main import group
-from winosmith.cli._printing import advised
+from winosmith.cli._printing import translate_settings
 from winosmith.testing import make_twins
 
 PACKAGE = Path(winosmith.__file__).parent
@@ -144,7 +144,7 @@ def test_settings_in_messages_are_parameters_and_options() -> None:
         for found in SETTING.finditer(text)
     }
     assert {one: at for one, at in named.items() if one[0] not in parameters | fields} == {}
-    typed = {one: _printing._as_typed(*one)[0] for one in named}
+    typed = {one: _printing._find_option(*one)[0] for one in named}
     assert {one: option for one, option in typed.items() if option not in OPTIONS} == {}
     assert len(named) > 15
 
@@ -190,7 +190,7 @@ def test_a_setting_is_printed_as_the_command_takes_it(
     command: str, message: str, printed: str
 ) -> None:
     """A command prints its own option, or that of the command which has it."""
-    assert advised(message, ways()[command][-1]) == printed
+    assert translate_settings(message, ways()[command][-1]) == printed
 
 
 def test_python_callers_read_parameters(tmp_path: Path) -> None:

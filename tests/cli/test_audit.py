@@ -253,7 +253,7 @@ def test_a_repair_with_models_answers_does_not_concentrate_wrong_keys(
     record = cli.told(*asked, "--answers", answers, "--set-aside", "2", "--force")["repair"]
     assert record["dropped"]["set aside"] == len(record["set_aside"]["items"]) == 2
     assert record["wrong_keys"]["factor"] > 1
-    assert "chosen by models' answers" in cli.refused(*asked, "--set-aside", "2")
+    assert "--set-aside needs both --repair DIR" in cli.refused(*asked, "--set-aside", "2")
 
 
 def test_a_set_in_which_nearly_every_key_is_the_longest_is_refused(

@@ -192,7 +192,9 @@ def test_what_is_no_audit_is_no_baseline(cli: Cli, unit: Path) -> None:
         assert "old.json: the file is not the JSON of an audit; write it with" in cli.refused(
             *AUDIT, "--baseline", "old.json"
         )
-    assert "and --json only JSON" in cli.refused(*AUDIT, "--annotate", "github", "--json")
+    assert "--annotate prints GitHub commands" in cli.refused(
+        *AUDIT, "--annotate", "github", "--json"
+    )
     assert "is not an SVG file" in cli.refused(*AUDIT, "--badge", unit)
     assert "--sarif would overwrite the input" in cli.refused(
         "audit", "old.json", "--sarif", "old.json"

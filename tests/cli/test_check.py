@@ -78,7 +78,7 @@ def test_of_questions_it_says_what_is_not_checked(tmp_path: Path, cli: Cli) -> N
     asked = [Problem(f"q{at}", "Which is red?", ("a", "b"), at, blank=None) for at in range(2)]
     formats.write([*make_twins(1), *asked], tmp_path / "mixed.jsonl")
     told = " ".join(cli("check", tmp_path / "mixed.jsonl").split())
-    assert "Questions: 2, which have no blank, so their length" in told
+    assert "Questions without a blank: 2; their length" in told
     assert "winosmith audit" in told
 
 
@@ -201,7 +201,10 @@ def test_a_parent_that_is_gone_is_named(tmp_path: Path, cli: Cli) -> None:
     path = tmp_path / "part.jsonl"
     formats.write([child], path)
     assert "Kept at each stage: 1 of 1" in cli("check", path)
-    assert f"the parent or root {root.id!r} of {child.id!r}; lineages are not checked" in cli.err
+    assert (
+        f"lacks the parent or root {root.id!r} of {child.id!r}; these lineages are not checked"
+        in cli.err
+    )
 
 
 @pytest.mark.parametrize("turned", [False, True])

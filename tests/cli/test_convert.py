@@ -88,7 +88,7 @@ def test_errata_correct_keys(ours: Path, tmp_path: Path, cli: Cli) -> None:
     asked = ("convert", claims, tmp_path / "x.jsonl", "--errata", errata)
     assert "the file has claims" in cli.refused(*asked)
     harness = ("convert", ours, tmp_path / "task", "--to", "lm-eval", "--errata", errata)
-    assert "takes none of --recast, --errata" in cli.refused(*harness)
+    assert "--recast, --errata, --with-embargo and --force" in cli.refused(*harness)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_an_extension_of_no_written_format_is_refused(ours: Path, tmp_path: Path
     """Where no format that is written has the extension of OUT, those formats are listed."""
     out = tmp_path / "out.xml"
     assert (
-        f"no format that is written has the extension '.xml'; name one with --to ({WRITTEN})"
+        f"no output format has the extension '.xml'; name one with --to ({WRITTEN})"
         in cli.refused("convert", ours, out)
     )
     assert not out.exists()

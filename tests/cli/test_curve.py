@@ -26,7 +26,7 @@ def test_table_4_gives_over_118k_and_four_other_answers(cli: Cli) -> None:
     rows = [line for line in shown.splitlines() if " k " in line or " M " in line]
     assert len(rows) == 5
     assert rows[0].split()[:4] == ["fourth", "root", "118", "k"]
-    assert "No form is known to be the right one" in shown
+    assert "No form is known to be the correct one" in shown
     assert "Area under the curve: 0.6665" in shown
     assert max(map(len, shown.splitlines())) <= 80
 
@@ -65,7 +65,7 @@ def test_runs_at_chance_are_named(cli: Cli) -> None:
     assert "AT CHANCE runs.csv:7: 50.1 % with 40,398 training problems" in shown
     assert "AT CHANCE runs.csv:2:" in shown
     assert "runs.csv:3:" not in shown
-    assert "the best of up to 2 runs a size" in " ".join(shown.split())
+    assert "the best of up to 2 runs per size" in " ".join(shown.split())
 
 
 def test_the_page_has_the_drawing_and_the_sizes(cli: Cli) -> None:

@@ -51,7 +51,7 @@ def test_a_file_that_exists_is_not_overwritten(data: Path, cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--out", "x.csv"], "name a file that ends so"),
+        (["--out", "x.csv"], "use a name that ends in .npz"),
         (["--out", "made.jsonl/x.npz"], "made.jsonl: File exists"),
         (["--out", "x.npz", "--finetune", "20:10"], "the light embedder can't be fine-tuned"),
         (["--out", "x.npz", "--dimensions", "1"], "1 is not in the range x>=2"),

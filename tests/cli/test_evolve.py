@@ -218,7 +218,7 @@ def test_another_recipe_is_refused(folder: Path, wordnet: None, cli: Cli) -> Non
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("twins.jsonl --with chat --batches 9,x --model m --out o", "use whole numbers with"),
+        ("twins.jsonl --with chat --batches 9,x --model m --out o", "use whole numbers separated"),
         ("twins.jsonl --with chat --batches 0,9 --model m --out o", "batches is [0, 9]; it must"),
         ("twins.jsonl --with wordnet --sets --out o", "--with twice"),
         ("twins.jsonl --with wordnet --with wordnet --sets --out o", "--sets needs roots"),

@@ -147,7 +147,7 @@ def test_both_halves_and_one_sheet_twice_are_refused(sheet: Path) -> None:
     [
         ((), "give --subject CODE to type answers, or --answers FILE"),
         (("--subject", "../S1"), "must be letters, digits"),
-        (("--subject", "S1", "--answers", "."), "give one of them"),
+        (("--subject", "S1", "--answers", "."), "use only one of them"),
     ],
 )
 def test_what_to_give_is_told(sheet: Path, words: tuple[str, ...], reason: str) -> None:

@@ -131,7 +131,7 @@ def test_who_drops_out_is_not_counted_and_gets_no_other_half(folder: str, cli: C
     cli("humans", "assign", folder, "S1")
     assert set(cli.told("humans", "assign", folder, "S1", "--dropped")["takers"].values()) == {0}
     cli.refused("humans", "assign", folder, "S1")
-    assert "S1 has no sheet that could be given up" in cli.refused(
+    assert "S1 has no sheet to give up" in cli.refused(
         "humans", "assign", folder, "S1", "--dropped"
     )
 
@@ -139,7 +139,7 @@ def test_who_drops_out_is_not_counted_and_gets_no_other_half(folder: str, cli: C
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["S1", "S1"], "the subject 'S1' is named twice"),
+        (["S1", "S1"], "the subject 'S1' is given twice"),
         (["Ann Smith"], "it must be up to 16 letters"),
         (["S1", "--test", "c"], "unknown test 'c'; the tests are a, b"),
         (["S1", "--dropped", "--another"], "--dropped can't be combined"),
@@ -187,4 +187,4 @@ def test_a_character_that_no_font_has_leaves_nothing(tmp_path: Path, cli: Cli) -
     arguments = ["humans", "sheets", str(path), "--out", str(out), "--form", "--no-pdf"]
     cli(*arguments)
     assert {made.suffix for made in out.iterdir() if made.is_file()} == {".html", ".json"}
-    assert "--no-pdf prints nothing" in cli.refused(*arguments, "--large-print", "--force")
+    assert "--no-pdf can't be combined" in cli.refused(*arguments, "--large-print", "--force")

@@ -139,7 +139,7 @@ def test_a_check_that_can_not_be_made_or_read_is_refused(
     """Too few checks, two data sets, a folder without a check, and answers to nothing."""
     folder = tmp_path / "check"
     assert "x>=10" in cli.refused("audit", *quiz, "--check", "9")
-    assert "--check is about the keys of one data set" in cli.refused(
+    assert "--check draws from one data set" in cli.refused(
         "audit", quiz[0], *quiz, "--check", "20"
     )
     assert "without --answers" in cli.refused("audit", quiz[0], "--fix", "--check", "20")

@@ -14,7 +14,7 @@ import pytest
 from tests.cli.conftest import Cli
 from winosmith import __version__
 from winosmith.cli import main
-from winosmith.cli._main import PLACES, SECTIONS
+from winosmith.cli._main import LOCATIONS, SECTIONS
 from winosmith.errors import DataError, Interrupted
 
 COMMANDS = [name for lines in SECTIONS.values() for name in lines]
@@ -116,7 +116,7 @@ def test_python_m_winosmith_is_the_command() -> None:
     assert done.returncode == 2
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in PLACES])
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in LOCATIONS])
 def test_each_command_is_one_module(name: str) -> None:
     """`winosmith X` is `command` in `winosmith/cli/X.py`; three stand with another."""
     module = importlib.import_module(f"winosmith.cli.{name}")

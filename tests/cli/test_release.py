@@ -56,13 +56,13 @@ def test_a_file_is_split_released_and_proved(place: Path, cli: Cli) -> None:
     assert f"Your private files, such as the answers of test, are in {key}." in cli.err
     said = " ".join(cli.err.split())
     assert (
-        "10 fields of responsible AI in croissant.json are not stated; add to release.toml: "
+        "10 fields about responsible AI in croissant.json are not stated; add to release.toml: "
         in said
     )
     assert "datasheet.biases (rai:dataBiases), " in said
     assert cli("verify", folder, "--private", key) == f"{folder} is sound: 120 problems\n"
     again = cli.aside(*_release(place, "--disjoint", "twin"))
-    assert "It existed already, with the same bytes." in again
+    assert "The release already existed, with the same bytes." in again
 
 
 def test_faults_are_listed_and_counted(place: Path, cli: Cli) -> None:

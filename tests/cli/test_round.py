@@ -87,7 +87,7 @@ def test_a_round_of_which_more_roots_are_asked_than_are_fit_says_so(pool, cli):
     """The number that was asked for is told beside the one that was drawn; nothing is measured."""
     asked = RECIPE.replace("roots = 3", "roots = 999").replace("splits = 1", "splits = 0")
     (pool / "round.toml").write_text(asked, "utf-8")
-    assert "(999 were asked for)" in cli("round round.toml --out 1")
+    assert "(999 were requested)" in cli("round round.toml --out 1")
 
 
 def test_a_recipe_without_solvers_is_refused_with_its_file(pool, cli):

@@ -16,7 +16,7 @@ import pytest
 
 from tests.cli.conftest import Cli
 from winosmith import Dataset, Prediction, Problem, Response, answers, formats, study
-from winosmith.cli.transfer import _women
+from winosmith.cli.transfer import _read_women
 from winosmith.metrics import switch_options
 from winosmith.testing import make_twins
 from winosmith.validate import write_votes
@@ -53,7 +53,7 @@ def test_ties_and_choices_against_scores_are_told(command: str, cli: Cli) -> Non
     answers.write_predictions(odd, "odd.jsonl", DATA, solver="odd")
     shown = " ".join(cli(command, "dev.jsonl", "ties.jsonl", "odd.jsonl").split())
     assert "50.0 % (64 ties)" in shown
-    assert "A tie counts as 1 / (options tied)" in shown
+    assert "counts as 1 / (options tied)" in shown
     assert "3 of odd's choices are not the option with its best score" in shown
     assert "ties" not in cli(command, "dev.jsonl", "ours.jsonl", "odd.jsonl")
 
@@ -190,7 +190,7 @@ def test_people_stand_beside(cli: Cli) -> None:
     assert "a single person" in shown
     drawn = Path("people.html").read_text("utf-8").partition("guessing 50.0\xa0%; ")[2]
     assert re.match(r"list [\d.]+\xa0% .*; people, majority 100.0\xa0% .*; a single person", drawn)
-    only = "Only one person answered, so that interval covers other problems, not other people"
+    only = "Only one person answered, so the interval covers other problems, but not other people"
     assert only not in " ".join(shown.split())
     write_votes([r for r in said if r.participant == "00"], "one.csv")
     assert only in " ".join(cli("score", "dev.jsonl", "list.lst", "--people", "one.csv").split())
@@ -268,7 +268,7 @@ def test_the_first_gender_gap_is_the_one_that_transfer_prints(
 ) -> None:
     """`score` and `transfer` have one definition of the gotcha, and print its table first."""
     target = study.read_target(data_dir / "winogender/all_sentences.tsv")
-    transferred = study.solve_target(target, _ByPronoun(), tmp_path, women=_women(target)).gap
+    transferred = study.solve_target(target, _ByPronoun(), tmp_path, women=_read_women(target)).gap
     assert transferred is not None
     predictions = str(tmp_path / "winogender.jsonl")
     more = ["--occupations", str(data_dir / "winogender/occupations-stats.tsv")]

@@ -146,7 +146,7 @@ def test_what_solvers_were_trained_on_is_compared_by_content(cli: Cli) -> None:
         ("near=xyzzy", r"the contents of 'xyzzy' are unknown"),
         ("gone.jsonl", r"'gone\.jsonl' is not a file"),
         ("other:", r"'other:' is not a file"),
-        ("third=evolved.jsonl", r"'third' is none of near, far"),
+        ("third=evolved.jsonl", r"'third' is not one of the solvers near, far"),
     ],
 )
 def test_what_can_be_compared_with_nothing_is_refused(cli: Cli, given: str, reason: str) -> None:
@@ -172,7 +172,7 @@ def test_another_field_is_compared_with_the_roots(cli: Cli) -> None:
     assert (made["value"], made["lost"], made["won"]) == ("made", errors, 0)
     told = " ".join(cli("score", *BOTH, "--by", "origin.source").split())
     assert "near compared with its answers to the roots, by origin.source" in told
-    assert "It is correct on every root: if roots were chosen for that" in told
+    assert "The solver is correct on every root: if roots were chosen for that" in told
 
 
 def test_annotators_have_an_error_depth_and_an_agreement(cli: Cli) -> None:

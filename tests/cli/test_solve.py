@@ -341,7 +341,7 @@ def test_what_is_about_pronouns_is_solved_with_them(
     formats.write(both, "both.jsonl")
     command = f"solve both.jsonl --solver causal --model {model} --out p.jsonl"
     assert "|sees:pronoun|" in cli(command)
-    assert "so the solver sees it (--sees pronoun)" in cli.err
+    assert "so the solver sees the pronoun (--sees pronoun)" in cli.err
     expected = solve.predict(solve.Causal(model, sees="pronoun"), both)
     assert answers.read_predictions("p.jsonl", both).predictions == expected
     assert "sees is 'pronoun' there, 'blank' here" in cli.refused(f"{command} --sees blank")

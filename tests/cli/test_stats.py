@@ -179,7 +179,7 @@ def test_pairs_that_nothing_marks_are_told(tmp_path: Path, cli: Cli, command: st
     mixed = [*data[:6], *(replace(p, twin_id=None) for p in data[6:])]
     formats.write(mixed, tmp_path / "mixed.jsonl")
     said = " ".join(cli(command, tmp_path / "mixed.jsonl").split()) + cli.err
-    assert "2 pairs of singles look like twins, though nothing marks them" in said
+    assert "2 pairs of singles look like unmarked twins" in said
     assert "--pair-by" in said
 
 

@@ -70,7 +70,7 @@ def test_a_grid_is_trained_and_told(tiny_encoder: Path, folder: Path, tmp_path: 
         tiny_encoder, "--out", tmp_path / "t", *FAST, "--learning-rate", "1e-9", "--seeds", "5",
     )  # fmt: skip
     assert shown.exit_code == 0
-    assert "160 problems to train on, 60 to choose by" in shown.stdout
+    assert "160 training problems, 60 development problems" in shown.stdout
     assert "Best of 10 runs: lr0.02-ep2-bs16-s0, dev accuracy 100.0 % (60 of 60)" in shown.stdout
     assert "at chance and excluded from means" in shown.stdout
     assert "!" in shown.stdout

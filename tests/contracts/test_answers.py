@@ -305,7 +305,7 @@ def test_each_model_is_named_with_its_own_counts(data: Path, tmp_path: Path) -> 
         f"{p.id},{LETTERS[key]},{'' if at < 3 else 'E' if at < 5 else LETTERS[key]}\n"
         for at, (p, key) in enumerate(zip(DATA, KEYS, strict=True))))  # fmt: skip
     _, scores, _ = _typed("score", data, path, "--partial")
-    assert "b: with the missing answers, 58.3–83.3 % are possible" in " ".join(scores.split())
+    assert "b: with the missing answers, 58.3–83.3 % is possible" in " ".join(scores.split())
     assert "a: with the missing" not in scores
     _, compared, _ = _typed("compare", data, path, "--partial")
     rows = [line.split()[:5] for line in compared.splitlines() if line[:2] in ("A ", "B ")][:2]
@@ -313,7 +313,7 @@ def test_each_model_is_named_with_its_own_counts(data: Path, tmp_path: Path) -> 
     more = ["--switched", path, "--switched-data", data]
     whole = _text(tmp_path / "m.lst", "A\n" * 12)
     path.write_text(path.read_text("utf-8").replace(",\n", ",E\n"), "utf-8")
-    other = "the files of --switched have 'a', 'b', and PREDICTIONS 'm'"
+    other = "the solvers of --switched are 'a', 'b', and those of PREDICTIONS 'm'"
     assert other in _run("score", data, whole, *more)
 
 

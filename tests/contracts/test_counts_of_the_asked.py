@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 
 from tests.conftest import examples
 from winosmith import Dataset, Prediction, Problem, Response, audit, humans, metrics, report
-from winosmith.cli._stability import stabilities, stability_sections
-from winosmith.cli.score import ExtraFigures, score_tables
+from winosmith.cli._stability import make_stability_sections, measure_stabilities
+from winosmith.cli.score import ExtraResults, make_score_tables
 from winosmith.humans import Taken
 from winosmith.lineage import make_child
 
@@ -84,10 +84,10 @@ def test_solvers_are_counted_by_the_problems_they_answered(answered: list[set[in
         data = FAMILIES.select(families)
         made = [Prediction(id_, 0, (1.0, 0.5)) for id_ in data.ids]
         solvers[f"s{number}"] = metrics.grade(data, made)
-    found = stabilities(FAMILIES, solvers)
+    found = measure_stabilities(FAMILIES, solvers)
     tables = [
         block
-        for section in stability_sections(found)
+        for section in make_stability_sections(found)
         for block in section.blocks
         if isinstance(block, report.Table)
     ]
@@ -112,7 +112,7 @@ def test_guessing_is_of_the_problems_that_a_solver_answered() -> None:
     for name, data in (("two", ITEMS), ("three", Dataset([three] * 1))):
         graded = metrics.grade(data, [Prediction(id_, 0) for id_ in data.ids])
         scores[name], counts[name] = metrics.score(graded), len(data)
-    table = next(iter(score_tables("d", counts, scores, ExtraFigures(), {})))
+    table = next(iter(make_score_tables("d", counts, scores, ExtraResults(), {})))
     assert "Guessing gives 50.0 % (two), 33.3 % (three)" in table.note
 
 

@@ -74,7 +74,7 @@ def test_a_model_that_prefers_published_texts_is_found(
     """Of two models in one look, the one that saw the release depends on the coins."""
     seen, new = write("seen", 3.0), write("new", seed=1)
     shown = cli("exposure", folder, "--scores", seen, "--scores", new)
-    assert "seen depends on the coins (training, retrieval or selection" in shown
+    assert "seen depends on the coins (through training, retrieval, or selection" in shown
     assert "shown for new; this does not mean that the release was not seen" in shown
     assert "sees both presentations" in shown
     told = cli.told("exposure", folder, "--scores", seen, "--scores", new)

@@ -41,9 +41,9 @@ def test_a_sense_has_its_antonyms(folder: Path) -> None:
 def test_compounds_are_known_and_rubbish_is_not(folder: Path) -> None:
     """Two words that are one in WordNet are found, in the part of speech that they have."""
     wordnet = WordNet(folder)
-    assert wordnet.knows("ice cream", "n")
-    assert not wordnet.knows("ice cream", "v")
-    assert not wordnet.knows("cream ice ice", "n")
+    assert wordnet.has_sense("ice cream", "n")
+    assert not wordnet.has_sense("ice cream", "v")
+    assert not wordnet.has_sense("cream ice ice", "n")
     assert wordnet.senses("xyzzy", "n") == ()
 
 
@@ -82,7 +82,7 @@ def test_an_unfinished_folder_is_not_taken(folder: Path, tmp_path: Path) -> None
         pytest.skip("WordNet is a zip on this machine")
     shutil.copy(folder / "index.noun", tmp_path)
     with pytest.raises(InputError, match="does not contain"):
-        WordNet(tmp_path).knows("car", "n")
+        WordNet(tmp_path).has_sense("car", "n")
 
 
 def test_importing_loads_neither_nltk_nor_a_model() -> None:

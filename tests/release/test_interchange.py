@@ -203,4 +203,4 @@ def test_the_command_exports(
     assert (target / file).is_file()
     assert main(["convert", str(source), str(target), "--to", harness, "--force"]) == 2
     told = capsys.readouterr().err
-    assert "a harness takes none of --recast, --errata, --with-embargo and --force" in told
+    assert "--recast, --errata, --with-embargo and --force can't be used with a harness" in told

@@ -186,7 +186,7 @@ def test_the_help_says_how_many_workers_there_are(db: Any, monkeypatch: pytest.M
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
     assert hosting.workers_for(None) == 3
     told = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
-    assert "one per core if omitted" in told
+    assert "by default one per core" in told
 
 
 def test_a_taken_port_is_told(still: Any, tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
-"""The command `winosmith`: one file a command, loaded when it is called.
+"""The command `winosmith`: each subcommand has a module, which is imported when it is called.
 
-Each public module holds `command`, a `click.Command`; a command that is one noun with another is in
-its file (`verify` in `release`). The commands of a group that is more than one file are next to it
-(`_admin_test`, `_humans_sheets`). What several share has a file by its noun:
-options, printing, predictions, solvers.
+Each public module contains `command`, a `click.Command`. Closely related commands share a module
+(`verify` is in `release`). Large groups have further modules (`_admin_test`, `_humans_sheets`).
+Other private modules contain what commands share: options, printing, predictions and solvers.
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ import click
 
 from winosmith.cli._main import Group
 from winosmith.cli._options import FILE, json_option
-from winosmith.cli._output import in_words, print_records, print_table
+from winosmith.cli._output import format_cell, print_records, print_table
 from winosmith.cli._printing import echo, print_json, say
-from winosmith.cli.admin import address_option, on_site, print_list, site_argument
+from winosmith.cli.admin import address_option, pass_site, print_list, site_argument
 from winosmith.outputs import guard_cell
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @site_argument
 @click.pass_context
 def command(context: click.Context, folder: str) -> None:
-    """Manage studies: people of a crowd market judge or write on the site of DIR, for pay.
+    """Manage paid studies: workers of a crowd market judge or write on the site in DIR.
 
     \b
     Start with:  winosmith admin study DIR create pilot --on prolific --judge 20 \\
@@ -36,21 +36,20 @@ def command(context: click.Context, folder: str) -> None:
 
 
 def print_link(study: Study, token: str, address: str) -> None:
-    """Print the link that the market gets."""
+    """Print the study link to enter on the crowd market."""
     from winosmith.web.market.providers import study_link
 
     echo(study_link(study.provider, token, address))
     say("Keep the link secret: anyone with it can pretend to be a worker. It is shown only once.")
 
 
-def _money(_: click.Context, option: click.Parameter, text: str | None) -> Decimal | None:
-    """Return the amount of an option."""
+def _parse_amount(_: click.Context, option: click.Parameter, text: str | None) -> Decimal | None:
     if text is None:
         return None
     try:
         return Decimal(text)
     except InvalidOperation:
-        raise click.BadParameter(f"{text!r} is not an amount; write it like 2.50") from None
+        raise click.BadParameter(f"{text!r} is not an amount; use a number such as 2.50") from None
 
 
 @command.command("create", short_help="create a study, and print its secret link")
@@ -61,39 +60,39 @@ def _money(_: click.Context, option: click.Parameter, text: str | None) -> Decim
               "each person judges.")  # fmt: skip
 @click.option("--write", type=click.IntRange(min=1), metavar="N", help="Number of twins that each "
               "person writes.")  # fmt: skip
-@click.option("--reward", callback=_money, metavar="AMOUNT", required=True, help="Reward of each "
-              "person, in --currency.")  # fmt: skip
+@click.option("--reward", callback=_parse_amount, metavar="AMOUNT", required=True,
+              help="Reward for each person, in --currency.")  # fmt: skip
 @click.option("--currency", metavar="CODE", required=True, help="Currency, such as GBP.")
 @click.option("--minutes", type=click.IntRange(min=1), required=True,
-              help="Expected number of minutes.")  # fmt: skip
+              help="Expected duration in minutes.")  # fmt: skip
 @click.option("--places", type=click.IntRange(min=1), metavar="N", required=True, help="Number of "
-              "people that the market sends; half as many more may start, as some return their "
-              "submission.")  # fmt: skip
-@click.option("--least-wage", callback=_money, metavar="AMOUNT", help="Hourly pay below which the "
-              "ledger warns.")  # fmt: skip
+              "people that the market sends; half as many more may start, because some return "
+              "their submission.")  # fmt: skip
+@click.option("--least-wage", callback=_parse_amount, metavar="AMOUNT",
+              help="Minimum hourly pay; the ledger warns about lower pay.")  # fmt: skip
 @click.option("--code", default="", help="The market's completion code. On generic, each worker "
               "gets their own code by default.")  # fmt: skip
-@click.option("--short-code", default="", help="Completion code if the work ran out before the "
-              "end.")  # fmt: skip
-@click.option("--short-reward", callback=_money, metavar="AMOUNT", help="The market's reward for "
-              "--short-code.")  # fmt: skip
-@click.option("--market-study", default="", metavar="ID", help="The market's id of the study; "
-              "links must then have it.")  # fmt: skip
+@click.option("--short-code", default="", help="Completion code for workers who stop early because "
+              "no work is left.")  # fmt: skip
+@click.option("--short-reward", callback=_parse_amount, metavar="AMOUNT",
+              help="The market's reward for --short-code.")  # fmt: skip
+@click.option("--market-study", default="", metavar="ID", help="The market's id of the study; if "
+              "given, links must contain it.")  # fmt: skip
 @click.option("--only", type=FILE, metavar="FILE", help="Ids of the people who may take part: one "
               "per line, or a table with qualifications.")  # fmt: skip
 @click.option("--never", type=FILE, metavar="FILE",
               help="Ids of people who may not take part.")  # fmt: skip
-@click.option("--require", multiple=True, metavar="COLUMN>=NUMBER", help="Required value of a "
-              "column of --only; may be repeated.")  # fmt: skip
-@click.option("--trust", is_flag=True, help="Count votes at once, before the market confirms the "
-              "people.")  # fmt: skip
+@click.option("--require", multiple=True, metavar="COLUMN>=NUMBER", help="Condition on a column of "
+              "--only; may be repeated.")  # fmt: skip
+@click.option("--trust", is_flag=True, help="Count votes immediately, before the market confirms "
+              "the workers.")  # fmt: skip
 @address_option
-@on_site
+@pass_site
 def create(site: Site, /, name: str, **options: Any) -> None:
     """Create the study NAME, and print its link, which is shown only once.
 
-    Votes of its people are provisional. They count when `reconcile` finds their submissions in the
-    market's export.
+    The workers' votes are provisional. They count when `reconcile` finds the workers' submissions
+    in the market's export.
 
     \b
     Example:
@@ -104,7 +103,7 @@ def create(site: Site, /, name: str, **options: Any) -> None:
     if (options["judge"] is None) == (options["write"] is None):
         raise click.UsageError("give --judge N or --write N")
     if options["require"] and not options["only"]:
-        raise click.UsageError("--require asks for columns of --only FILE")
+        raise click.UsageError("--require needs --only FILE, a table with the required columns")
     from winosmith.web.market.ledger import planned_wage
     from winosmith.web.market.studies import Requirement, create_study, read_ids
 
@@ -127,21 +126,21 @@ def create(site: Site, /, name: str, **options: Any) -> None:
         **{key: options[key] for key in names},
     )
     if only:
-        say(f"{len(only):,} people may come.")
+        say(f"{len(only):,} people may take part.")
     if never:
-        say(f"{len(never):,} people may not come.")
+        say(f"{len(never):,} people may not take part.")
     wage = planned_wage(study)
-    say(f"An hour is paid {wage} {study.currency} if it takes {study.minutes} minutes.")
+    say(f"The hourly pay is {wage} {study.currency} if the study takes {study.minutes} minutes.")
     if study.least_wage is not None and wage < study.least_wage:
         say(f"That is less than {study.least_wage} {study.currency}: raise the reward.")
     print_link(study, token, options["address"])
 
 
-@command.command("list", short_help="the studies and their progress")
-@on_site
+@command.command("list", short_help="list the studies and their progress")
+@pass_site
 @json_option
 def list_(site: Site, as_json: bool) -> None:
-    """Show the studies of DIR: people who started, finished, and were confirmed."""
+    """List the studies with the numbers of people who started, finished and were confirmed."""
     from winosmith.web.market.models import Study
     from winosmith.web.market.studies import measure_progress
 
@@ -151,13 +150,13 @@ def list_(site: Site, as_json: bool) -> None:
     print_list("Studies", rows, names, as_json=as_json, hint=hint)
 
 
-@command.command("show", short_help="show one study; create a new link, or change its places")
+@command.command("show", short_help="show a study, renew its link, or change its places")
 @click.argument("name")
 @click.option("--new-link", is_flag=True, help="Create a new link, and disable the old one.")
 @click.option("--places", type=click.IntRange(min=1), metavar="N",
               help="New number of people that the market sends.")  # fmt: skip
 @address_option
-@on_site
+@pass_site
 @json_option
 def show(
     site: Site, name: str, new_link: bool, places: int | None, address: str, as_json: bool
@@ -176,26 +175,26 @@ def show(
     if as_json:
         print_json(record)
         return
-    rows = [(key.replace("_", " "), in_words(value)) for key, value in record.items()]
+    rows = [(key.replace("_", " "), format_cell(value)) for key, value in record.items()]
     print_table(f"Study {name}", ("", ""), rows)
 
 
-@command.command("reconcile", short_help="count or exclude votes by the market's export")
+@command.command("reconcile", short_help="count or exclude votes according to the market's export")
 @click.argument("name")
 @click.argument("export", type=FILE)
-@click.option("--final", is_flag=True, help="EXPORT is complete: people who are not in it did not "
-              "come from the market.")  # fmt: skip
+@click.option("--final", is_flag=True, help="Treat EXPORT as complete: people who are not in it "
+              "did not come from the market.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Show the changes without making them.")
-@on_site
+@pass_site
 @json_option
 def reconcile(
     site: Site, name: str, export: str, final: bool, dry_run: bool, as_json: bool
 ) -> None:
-    """Read the market's table of submissions of the study NAME from the file EXPORT (CSV).
+    """Read the market's table of submissions to the study NAME from the file EXPORT (CSV).
 
     Votes of approved submissions count from then on, and problems that waited for them are
-    decided. Votes of rejected and returned ones do not count, other people judge these problems,
-    and their twins are withdrawn. Reading the same file again changes nothing.
+    decided. Votes of rejected and returned submissions do not count: other people judge these
+    problems, and the workers' own twins are withdrawn. Reading the same file again changes nothing.
     """
     from winosmith.web.market.exports import apply_plan, plan_changes, read_export
     from winosmith.web.market.studies import get_study
@@ -214,11 +213,11 @@ def reconcile(
         echo(f"{export}:{line}: {what}")
     if found.missing:
         what = "rejected unless they are confirmed" if final else "left unchanged; see --final"
-        echo(f"{len(found.missing)} started here and are not in the file: {what}")
+        echo(f"{len(found.missing)} people started here but are not in the file: {what}")
     if dry_run:
         say("Nothing was changed.")
     else:
-        say(f"{votes:,} votes are counted now, or are no longer counted.")
+        say(f"{votes:,} votes have changed: they count now, or no longer count.")
 
 
 @command.command("pay", short_help="show the ledger with paid and due amounts")
@@ -226,12 +225,13 @@ def reconcile(
 @click.option("--csv", "table", type=click.Path(dir_okay=False), metavar="FILE",
               help="Also write the ledger, with pseudonyms, to this file.")  # fmt: skip
 @click.option("--bonuses", type=click.Path(dir_okay=False), metavar="FILE",
-              help="Write the amounts due in addition to the reward, with the market's ids, in "
-              "the market's format, then currencies and ids of the payments. Delete FILE after "
+              help="Write the amounts due in addition to the reward to FILE: the market's ids and "
+              "amounts in the market's format, then currencies and payment ids. Delete FILE after "
               "the payment.")  # fmt: skip
 @click.option("--paid", type=FILE, metavar="FILE",
-              help="Record the payments of FILE from --bonuses, each once.")  # fmt: skip
-@on_site
+              help="Record the payments listed in FILE, which --bonuses wrote; each is recorded "
+              "only once.")  # fmt: skip
+@pass_site
 @json_option
 def pay(
     site: Site, name: str, table: str | None, bonuses: str | None, paid: str | None, as_json: bool
@@ -247,11 +247,11 @@ def pay(
     rows = [entry.row() for entry in book.entries]
     workers = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     if table:
-        _write(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])
+        _write_csv(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])
     if bonuses:
         lines = list(bonus_lines(book))
-        _write(bonuses, lines)
-        say(f"{len(lines)} lines with ids of the market; delete {bonuses} after the payment.")
+        _write_csv(bonuses, lines)
+        say(f"{len(lines)} lines with the market's ids; delete {bonuses} after the payment.")
     if as_json:
         print_json(
             {
@@ -280,26 +280,26 @@ def pay(
     for entry in book.entries:
         for note in entry.notes:
             echo(f"{entry.name}: {note}")
-    middle = "–" if book.median_wage is None else f"{book.median_wage} {study.currency}"
+    median = "–" if book.median_wage is None else f"{book.median_wage} {study.currency}"
     echo(f"Paid {book.total} {study.currency}; due in addition {book.due}; median hourly "
-               f"pay: {middle}")  # fmt: skip
+               f"pay: {median}")  # fmt: skip
     for warning in book.warnings:
         echo(f"Warning: {warning}")
 
 
-def _write(path: str, rows: object) -> None:
-    """Write a table that only its owner can read."""
+def _write_csv(path: str, rows: object) -> None:
+    """Write a CSV file that only its owner can read."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         csv.writer(file).writerows(rows)  # type: ignore[arg-type]
 
 
 @command.command("close", short_help="stop new people from taking part")
 @click.argument("name")
-@on_site
+@pass_site
 def close(site: Site, name: str) -> None:
-    """Stop new people from taking part in the study NAME; those at work may finish."""
+    """Stop new people from taking part in the study NAME; people who have started may finish."""
     from winosmith.web.market.studies import close_study, get_study, measure_progress
 
     study = get_study(name)
     close_study(study)
-    say(f"{measure_progress(study).states['working']} are still at work.")
+    say(f"{measure_progress(study).states['working']} people are still working.")

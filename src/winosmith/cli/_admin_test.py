@@ -10,11 +10,11 @@ import click
 
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
-from winosmith.cli._humans_sheets import print_left_out
+from winosmith.cli._humans_sheets import print_omitted
 from winosmith.cli._main import Group
 from winosmith.cli._output import print_records
 from winosmith.cli._printing import echo, print_json, say
-from winosmith.cli.admin import on_site, print_counts, print_list, site_argument
+from winosmith.cli.admin import pass_site, print_counts, print_list, site_argument
 from winosmith.humans import DECLARED, make_sheets
 from winosmith.report import percent
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @site_argument
 @click.pass_context
 def command(context: click.Context, folder: str) -> None:
-    """Manage human tests on the site of DIR.
+    """Manage human tests on the site in DIR.
 
     Each person gets a sheet with one half of each twin, never both, and no problem that they have
     judged, written or answered before.
@@ -39,27 +39,27 @@ def command(context: click.Context, folder: str) -> None:
 
 @command.command("open", short_help="open a round: embargo problems, make sheets, admit people")
 @_options.data_argument("file")
-@click.option("--name", required=True, metavar="NAME", help="Name of the round, in its addresses.")
+@click.option("--name", required=True, metavar="NAME", help="Name of the round, used in its URLs.")
 @click.option("--versions", default="a,b", show_default=True, metavar="NAMES",
-              help="Names of the tests; the halves of each twin are in different "
-              "ones.")  # fmt: skip
+              help="Names of the tests, separated by commas; the two halves of a twin are in "
+              "different tests.")  # fmt: skip
 @declared_options(make_sheets, only=("orders", "title", "seed"))
-@click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Optional further "
-              "question before the test; may be repeated.")  # fmt: skip
+@click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Additional optional question "
+              "before the test; may be repeated.")  # fmt: skip
 @click.option("--consent", type=_options.FILE, metavar="FILE",
-              help="Text that people agree to, instead of the default.")  # fmt: skip
+              help="Consent text that people agree to, instead of the default.")  # fmt: skip
 @click.option("--public-too", is_flag=True, help="Include problems that are public on the site.")
-@click.option("--new-ids", is_flag=True, help="Give the problems new ids that reveal nothing and "
-              "are unique.")  # fmt: skip
+@click.option("--new-ids", is_flag=True, help="Give the problems new, unique ids that reveal "
+              "nothing.")  # fmt: skip
 @_options.format_option
-@on_site
+@pass_site
 @_options.json_option
 def open_(site: Site, /, **options: Any) -> None:
-    """Make sheets of the problems of FILE, and let people take them at /tests/.
+    """Make test sheets from the problems in FILE, and let people take them at /tests/.
 
-    New problems are added to the site under embargo; existing ones with their id are put under
-    embargo. One half of each twin goes to test a and the other to test b. Questions without another
-    half make a common test, or are in both if they are fewer than ten.
+    New problems are added to the site under embargo; problems that the site already has are put
+    under embargo. One half of each twin goes to test a and the other to test b. Problems without
+    another half form a common test, or are in both tests if there are fewer than ten.
 
     \b
     Example:
@@ -97,15 +97,15 @@ def open_(site: Site, /, **options: Any) -> None:
         )
         return
     print_records(f"Round {opened.name}", sheets)
-    print_left_out(left_out)
-    say(f"People take it at /tests/round/{opened.name}/ on the site.")
+    print_omitted(left_out)
+    say(f"People can take it at /tests/round/{opened.name}/ on the site.")
 
 
-@command.command("list", short_help="the rounds and their progress")
-@on_site
+@command.command("list", short_help="list the rounds and their progress")
+@pass_site
 @_options.json_option
 def list_(site: Site, as_json: bool) -> None:
-    """Show the rounds of DIR: numbers of sheets given, handed in and given up."""
+    """List the rounds with the numbers of sheets given out, handed in and given up."""
     from winosmith.web.take.models import Round
     from winosmith.web.take.rounds import round_progress
 
@@ -126,9 +126,9 @@ def list_(site: Site, as_json: bool) -> None:
 @command.command("close", short_help="close a round, and compute its results")
 @click.argument("name")
 @click.option("--drop", is_flag=True, help="Count unfinished sheets as given up.")
-@on_site
+@pass_site
 def close(site: Site, name: str, drop: bool) -> None:
-    """Close the round NAME, and compute its results, which moderators see on the site."""
+    """Close the round NAME, and compute its results, which moderators can see on the site."""
     from winosmith.web.take.rounds import close_round, round_progress
 
     row = round_progress(close_round(name, drop=drop))
@@ -140,21 +140,21 @@ def close(site: Site, name: str, drop: bool) -> None:
             f"{figures['answers']:,}), {figures['subjects']} people"
         )
     echo("{done} sheets handed in, {dropped} given up".format_map(row))
-    say(f"Moderators see more at /tests/progress/{name}/ on the site.")
+    say(f"Moderators can see more at /tests/progress/{name}/ on the site.")
 
 
-@command.command("results", short_help="write sheets, answers, subjects and ledger as files")
+@command.command("results", short_help="write the sheets, answers, subjects and ledger to files")
 @click.argument("name")
 @click.argument("out", type=click.Path(file_okay=False))
 @click.option("--force", is_flag=True, help="Replace earlier results of the round in OUT.")
-@on_site
+@pass_site
 @_options.json_option
 def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None:
-    """Write the answers so far of the round NAME to the folder OUT.
+    """Write the answers that the round NAME has so far to the folder OUT.
 
-    OUT has the sheets, a file of answers for each (as forms for a browser save them), the results
-    of `winosmith humans enter` (responses.jsonl, subjects.jsonl), ledger.json, and the problems
-    with their answers in private/schemas.jsonl. People have random codes.
+    OUT contains the sheets; a file of answers for each, like those that browser forms save; the
+    output files of `winosmith humans enter` (responses.jsonl, subjects.jsonl); ledger.json; and the
+    problems with their answers in private/schemas.jsonl. People are identified by random codes.
     """
     from winosmith.web.take.results import write_results
     from winosmith.web.take.rounds import get_round
@@ -175,13 +175,13 @@ def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None
 
 @command.command("publish", short_help="publish the problems of a closed round")
 @click.argument("name")
-@on_site
+@pass_site
 @_options.json_option
 def publish(site: Site, name: str, as_json: bool) -> None:
-    """Publish the problems that the closed round NAME asked, with the other halves.
+    """Publish the problems that the closed round NAME used, with their other halves.
 
-    The rest of its problems stays under embargo, for a later round. All of them get a canary
-    string. This can't be undone.
+    Its other problems stay under embargo for a later round. All problems get a canary string. This
+    can't be undone.
     """
     from winosmith.web.take.rounds import publish_round
 

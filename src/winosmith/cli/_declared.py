@@ -1,4 +1,4 @@
-"""Generate options of commands from declarations and checked functions."""
+"""Generate command-line options from declarations and checked functions."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ def declared_options(
     kind: Any,
     *,
     only: Collection[str] = (),
-    named: Mapping[str, str] | None = None,
-    of: str = "",
+    option_names: Mapping[str, str] | None = None,
+    prefix: str = "",
 ) -> Callable[[Any], Any]:
     """Add an option for each field of a declaration, with its range, default and description.
 
-    The command receives each value by the field's name; omit an option for `false`.
+    The command receives each value under the field's name.
 
     Args:
         kind: the declaration, or a checked function.
-        only: the fields with an option; all if empty.
-        named: options with another name than their field, by field ("pmi": "--pmi-variant").
-        of: start of each help text ("Of chat: ").
+        only: names of the fields that get an option; all if empty.
+        option_names: option names that differ from the field's, by field ("pmi": "--pmi-variant").
+        prefix: start of each help text ("For chat: ").
     """
 
     def add(function: Any) -> Any:
         for name, key in reversed(schema(kind)["properties"].items()):
             if name in only or not only:
-                option = (named or {}).get(name, f"--{name.replace('_', '-')}")
-                if of:
+                option = (option_names or {}).get(name, f"--{name.replace('_', '-')}")
+                if prefix:
                     text = key["description"]
-                    key = {**key, "description": f"{of}{text[0].lower()}{text[1:]}"}
-                function = option_of(name, option, key)(function)
+                    key = {**key, "description": f"{prefix}{text[0].lower()}{text[1:]}"}
+                function = make_option(name, option, key)(function)
         return function
 
     return add
 
 
-def option_of(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any], Any]:
-    """Return a click option from its name in Python, its name for users, and its JSON schema."""
+def make_option(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any], Any]:
+    """Return a click option from its parameter name, its option name and its JSON schema."""
     default = key.get("default")
     settings: dict[str, Any] = {"default": default, "show_default": default is not None}
     if default is False:
@@ -58,38 +58,39 @@ def option_of(name: str, option: str, key: Mapping[str, Any]) -> Callable[[Any],
     elif default is True:
         option = f"{option}/--no-{option.removeprefix('--')}"
     else:
-        settings["type"] = _type(key)
+        settings["type"] = _choose_type(key)
     if "off" in key:
         settings["metavar"] = f"RATE|{key['off']}"
     if settings.get("type") == (int, int):
         settings["metavar"] = "MIN MAX"
     if key.get("items", {}).get("type") == "integer":
         settings |= {"default": ",".join(map(str, default or ())), "metavar": "N,N,…"}
-        settings["callback"] = _whole_numbers
+        settings["callback"] = _parse_whole_numbers
     if values := key.get("items", {}).get("enum"):
         settings = {"multiple": True, "type": click.Choice(values)}
     if key.get("type") == "object":
-        settings = {"multiple": True, "metavar": "NAME=NUMBER", "callback": _numbers}
+        settings = {"multiple": True, "metavar": "NAME=NUMBER", "callback": _parse_named_numbers}
     return click.option(option, name, help=" ".join(key["description"].split()), **settings)
 
 
-def _numbers(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, float]:
-    """Return the numbers by name of a repeated option."""
+def _parse_named_numbers(
+    _: click.Context, __: click.Parameter, given: tuple[str, ...]
+) -> dict[str, float]:
     try:
         return {name: float(number) for name, number in (one.split("=") for one in given)}
     except ValueError:
         raise click.BadParameter("use NAME=NUMBER, such as answer=0.05") from None
 
 
-def _whole_numbers(_: click.Context, __: click.Parameter, given: str) -> tuple[int, ...]:
+def _parse_whole_numbers(_: click.Context, __: click.Parameter, given: str) -> tuple[int, ...]:
     try:
         return tuple(map(int, given.split(",")))
     except ValueError:
-        raise click.BadParameter("use whole numbers with commas") from None
+        raise click.BadParameter("use whole numbers separated by commas") from None
 
 
 class _RateOrWord(click.FloatRange):
-    """A number in a range, or the word that stands for None."""
+    """A number in a range, or the word that means None."""
 
     def __init__(self, word: str, limits: click.FloatRange):
         super().__init__(limits.min, limits.max, limits.min_open, limits.max_open)
@@ -99,7 +100,7 @@ class _RateOrWord(click.FloatRange):
         return None if value == self.word else super().convert(value, param, ctx)
 
 
-def _type(key: Mapping[str, Any]) -> Any:
+def _choose_type(key: Mapping[str, Any]) -> Any:
     choices = [one for one in key.get("anyOf", [key]) if one.get("type") != "null"]
     if key.get("type") in ("object", "array"):
         return str

@@ -1,4 +1,4 @@
-"""`winosmith humans results`, `select`, `publish`: results of people, and the reliable subset."""
+"""`winosmith humans results`, `select`, `publish`: test results, and the reliable subset."""
 
 from __future__ import annotations
 
@@ -42,20 +42,21 @@ from winosmith.validate import read_votes
 @click.argument("responses", nargs=-1, required=True, type=_options.FILE)
 @_options.format_option
 @click.option("--subjects", type=_options.FILE, metavar="FILE", help="Facts about the subjects: "
-              "subjects.jsonl of `winosmith humans enter`, or a CSV.")  # fmt: skip
-@declared_options(humans.results, named={"weakest": "--without"})
+              "subjects.jsonl from `winosmith humans enter`, or a CSV table.")  # fmt: skip
+@declared_options(humans.results, option_names={"weakest": "--without"})
 @_options.page_option
 @_options.json_option
 def print_results(**options: Any) -> None:
-    """Print the results of people on DATA, from their RESPONSES.
+    """Print people's results on the problems of DATA, from their RESPONSES.
 
-    For each test: the fraction of intended answers with its interval, and guessing; scores by
-    subject; the number of people with each item correct; native speakers and others; results
-    without the weakest subjects; agreement (Fleiss' kappa, Krippendorff's alpha); badly built
-    items, with the most frequent answer; answers of X; learning and fatigue over the sheet. Then:
-    both halves of the schemas, unusually fast people, recognised texts.
+    For each test, the report has the fraction of intended answers with its interval and the chance
+    level; scores by subject; the number of people who got each item right; native speakers compared
+    with others; results without the weakest subjects; agreement (Fleiss' kappa, Krippendorff's
+    alpha); badly built items with their most frequent answer; X (ambiguous) answers; and learning
+    and fatigue over the sheet. Across tests, it compares both halves of the schemas, and lists
+    unusually fast people and recognised texts.
 
-    RESPONSES are files of `winosmith humans enter`, or of the platform.
+    RESPONSES are files from `winosmith humans enter` or from the platform.
 
     \b
     Example:
@@ -63,17 +64,17 @@ def print_results(**options: Any) -> None:
             --subjects answers/subjects.jsonl --out results.html
     """  # noqa: D301
     dataset = _options.read_data(options["data"], options["format_name"])
-    said = _responses(options["responses"])
+    responses = _read_responses(options["responses"])
     subjects = humans.read_subjects(options["subjects"]) if options["subjects"] else ()
     found = humans.results(
-        dataset, said, subjects, weakest=options["weakest"], seed=options["seed"]
+        dataset, responses, subjects, weakest=options["weakest"], seed=options["seed"]
     )  # fmt: skip
     known = {"known": len(subjects)} if subjects else {}
     signature = signature_of(
         dataset,
         options["seed"],
-        responses=len(said),
-        subjects=len({response.participant for response in said}),
+        responses=len(responses),
+        subjects=len({response.participant for response in responses}),
         **known,
         without=options["weakest"],
     )
@@ -81,21 +82,21 @@ def print_results(**options: Any) -> None:
     Output(
         f"Human tests: {dataset.name or 'problems'}",
         {"data": dataset.name, **found.record(), "signature": str(signature)},
-        _sections(dataset, found, signature),
+        _make_sections(dataset, found, signature),
         verdict=f"{share} of the answers are the intended ones ({found.right:,} of "
         f"{found.answers:,}); {count_noun(found.subjects, 'person', 'people')}, "
         f"{count_noun(len(found.tests), 'test')}",
         signature=signature,
-        apart=True,
+        spaced=True,
     ).show(as_json=options["as_json"], out=options["out"])
 
 
-def _responses(paths: Sequence[str]) -> tuple[Response, ...]:
-    """Return the test responses of all files; an error names both places of a second answer."""
+def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
+    """Return the test responses of all files; the error for a repeated answer names both lines."""
     first: dict[tuple[str, str], str] = {}
-    said: list[Response] = []
+    responses: list[Response] = []
     for path in paths:
-        for (line, place), response in zip(_places(path), read_votes(path), strict=False):
+        for (line, place), response in zip(_find_lines(path), read_votes(path), strict=False):
             if response.purpose != "test":
                 continue
             who = response.participant, response.problem_id
@@ -107,24 +108,23 @@ def _responses(paths: Sequence[str]) -> tuple[Response, ...]:
                     line,
                 )
             first[who] = place
-            said.append(response)
-    return tuple(said)
+            responses.append(response)
+    return tuple(responses)
 
 
-def _places(path: str) -> Iterator[tuple[int, str]]:
-    """Yield the line of each response: every line that is not empty, but a CSV's header."""
-    text = Path(path).read_text("utf-8-sig", errors="replace")  # the reader names what is wrong
+def _find_lines(path: str) -> Iterator[tuple[int, str]]:
+    text = Path(path).read_text("utf-8-sig", errors="replace")  # `read_votes` reports bad bytes
     lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     is_json = text.lstrip().startswith("{")
     for line in lines[0 if is_json else 1 :]:
         yield line, f"{path}:{line}"
 
 
-_ITEMS = 12
-"""Number of items in the terminal; the page has all."""
+_LISTED_ITEMS = 12
+"""Number of items that a terminal lists; the page lists all."""
 
 
-def _overall(test: TestResult) -> Iterator[list[report.Value]]:
+def _list_results(test: TestResult) -> Iterator[list[report.Value]]:
     share = test.share
     yield ["answers intended", f"{percent(share.value)} ({share.right:,} of {share.n:,})"]
     yield ["95 % interval", span(share.interval)]
@@ -135,26 +135,26 @@ def _overall(test: TestResult) -> Iterator[list[report.Value]]:
         ]
     right = f"{test.chance.right:.1f} of {len(test.items)} items"
     yield ["guessing", f"{percent(test.chance.share)} of answers, {right}"]
-    yield ["above guessing", f"{percent(test.above_chance)} of the way to all right"]
-    yield ["same answer", f"{percent(test.same)} gave the most frequent one of the item"]
+    yield ["above guessing", f"{percent(test.above_chance)} of the way from chance to all correct"]
+    yield ["same answer", f"{percent(test.same)} gave the item's most frequent answer"]
     yield ["ambiguous (X)", f"{test.ambiguous:,} ({percent(test.ambiguous / share.n)})"]
-    yield ["Fleiss' kappa", _reliability(test.kappa)]
-    yield ["Krippendorff's alpha", _reliability(test.alpha)]
-    yield from _groups("native, others", test.groups)
+    yield ["Fleiss' kappa", _format_reliability(test.kappa)]
+    yield ["Krippendorff's alpha", _format_reliability(test.alpha)]
+    yield from _make_group_rows("native, others", test.groups)
     if test.without is not None:
         names = ", ".join(test.without.left_out)
         people = f"{test.without.subjects} people"
         yield [f"without {names}", f"{percent(test.without.mean)}, of {people}"]
         levels = list(test.without.histogram.items())[:2]
         yield ["  their items", ", ".join(f"{n} with {r} of {of}" for (r, of), n in levels)]
-        yield from _groups("  native, others", test.without.groups)
+        yield from _make_group_rows("  native, others", test.without.groups)
     if test.course is not None:
-        yield ["first to last question", _slope(test.course.right, 100, "points right")]
+        yield ["first to last question", _format_slope(test.course.right, 100, "points right")]
         if test.course.seconds is not None:
-            yield ["  its time", _slope(test.course.seconds, 1, "s a question")]
+            yield ["  its time", _format_slope(test.course.seconds, 1, "s a question")]
 
 
-def _groups(title: str, groups: Groups | None) -> Iterator[list[report.Value]]:
+def _make_group_rows(title: str, groups: Groups | None) -> Iterator[list[report.Value]]:
     if groups is not None:
         means = f"{percent(groups.means[0])}, {percent(groups.means[1])}"
         yield [title, f"{means} ({groups.native} and {groups.others} people)"]
@@ -163,14 +163,14 @@ def _groups(title: str, groups: Groups | None) -> Iterator[list[report.Value]]:
                f"permutation p {probability(groups.permutation)}"]  # fmt: skip
 
 
-def _reliability(found: Reliability) -> str:
+def _format_reliability(found: Reliability) -> str:
     if found.value is None or found.interval is None:
         return f"not defined: {found.reason}"
     low, high = (report.format_value(end, ".2f") for end in found.interval)
     return f"{report.format_value(found.value, '.2f')} ({low} to {high})"
 
 
-def _slope(slope: Slope | None, scale: float, unit: str) -> str:
+def _format_slope(slope: Slope | None, scale: float, unit: str) -> str:
     if slope is None:
         return "unknown"
     interval = (
@@ -181,11 +181,11 @@ def _slope(slope: Slope | None, scale: float, unit: str) -> str:
     return f"{report.format_value(scale * slope.change, '+.1f')} {unit} ({interval})"
 
 
-def _caution(test: TestResult) -> str:
+def _get_cautions(test: TestResult) -> str:
     notes = [test.groups.caution] if test.groups else []
     if test.course is not None and not test.course.items_set_aside and len(test.people) > 1:
         notes.append(
-            "All had the items in one order, so a change over the sheet may be one of the items."
+            "All subjects had the same order, so a change over the sheet may be due to the items."
         )
     return " ".join(filter(None, notes))
 
@@ -194,28 +194,29 @@ _BAR = 0.9
 """The bar for "near human" (Davis et al. 2016, section 7)."""
 
 
-def _sections(
+def _make_sections(
     dataset: Dataset, found: Results, signature: report.Signature
 ) -> list[report.Section]:
-    """Return the sections: all answers, each test, and comparisons across tests."""
-    opening = report.OnPage(lambda: [_cards(found), *_near_human(found.right / found.answers)])
-    over: list[report.Block] = [*_over_all(found)]
+    opening = report.OnPage(
+        lambda: [_make_cards(found), *_compare_with_bar(found.right / found.answers)]
+    )
+    over: list[report.Block] = [*_make_overall_tables(found)]
     if found.pace:
         pace = table(
-            "Time a question, the fastest first",
+            "Time per question, the fastest first",
             found.pace,
-            note="Fast: half the median or less; slow: twice or more. In 2016 an hour made 18.3 s "
-            "a question, and one subject took 7.6 s.",
+            note="Fast: half the median or less; slow: twice the median or more. In 2016, one hour "
+            "meant 18.3 s per question, and one subject took 7.6 s.",
         )
         over.append(report.OnPage(lambda: [pace]))
     return [
         report.Section("Over all", [opening]),
-        *(_section(dataset, test, signature) for test in found.tests),
+        *(_make_test_section(dataset, test, signature) for test in found.tests),
         *([report.Section("Over the tests", over)] if over else []),
     ]
 
 
-def _cards(found: Results) -> report.Cards:
+def _make_cards(found: Results) -> report.Cards:
     share = found.right / found.answers
     return report.Cards(
         [
@@ -233,13 +234,13 @@ def _cards(found: Results) -> report.Cards:
     )  # fmt: skip
 
 
-def _near_human(share: float) -> Iterator[report.Block]:
+def _compare_with_bar(share: float) -> Iterator[report.Block]:
     yield report.Text(
         [
             f"The bar for “near human” on the challenge of 2016 was {percent(_BAR)}; its subjects "
             "gave 3,347 of 3,654 answers as intended, 91.6 % (Davis, Morgenstern & Ortiz 2016). "
-            f"The people here are {'over' if share >= _BAR else 'under'} that bar. The results "
-            "hold for these people and these items: on items that are selected by them, the same "
+            f"The people here are {'above' if share >= _BAR else 'below'} that bar. The results "
+            "hold for these people and these items. On items that these people selected, the same "
             "answers are too optimistic; “winosmith humans select” measures people who had no "
             "part in the selection.",
         ],
@@ -247,7 +248,9 @@ def _near_human(share: float) -> Iterator[report.Block]:
     )
 
 
-def _section(dataset: Dataset, test: TestResult, signature: report.Signature) -> report.Section:
+def _make_test_section(
+    dataset: Dataset, test: TestResult, signature: report.Signature
+) -> report.Section:
     name = f"Test {test.name}"
     scores = table(
         f"{name}: scores of the subjects",
@@ -261,17 +264,23 @@ def _section(dataset: Dataset, test: TestResult, signature: report.Signature) ->
     )
     blocks: list[report.Block] = [
         report.Table(
-            f"{name}: over all", ["figure", "value"], list(_overall(test)), _caution(test)
+            f"{name}: over all",
+            ["figure", "value"],
+            list(_list_results(test)),
+            _get_cautions(test),
         ),
         scores,
         report.Drawing(
-            f"Items by people who gave the intended answer{_course_sentence(test)}",
-            lambda: [*_levels(test.histogram, f"{name}, {{}} people"), *_course(test)],
+            f"Items by people who gave the intended answer{_describe_course(test)}",
+            lambda: [
+                *_draw_levels(test.histogram, f"{name}, {{}} people"),
+                *_draw_course(test),
+            ],
             items,
             signature,
         ),
-        *_badly_built(dataset, test),
-        report.OnPage(lambda: [_items(test)]),
+        *_show_badly_built(dataset, test),
+        report.OnPage(lambda: [_make_item_table(test)]),
     ]
     share = test.share
     return report.Section(
@@ -283,8 +292,8 @@ def _section(dataset: Dataset, test: TestResult, signature: report.Signature) ->
     )
 
 
-def _levels(histogram: Mapping[tuple[int, int], int], title: str) -> list[report.Svg]:
-    """Return a drawing for each number of people asked; it is in the title for the braces."""
+def _draw_levels(histogram: Mapping[tuple[int, int], int], title: str) -> list[report.Svg]:
+    """Return a chart for each number of people asked, which replaces the braces in the title."""
     return [
         report.items_by_right(
             {right: n for (right, of), n in histogram.items() if of == asked},
@@ -295,7 +304,7 @@ def _levels(histogram: Mapping[tuple[int, int], int], title: str) -> list[report
     ]
 
 
-def _course(test: TestResult) -> Iterator[report.Svg]:
+def _draw_course(test: TestResult) -> Iterator[report.Svg]:
     if test.course is None:
         return
     parts = [
@@ -311,38 +320,37 @@ def _course(test: TestResult) -> Iterator[report.Svg]:
     yield report.over_the_sheet(parts, title="Learning and fatigue", note=note)
 
 
-def _course_sentence(test: TestResult) -> str:
+def _describe_course(test: TestResult) -> str:
     if test.course is None:
         return "."
     how = (
-        "each answer was compared with the others' on the same item"
+        "each answer was compared with other people's answers to the same item"
         if test.course.items_set_aside
-        else "all had one order, so that place and item can't be separated"
+        else "all had the same order, so the effects of position and item can't be separated"
     )
     return f"; and the fraction correct from the first question to the last ({how})."
 
 
-def _badly_built(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
-    """Yield the badly built items: as a table, and on a page as they are in the data."""
+def _show_badly_built(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
     flagged = [item for item in test.items if item.flagged]
     if flagged:
         yield table(
             f"Test {test.name}: badly built items",
             flagged,
             "problem right same ambiguous asked reading".split(),
-            note="Fewer than half gave the intended answer. Same: the most frequent answer, "
-            "intended or not.",
-            most=_ITEMS,
+            note="Fewer than half gave the intended answer. Same: the number of people with the "
+            "most frequent answer, intended or not.",
+            most=_LISTED_ITEMS,
         )
         passages = report.Passages(
             "What people read instead",
-            [[_passage(dataset, item)] for item in flagged],
-            "The intended answer is marked; under it, what most people chose.",
+            [[_make_passage(dataset, item)] for item in flagged],
+            "The intended answer is marked; the answer that most people chose is below it.",
         )
         yield report.OnPage(lambda: [passages])
 
 
-def _passage(dataset: Dataset, item: ItemRow) -> report.Passage:
+def _make_passage(dataset: Dataset, item: ItemRow) -> report.Passage:
     problem = dataset[item.row]
     return report.Passage(
         [report.Part(problem.replace_blank(f"[{problem.pronoun or '_'}]"))],
@@ -350,21 +358,21 @@ def _passage(dataset: Dataset, item: ItemRow) -> report.Passage:
         problem.answer,
         f"{item.right} of {item.asked} gave the intended answer",
         False,
-        [f"most people: {item.reading}", *_chosen(item)],
+        [f"most people: {item.reading}", *_count_choices(item)],
     )
 
 
-def _chosen(item: ItemRow) -> Iterator[str]:
+def _count_choices(item: ItemRow) -> Iterator[str]:
     for option, n in zip(item.options, item.choices, strict=True):
         yield f"{option}: {n}"
     if item.ambiguous:
         yield f"ambiguous (X): {item.ambiguous}"
 
 
-def _items(test: TestResult) -> report.Table:
+def _make_item_table(test: TestResult) -> report.Table:
     ordered = sorted(test.items, key=lambda item: (item.right / item.asked, item.row))
     return report.Table(
-        "All items, the least agreed on first",
+        "All items, those with the least agreement first",
         ["item", "intended", "same answer", "X", "asked", "X rate", "people read"],
         [
             [item.problem, item.right, item.same, item.ambiguous, item.asked,
@@ -375,8 +383,7 @@ def _items(test: TestResult) -> report.Table:
     )  # fmt: skip
 
 
-def _over_all(found: Results) -> Iterator[report.Table]:
-    """Yield the tables over all tests; those with no rows are omitted."""
+def _make_overall_tables(found: Results) -> Iterator[report.Table]:
     tables = [
         report.Table(
             "Both halves of a schema",
@@ -389,10 +396,10 @@ def _over_all(found: Results) -> Iterator[report.Table]:
             "people.",
         ),
         table(
-            "Time a question",
+            "Time per question",
             [pace for pace in found.pace if pace.odd],
             "subject seconds times_median odd".split(),
-            note="Half the median or less is fast, twice or more slow.",
+            note="Fast: half the median or less; slow: twice the median or more.",
         ),
         *(
             report.Table(
@@ -410,7 +417,7 @@ def _over_all(found: Results) -> Iterator[report.Table]:
 
 
 _SIGNED = ("floor", "subjects", "per_text", "both_halves")
-"""The constraints that the signature names."""
+"""Constraints that are in the signature."""
 
 _REASONS = 10
 """Number of reasons that are printed, the most frequent first."""
@@ -422,37 +429,38 @@ _REASONS = 10
 @_options.format_option
 @declared_options(Rules)
 @declared_options(humans.cross_fit)
-@_options.seed_option("Random seed of the chosen halves, of ties, and of the parts of the people.")
+@_options.seed_option("Random seed for choosing halves, breaking ties and assigning folds.")
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
-              help="Write chosen.jsonl, left-out.jsonl and report.json there.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace what another selection wrote to DIR.")
+              help="Write chosen.jsonl, left-out.jsonl and report.json to this "
+              "folder.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the files of another selection in DIR.")
 @_options.json_option
 def select_problems(**options: Any) -> None:
-    """Select the problems of DATA that people agree on, from their RESPONSES.
+    """Select the problems of DATA that people agree on, according to their RESPONSES.
 
-    The selection is exact: the largest number of problems within the constraints, or --size of
-    them, with the highest agreement. The agreement of a schema is that on both of its halves; if
-    both are sound, one is drawn at random. Every omitted problem has a reason. The agreement on
-    the selected problems is printed twice: by the answers that selected them, which is optimistic,
-    and by people who had no part in the selection.
+    The selection is exact: it has as many problems as the constraints allow, or --size of them,
+    with the highest agreement. The agreement on a schema is that on both of its halves; if both
+    halves are sound, one of them is drawn at random. A reason is given for every omitted problem.
+    The agreement on the selected problems is estimated twice: from the answers that selected them,
+    which is optimistic, and from people who had no part in the selection.
 
-    RESPONSES are files of `winosmith humans enter`, or tables of responses.
+    RESPONSES are files from `winosmith humans enter`, or tables of responses.
 
     \b
     Example:
         winosmith humans select schemas.jsonl answers.jsonl --size 60 --out reliable
     """  # noqa: D301
     dataset = _options.read_data(options["data"], options["format_name"])
-    said = [response for path in options["responses"] for response in read_votes(path)]
+    responses = [response for path in options["responses"] for response in read_votes(path)]
     rules = Rules(**{of.name: options[of.name] for of in fields(Rules)})
-    found = humans.select(dataset, humans.tally(dataset, said), rules, options["seed"])
-    fit, why_not = _cross_fitted(dataset, said, rules, options)
+    found = humans.select(dataset, humans.tally(dataset, responses), rules, options["seed"])
+    fit, why_not = _cross_fit(dataset, responses, rules, options)
     balance = ",".join(f"{name}={value:g}" for name, value in sorted(rules.balance.items()))
     parameters = {name: getattr(rules, name) for name in _SIGNED}
     signature = signature_of(
         dataset,
         options["seed"],
-        **{"responses": len(said), "size": rules.size or "all", **parameters},
+        **{"responses": len(responses), "size": rules.size or "all", **parameters},
         **({"balance": balance} if balance else {}),
         folds=options["folds"],
     )
@@ -464,22 +472,22 @@ def select_problems(**options: Any) -> None:
         "signature": str(signature),
     }
     if options["out"]:
-        _write(found, report, options["out"], options["force"])
+        _write_selection(found, report, options["out"], options["force"])
     if options["as_json"]:
         print_json(report)
     else:
-        _print(dataset, found, fit, why_not, signature)
+        _print_selection(dataset, found, fit, why_not, signature)
 
 
-def _cross_fitted(
-    dataset: Dataset, said: Sequence[Response], rules: Rules, options: Mapping[str, Any]
+def _cross_fit(
+    dataset: Dataset, responses: Sequence[Response], rules: Rules, options: Mapping[str, Any]
 ) -> tuple[CrossFit | None, str | None]:
-    """Return the estimate, or the reason that there is none."""
+    """Return the cross-fitted agreement, or the reason why it can't be estimated."""
     try:
-        with progress("Selecting without a part of the people", options["folds"]) as advance:
+        with progress("Selecting without one fold of the people", options["folds"]) as advance:
             fit = humans.cross_fit(
                 dataset,
-                said,
+                responses,
                 rules,
                 folds=options["folds"],
                 seed=options["seed"],
@@ -490,7 +498,7 @@ def _cross_fitted(
     return fit, None
 
 
-def _print(
+def _print_selection(
     dataset: Dataset,
     found: Selection,
     fit: CrossFit | None,
@@ -515,27 +523,28 @@ def _print(
                 for both, count in found.schemas.items()
             ],
         )
-    reasons = Counter(_kind(left.reason) for left in found.filtered.dropped).most_common()
+    reasons = Counter(_generalise(left.reason) for left in found.filtered.dropped).most_common()
     print_table("Omitted", ("problems", "because"), [(n, why) for why, n in reasons[:_REASONS]])
     if found.answers:
         echo(
-            f"Agreement by the answers that chose them:  {percent(found.naive, 2)} "
+            f"Agreement in the answers used to choose:   {percent(found.naive, 2)} "
             f"({found.right} of {found.answers}; optimistic)"
         )
     if fit is not None:
         low, high = fit.agreement.interval
         echo(
-            f"Agreement of people who did not choose:    {percent(fit.agreement.value, 2)} "
+            f"Agreement of people not used to choose:    {percent(fit.agreement.value, 2)} "
             f"({percent(low)} to {percent(high)}; {fit.folds} folds)"
         )
-        echo(f"Of the set, {percent(fit.kept, 0)} is chosen without a part of the people, too.")
+        share = percent(fit.kept, 0)
+        echo(f"{share} of the chosen problems are also chosen without one fold of the people.")
     else:
-        echo(f"Agreement of people who did not choose:    unknown\n  ({why_not})")
+        echo(f"Agreement of people not used to choose:    unknown\n  ({why_not})")
     echo(f"\n{signature}")
 
 
-def _kind(reason: str) -> str:
-    """Return a reason without the details of one problem, for counting."""
+def _generalise(reason: str) -> str:
+    """Return a reason without the details of one problem, so that equal reasons can be counted."""
     if "gave the intended answer" in reason:
         is_other = reason.startswith("its other")
         return "its other half is not sound" if is_other else "too few gave the intended answer"
@@ -544,7 +553,7 @@ def _kind(reason: str) -> str:
     return reason
 
 
-def _write(found: Selection, report: Mapping[str, Any], out: str, force: bool) -> None:
+def _write_selection(found: Selection, report: Mapping[str, Any], out: str, force: bool) -> None:
     recipe = {"command": "humans select", "signature": report["signature"]}
     folder = OutputFolder.open(out, recipe, force=force)
     folder.write_lines("chosen.jsonl", formats.to_lines(found.filtered.kept))
@@ -553,10 +562,10 @@ def _write(found: Selection, report: Mapping[str, Any], out: str, force: bool) -
     say(f"Wrote {folder.path / 'chosen.jsonl'} and {folder.path / 'left-out.jsonl'}.")
 
 
-_NOTE = """# Released test materials
+_README = """# Released test materials
 
-{released} problems: those that a round asked, and their alternates. Every record carries this
-canary, so that training data can be searched for it; please leave the line where it is.
+{released} problems: those that a round used, and their alternates. Every record contains this
+canary string, so that training data can be searched for it; please keep this line.
 
     {canary}
 """
@@ -567,17 +576,17 @@ canary, so that training data can be searched for it; please leave the line wher
 @click.argument("used", type=_options.FILE)
 @_options.format_option
 @click.option("--out", type=click.Path(file_okay=False), required=True, metavar="DIR",
-              help="Write released.jsonl and private/withheld.jsonl there.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace what another round wrote to DIR.")
+              help="Write released.jsonl and private/withheld.jsonl to this folder.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the files of another round in DIR.")
 @_options.json_option
 def publish_problems(
     data: str, used: str, format_name: str | None, out: str, force: bool, as_json: bool
 ) -> None:
     """Release the problems of DATA that a round USED, and put the rest under embargo.
 
-    USED is a file of problems, such as chosen.jsonl of `winosmith humans select`. They are released
-    with their other halves. The rest is marked, and no export of winosmith contains it until the
-    mark is removed. Every problem has a canary string.
+    USED is a file of problems, such as chosen.jsonl from `winosmith humans select`. They are
+    released with their other halves. All other problems are marked, and winosmith exports none of
+    them until the mark is removed. Every problem gets a canary string.
 
     \b
     Example:
@@ -590,7 +599,7 @@ def publish_problems(
     folder = OutputFolder.open(out, recipe, force=force)
     folder.write_lines("released.jsonl", formats.to_lines(after.released))
     folder.write_lines(f"{PRIVATE}/withheld.jsonl", formats.to_lines(after.withheld))
-    note = _NOTE.format(released=len(after.released), canary=after.canary)
+    note = _README.format(released=len(after.released), canary=after.canary)
     folder.write_lines("README.md", [note])
     counts = {
         "used": len(asked),

@@ -18,7 +18,7 @@ from winosmith import humans
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
 from winosmith.cli._output import print_records, print_table
-from winosmith.cli._printing import echo, print_json, progress, ring, say
+from winosmith.cli._printing import echo, print_json, progress, ring_bell, say
 from winosmith.dataset import Dropped
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
 from winosmith.humans import Declared, Entry, Ledger, Sheet, Sitting, Subject
@@ -28,43 +28,43 @@ from winosmith.report import format_value, signature_of
 from winosmith.response import Response
 from winosmith.text import count_noun
 
-_ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
+_SUFFIXES = (".ttf", ".otf", ".ttc", ".otc")
 
-_REASONS = 5
-"""Number of reasons that are printed for omitted problems."""
+_LISTED_REASONS = 5
+"""Number of omitted problems that are printed with the reason."""
 
 
 @click.command("sheets")
 @_options.data_argument()
 @_options.format_option
 @click.option("--out", required=True, type=click.Path(file_okay=False), metavar="DIR",
-              help="Folder for the sheets.")  # fmt: skip
+              help="Output folder for the sheets.")  # fmt: skip
 @click.option("--versions", default="a,b", show_default=True, metavar="NAMES",
-              help="Names of the tests; the halves of each schema are in different "
-              "ones.")  # fmt: skip
+              help="Names of the tests, separated by commas; the two halves of a schema are in "
+              "different tests.")  # fmt: skip
 @declared_options(humans.make_sheets, only=("orders", "title", "seed"))
 @click.option("--large-print", is_flag=True, help="Also make each sheet in large print.")
 @click.option("--form", "as_form", is_flag=True, help="Also make each sheet as a form for a "
               "browser.")  # fmt: skip
 @click.option("--subjects", type=_options.FILE, metavar="FILE",
-              help="Codes of subjects, one per line: give each a sheet, with the code printed on "
-              "it.")  # fmt: skip
-@click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Optional further "
-              "question at the end; may be repeated.")  # fmt: skip
+              help="File with one subject code per line: each subject gets a sheet with the code "
+              "printed on it.")  # fmt: skip
+@click.option("--ask", multiple=True, metavar="NAME=QUESTION", help="Additional optional question "
+              "at the end; may be repeated.")  # fmt: skip
 @click.option("--paper", type=click.Choice(["a4", "us-letter"]), default="a4", show_default=True,
               help="Paper size.")  # fmt: skip
 @click.option("--fonts", type=_options.FOLDER, metavar="DIR",
               help="Folder of fonts, for scripts without a font on this machine.")  # fmt: skip
-@click.option("--no-pdf", is_flag=True, help="Make no PDFs, such as only forms with --form.")
+@click.option("--no-pdf", is_flag=True, help="Do not make PDFs, for example with --form.")
 @click.option("--force", is_flag=True, help="Replace the sheets of other data in DIR.")
 @_options.json_option
 def print_sheets(**options: Any) -> None:
-    """Make test sheets of the problems of DATA.
+    """Make test sheets from the problems of DATA.
 
-    One half of each schema goes to test a and the other to test b, at random. Questions without
-    another half make a common test, or are in both if they are fewer than ten. For each test and
-    each order, DIR has a PDF to print and a JSON file for `winosmith humans enter`. The answer key
-    is only in DIR/private.
+    One half of each schema goes to test a and the other to test b, at random. Problems without
+    another half form a common test, or are in both tests if there are fewer than ten. For each test
+    and each order, DIR contains a PDF to print and a JSON file for `winosmith humans enter`. The
+    answer key is only in DIR/private.
 
     \b
     Example:
@@ -81,13 +81,13 @@ def print_sheets(**options: Any) -> None:
     declared = (*humans.DECLARED, *map(_options.parse_question, options["ask"]))
     if options["no_pdf"] and (options["large_print"] or options["subjects"]):
         raise InputError(
-            "--no-pdf prints nothing, neither large (--large-print) nor a copy for each subject "
-            "(--subjects); give sheets out with: winosmith humans assign"
+            "--no-pdf can't be combined with --large-print or --subjects, which make PDFs; to "
+            "assign sheets without PDFs, use: winosmith humans assign"
         )
     for sheet in () if options["no_pdf"] else made.sheets:
         humans.check_glyphs(sheet, declared=declared, fonts=options["fonts"])
     codes = read_subjects_file(options["subjects"]) if options["subjects"] else []
-    # The digest of the data with its answers would reveal the answers of a short test to a search.
+    # A brute-force search of the digest of the answers would reveal the answers of a short test.
     signature = signature_of(
         dataset.blind(), options["seed"], versions=options["versions"], orders=options["orders"]
     )
@@ -98,7 +98,7 @@ def print_sheets(**options: Any) -> None:
             "signature": str(signature),
             "title": options["title"],
             "paper": options["paper"],
-            **({"fonts": _fonts(options["fonts"])} if options["fonts"] else {}),
+            **({"fonts": _hash_fonts(options["fonts"])} if options["fonts"] else {}),
             "asked": [each.asked for each in declared],
         },
         secret={"answers": dataset.digest},
@@ -106,8 +106,8 @@ def print_sheets(**options: Any) -> None:
     )
     with folder.discard_on_error():
         key = (f"{PRIVATE}/key.csv", partial(humans.format_answer_key, dataset, made.sheets))
-        files = _write(folder, [key, *_files(made.sheets, declared, options)])
-        copies = _copies(folder, made.sheets, codes, declared, options)
+        files = _write_missing_files(folder, [key, *_make_files(made.sheets, declared, options)])
+        copies = _make_copies(folder, made.sheets, codes, declared, options)
     report = {
         "data": options["data"],
         "sheets": [
@@ -130,7 +130,7 @@ def print_sheets(**options: Any) -> None:
     names = ("name", "code", "questions", "same_text", "different")
     print_records(f"Sheets in {folder.path}", report["sheets"], names)
     print_records("Given", report["subjects"])
-    print_left_out(made.left_out)
+    print_omitted(made.left_out)
     echo(report["signature"])
     prints = "The sheets are in" if options["no_pdf"] else "Print"
     where = folder.path if options["no_pdf"] else folder.path / "*.pdf"
@@ -138,16 +138,15 @@ def print_sheets(**options: Any) -> None:
     say(f"{prints} {where}. The answer key is {key_file}: keep it private.")
 
 
-def _fonts(folder: str) -> dict[str, str]:
-    """Return the fonts of a folder, each with its digest: other fonts make other sheets."""
-    held = (path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() in _ENDINGS)
-    return {path.relative_to(folder).as_posix(): sha256(path) for path in held}
+def _hash_fonts(folder: str) -> dict[str, str]:
+    """Return the digest of each font in a folder, because other fonts change the sheets."""
+    paths = (path for path in sorted(Path(folder).rglob("*")) if path.suffix.lower() in _SUFFIXES)
+    return {path.relative_to(folder).as_posix(): sha256(path) for path in paths}
 
 
-def _files(
+def _make_files(
     sheets: Sequence[Sheet], declared: Sequence[Declared], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the name of each file, and what returns its content."""
     for sheet in sheets:
         yield (
             f"{sheet.name}.json",
@@ -164,9 +163,8 @@ def _files(
             yield f"{sheet.name}.html", partial(humans.form, sheet, declared=declared)
 
 
-def _write(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
-    """Write what is not there yet; returns the names of all."""
-    with progress("Setting sheets", len(files)) as advance:
+def _write_missing_files(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
+    with progress("Typesetting sheets", len(files)) as advance:
         for done, (name, make) in enumerate(files):
             advance(done, name)
             if not folder.is_finished(name):
@@ -176,14 +174,14 @@ def _write(folder: OutputFolder, files: Sequence[tuple[str, Any]]) -> list[str]:
     return [name for name, _ in files]
 
 
-def _copies(
+def _make_copies(
     folder: OutputFolder,
     sheets: Sequence[Sheet],
     codes: Sequence[str],
     declared: Sequence[Declared],
     options: Mapping[str, Any],
 ) -> list[dict[str, str]]:
-    """Give each subject a sheet, and print it with the code on it."""
+    """Give each subject a sheet, and make a PDF of it with the subject's code."""
     if not codes:
         return []
     path = folder.path / LEDGER
@@ -191,7 +189,7 @@ def _copies(
         ledger, given = enrol(humans.read_ledger(path), sheets, codes, seed=options["seed"])
         humans.write_ledger(ledger, path)
     printed = partial(humans.pdf, declared=declared, paper=options["paper"], fonts=options["fonts"])
-    _write(
+    _write_missing_files(
         folder,
         [
             (f"subjects/{subject}-{sheet.name}.pdf", partial(printed, sheet, subject=subject))
@@ -208,29 +206,29 @@ def _count_labels(sheet: Sheet, start: str) -> int:
     return sum((item.label or "").startswith(start) for item in sheet.items)
 
 
-def print_left_out(left_out: Sequence[Dropped]) -> None:
-    """Print some of the problems on no sheet, each with the reason."""
-    for left in left_out[:_REASONS]:
+def print_omitted(left_out: Sequence[Dropped]) -> None:
+    """Print the first problems that are on no sheet, each with the reason."""
+    for left in left_out[:_LISTED_REASONS]:
         echo(f"On no sheet: {left.problem.id}: {left.reason}")
-    if len(left_out) > _REASONS:
-        echo(f"On no sheet: {len(left_out) - _REASONS:,} more; see --json")
+    if len(left_out) > _LISTED_REASONS:
+        echo(f"On no sheet: {len(left_out) - _LISTED_REASONS:,} more; see --json")
 
 
 LEDGER = "ledger.json"
-"""The default ledger, in the folder of the sheets."""
+"""Name of the default ledger, in the folder of the sheets."""
 
 
 @click.command("assign")
 @click.argument("folder", metavar="DIR", type=_options.FOLDER)
 @click.argument("subjects", nargs=-1, metavar="SUBJECT...")
-@click.option("--test", metavar="NAME", help="Give a sheet of this test, such as a, or none.")
-@click.option("--another", is_flag=True, help="Give a further sheet to subjects who are done with "
+@click.option("--test", metavar="NAME", help="Give only sheets of this test, such as a.")
+@click.option("--another", is_flag=True, help="Give another sheet to subjects who have finished "
               "theirs.")  # fmt: skip
-@click.option("--dropped", is_flag=True, help="Record that they gave up their sheet: it no longer "
-              "counts as taken, but they have seen it.")  # fmt: skip
+@click.option("--dropped", is_flag=True, help="Record that the subjects gave up their sheets, "
+              "which no longer count as taken, but as seen.")  # fmt: skip
 @click.option("--ledger", "ledger_file", type=click.Path(dir_okay=False), metavar="FILE",
-              help=f"Ledger of the sheets of all sessions; by default DIR/{LEDGER}.")  # fmt: skip
-@_options.seed_option("Random seed of ties.")
+              help=f"Ledger with the sheets of all sessions; by default DIR/{LEDGER}.")  # fmt: skip
+@_options.seed_option("Random seed for breaking ties.")
 @_options.json_option
 def assign_sheets(
     folder: str,
@@ -240,12 +238,12 @@ def assign_sheets(
     as_json: bool,
     **how: Any,
 ) -> None:
-    """Give each SUBJECT a sheet of DIR, a folder of `winosmith humans sheets`.
+    """Give each SUBJECT a sheet from DIR, a folder that `winosmith humans sheets` made.
 
-    SUBJECT is a code, never a name. No subject gets a sheet with another half, a look-alike or a
-    text of the items on their earlier sheets in the ledger, given up or not. All tests and orders
-    are given equally often. A subject with a sheet gets the same one again; --another gives a
-    further one. Without a SUBJECT, the ledger is shown.
+    SUBJECT is a code, never a name. No subject gets a sheet with the other half, a look-alike or a
+    text of an item on an earlier sheet in the ledger, even one that was given up. All tests and
+    orders are given equally often. A subject with a sheet gets the same sheet again; with
+    --another, a different one. Without a SUBJECT, the ledger is shown.
 
     Use one --ledger FILE for all sessions and data sets with the same people.
 
@@ -257,12 +255,12 @@ def assign_sheets(
     if dropped and (how["another"] or how["test"]):
         raise click.UsageError("--dropped can't be combined with --another or --test")
     path = Path(ledger_file or Path(folder) / LEDGER)
-    sheets = sheets_of(folder)
+    sheets = read_sheets(folder)
     given: list[tuple[str, Sheet]] = []
     with humans.ledger_held(path):
         ledger = humans.read_ledger(path)
         if dropped:
-            ledger = _given_up(ledger, subjects)
+            ledger = _record_dropped(ledger, subjects)
         else:
             ledger, given = enrol(ledger, sheets, subjects, **how)
         if subjects:
@@ -286,10 +284,10 @@ def assign_sheets(
 def enrol(
     ledger: Ledger, sheets: Sequence[Sheet], subjects: Sequence[str], **how: Any
 ) -> tuple[Ledger, list[tuple[str, Sheet]]]:
-    """Give each subject a sheet; all of them get one, or nobody does."""
+    """Give each subject a sheet; if one subject can't get one, nobody does."""
     twice = [subject for subject, count in Counter(subjects).items() if count > 1]
     if twice:
-        raise InputError(f"the subject {twice[0]!r} is named twice; each code is one person's")
+        raise InputError(f"the subject {twice[0]!r} is given twice; use one code per person")
     given = []
     for subject in subjects:
         ledger, sheet = humans.assign(ledger, sheets, subject, **how)
@@ -297,19 +295,19 @@ def enrol(
     return ledger, given
 
 
-def _given_up(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
+def _record_dropped(ledger: Ledger, subjects: Sequence[str]) -> Ledger:
     for subject in subjects:
         if not any(given.state == "given" for given in ledger.of(subject)):
-            raise InputError(f"{subject} has no sheet that could be given up")
+            raise InputError(f"{subject} has no sheet to give up")
         ledger = ledger.marked(subject, "dropped")
     return ledger
 
 
-def sheets_of(folder: str | Path) -> list[Sheet]:
-    """Read the sheets of a folder of `winosmith humans sheets`.
+def read_sheets(folder: str | Path) -> list[Sheet]:
+    """Read the sheets of a folder that `winosmith humans sheets` made.
 
     Raises:
-        InputError: there are none.
+        InputError: the folder has no sheets.
     """
     names = sorted(path for path in Path(folder).glob("*-*.json") if path.name != MANIFEST)
     if not names:
@@ -318,13 +316,13 @@ def sheets_of(folder: str | Path) -> list[Sheet]:
 
 
 def read_subjects_file(path: str | Path) -> list[str]:
-    """Read codes of subjects, one per line; empty lines and comments (#) are skipped."""
+    """Read subject codes, one per line, skipping empty lines and comments (#)."""
     lines = Path(path).read_text("utf-8").splitlines()
     return [code for line in lines if (code := line.partition("#")[0].strip())]
 
 
-def _file(folder: str, name: str) -> str:
-    """Return the file to hand out: the PDF, or the form without one."""
+def _find_handout(folder: str, name: str) -> str:
+    """Return the file to hand out: the PDF or, without one, the form."""
     found = [f"{folder}/{name}{end}" for end in (".pdf", ".html", ".json")]
     return next((file for file in found if Path(file).exists()), found[0])
 
@@ -332,7 +330,7 @@ def _file(folder: str, name: str) -> str:
 def _print_ledger(report: dict[str, Any], folder: str) -> None:
     if report["given"]:
         rows = [
-            (each["subject"], each["sheet"], _file(folder, each["name"]))
+            (each["subject"], each["sheet"], _find_handout(folder, each["name"]))
             for each in report["given"]
         ]
         print_table("Given", ("subject", "sheet", "hand out"), rows)
@@ -342,46 +340,48 @@ def _print_ledger(report: dict[str, Any], folder: str) -> None:
 
 
 _PATH = click.Path(exists=True)
-AGAIN = "again-"
-"""Prefix of the file of the second entry; that of the first one is "answers-"."""
+SECOND_ENTRY = "again-"
+"""Prefix of the files of second entries; files of first entries begin with "answers-"."""
 
 
 @click.command("enter")
 @click.argument("sheets", nargs=-1, required=True, type=_PATH, metavar="SHEETS...")
 @click.option("--subject", metavar="CODE", help="Type this subject's answers from paper, one key "
-              "each; SHEETS is one sheet.")  # fmt: skip
-@click.option("--again", is_flag=True, help="Type them a second time, without seeing the first "
-              "entry, and compare.")  # fmt: skip
-@click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Answers to read: a "
-              "table (CSV), the file of a form, or a folder of them; may be repeated.")  # fmt: skip
+              "per answer; SHEETS must be one sheet.")  # fmt: skip
+@click.option("--again", is_flag=True, help="Type the answers a second time without seeing the "
+              "first entry, and compare both entries.")  # fmt: skip
+@click.option("--answers", multiple=True, type=_PATH, metavar="FILE", help="Answers to read: a CSV "
+              "table, a file that a form saved, or a folder of these; may be "
+              "repeated.")  # fmt: skip
 @click.option("--subjects", type=_options.FILE, metavar="FILE", help="Facts about the subjects: "
-              "a CSV with subject, native, started, ended, recognised, words.")  # fmt: skip
+              "a CSV table with the columns subject, native, started, ended, recognised and "
+              "words.")  # fmt: skip
 @click.option("--out", default=".", show_default=True, type=click.Path(file_okay=False),
               metavar="DIR", help="Output folder.")  # fmt: skip
 @_options.json_option
 def enter_answers(**options: Any) -> None:
-    """Enter the answers of people on SHEETS.
+    """Enter people's answers on SHEETS.
 
-    SHEETS are the JSON files of `winosmith humans sheets`, or their folder.
+    SHEETS are the JSON files from `winosmith humans sheets`, or their folder.
 
-    With --subject, each answer is one key (A, B, …, X; space for an empty one; backspace undoes).
-    Every key is saved: you can stop at any time, and the same command resumes. With --again, type
-    the answers a second time; all differences are shown.
+    With --subject, each answer is one key (A, B, …; X for ambiguous; space for no answer; backspace
+    undoes). Every key is saved, so you can stop at any time and resume with the same command. With
+    --again, you type the answers a second time, and all differences are shown.
 
-    With --answers, typed answers, tables and forms become responses.jsonl and subjects.jsonl in
-    DIR, for `winosmith humans results`. If there is an error, nothing is written.
+    With --answers, typed answers, tables and forms are converted to responses.jsonl and
+    subjects.jsonl in DIR, for `winosmith humans results`. If there is an error, nothing is written.
 
     \b
     Example:
         winosmith humans enter sheets/a-1.json --subject S1 --out typed
         winosmith humans enter sheets --answers typed --answers table.csv --out round
     """  # noqa: D301
-    sheets = _sheets(options["sheets"])
+    sheets = _read_sheets_by_code(options["sheets"])
     out = Path(options["out"])
     if options["subject"] and options["answers"]:
-        raise InputError("--subject types answers and --answers reads them; give one of them")
+        raise InputError("--subject types answers and --answers reads them; use only one of them")
     if options["subject"]:
-        _type(sheets, out, options)
+        _type_sheet(sheets, out, options)
         return
     if not options["answers"]:
         raise InputError("give --subject CODE to type answers, or --answers FILE to read them")
@@ -392,7 +392,7 @@ def enter_answers(**options: Any) -> None:
     responses = humans.make_responses(sittings)
     if not responses:
         raise DataError("there are no answers: every question was left empty")
-    _write_round(out, responses, subjects)
+    _write_answers(out, responses, subjects)
     report: dict[str, Any] = {
         "subjects": len(subjects),
         "answers": len(responses),
@@ -416,22 +416,21 @@ def enter_answers(**options: Any) -> None:
     say(f"Wrote {out / 'responses.jsonl'} and {out / 'subjects.jsonl'}.")
 
 
-def _sheets(paths: Iterable[str]) -> dict[str, Sheet]:
-    """Return the sheets of files and folders, by code."""
+def _read_sheets_by_code(paths: Iterable[str]) -> dict[str, Sheet]:
     found: dict[str, Sheet] = {}
     for path in map(Path, paths):
         files = [path] if path.is_file() else sorted(path.glob("*.json"))
-        files = [file for file in files if file == path or _is_kind(file, "sheet")]
+        files = [file for file in files if file == path or _has_kind(file, "sheet")]
         if not files:
-            raise InputError(f"{path} has no sheet; `winosmith humans sheets` makes them")
+            raise InputError(f"{path} has no sheets; make them with: winosmith humans sheets")
         for file in files:
             sheet = humans.read_sheet(file)
             found[sheet.code] = sheet
     return found
 
 
-def _is_kind(path: Path, kind: str) -> bool:
-    """Return whether a JSON file is of a kind."""
+def _has_kind(path: Path, kind: str) -> bool:
+    """Return whether a JSON file is a winosmith record of this kind."""
     try:
         record = parse_json(path.read_text("utf-8"))
     except (OSError, ValueError):
@@ -440,9 +439,9 @@ def _is_kind(path: Path, kind: str) -> bool:
 
 
 def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sitting]:
-    """Return the filled-in sheets of all files, and compare second entries with the first."""
-    files = [file for path in paths for file in _answer_files(Path(path))]
-    second = [file for file in files if file.name.startswith(AGAIN)]
+    """Return the filled-in sheets of all files, after comparing second entries with the first."""
+    files = [file for path in paths for file in _find_answer_files(Path(path))]
+    second = [file for file in files if file.name.startswith(SECOND_ENTRY)]
     sittings: list[Sitting] = []
     for file in files:
         if file.suffix != ".json":
@@ -455,7 +454,9 @@ def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sit
             s for s in sittings if (s.subject, s.sheet.code) == (again.subject, again.sheet.code)
         ]
         if not first:
-            raise FormatError(f"there is no first entry of {again.subject!r} next to it", file)
+            raise FormatError(
+                f"the first entry of {again.subject!r} is not among the answers", file
+            )
         differences = humans.compare_entries(first[0], again)
         if differences:
             listed = "; ".join(map(str, differences))
@@ -467,7 +468,7 @@ def read_sittings(paths: Iterable[str], sheets: Mapping[str, Sheet]) -> list[Sit
     return sittings
 
 
-def _answer_files(path: Path) -> Iterator[Path]:
+def _find_answer_files(path: Path) -> Iterator[Path]:
     if path.is_file():
         yield path
         return
@@ -475,14 +476,14 @@ def _answer_files(path: Path) -> Iterator[Path]:
         file
         for file in sorted(path.iterdir())
         if file.suffix == ".csv"
-        or (file.suffix == ".json" and (_is_kind(file, "answers") or _is_kind(file, "entry")))
+        or (file.suffix == ".json" and (_has_kind(file, "answers") or _has_kind(file, "entry")))
     ]
     if not found:
-        raise InputError(f"{path} has no answers: neither tables nor files of forms")
+        raise InputError(f"{path} has no answers, neither tables nor files saved by forms")
     yield from found
 
 
-def _write_round(out: Path, responses: Sequence[Response], subjects: Sequence[Subject]) -> None:
+def _write_answers(out: Path, responses: Sequence[Response], subjects: Sequence[Subject]) -> None:
     from winosmith.validate import write_votes
 
     out.mkdir(parents=True, exist_ok=True)
@@ -494,8 +495,8 @@ def _write_round(out: Path, responses: Sequence[Response], subjects: Sequence[Su
         )
 
 
-def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
-    """Type one sheet of one subject; compare a second entry with the first."""
+def _type_sheet(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) -> None:
+    """Read one subject's answers from the keyboard; compare a second entry with the first."""
     if len(sheets) != 1:
         raise InputError(f"--subject types one sheet; {len(sheets)} were given")
     (sheet,) = sheets.values()
@@ -504,8 +505,8 @@ def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) ->
         raise InputError(f"the code {subject!r} must be letters, digits, '-', '_' and '.'")
     out.mkdir(parents=True, exist_ok=True)
     first = out / f"answers-{subject}-{sheet.code}.json"
-    second = out / f"{AGAIN}{subject}-{sheet.code}.json"
-    if options["again"] and not _is_kind(first, "answers"):
+    second = out / f"{SECOND_ENTRY}{subject}-{sheet.code}.json"
+    if options["again"] and not _has_kind(first, "answers"):
         raise InputError(f"{first} is missing or incomplete; finish the first entry")
     typed = type_answers(sheet, subject, second if options["again"] else first)
     report: dict[str, Any] = {
@@ -532,8 +533,8 @@ def _type(sheets: Mapping[str, Sheet], out: Path, options: Mapping[str, Any]) ->
         print_json(report)
 
 
-_SHORT = 58
-"""Number of characters of a snippet to show."""
+_SNIPPET_LENGTH = 58
+"""Maximum number of characters of a snippet."""
 
 
 def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
@@ -543,16 +544,16 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
 
     Raises:
         Interrupted: Ctrl-C, Ctrl-D or the end of the input before the last question; the typed
-            answers are in the file, and the same command resumes there.
-        FormatError: the file has other contents.
+            answers are in the file, and the same command resumes from it.
+        FormatError: the file is not a saved entry of this sheet and subject.
     """
     entry = Entry.resume(path, sheet, subject)
     if entry.item is not None:
-        _introduce(entry, path)
+        _print_instructions(entry, path)
     try:
-        with _keys() as keys:
+        with _read_keys() as keys:
             while entry.item is not None:
-                entry = _typed(entry, next(keys), path)
+                entry = _apply_key(entry, next(keys), path)
     except (KeyboardInterrupt, StopIteration):
         echo("", err=True)
     if entry.item is not None:
@@ -564,7 +565,7 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
     return entry.sitting
 
 
-def _introduce(entry: Entry, path: Path) -> None:
+def _print_instructions(entry: Entry, path: Path) -> None:
     sheet = entry.sitting.sheet
     verb = "Resuming" if entry.at > 1 else "Typing"
     echo(
@@ -573,21 +574,21 @@ def _introduce(entry: Entry, path: Path) -> None:
         f"answers.\n({path})\n",
         err=True,
     )
-    _ask(entry)
+    _show_question(entry)
 
 
-def _ask(entry: Entry) -> None:
-    """Show the start of the next question, to find its line on the paper."""
+def _show_question(entry: Entry) -> None:
+    """Show the start of the next question, so that its line can be found on the paper."""
     item = entry.item
     if item is None:
         return
     snippet = format_value(" ".join("".join(item.snippet).split()))
-    snippet = snippet if len(snippet) <= _SHORT else snippet[: _SHORT - 1] + "…"
-    echo(f"{item.number:>4}  {snippet:<{_SHORT}} {'/'.join(item.letters)}: ", nl=False,
+    snippet = snippet if len(snippet) <= _SNIPPET_LENGTH else snippet[: _SNIPPET_LENGTH - 1] + "…"
+    echo(f"{item.number:>4}  {snippet:<{_SNIPPET_LENGTH}} {'/'.join(item.letters)}: ", nl=False,
                err=True)  # fmt: skip
 
 
-def _echo(before: Entry, after: Entry) -> None:
+def _show_answer(before: Entry, after: Entry) -> None:
     if after.at < before.at:
         echo("(back)", err=True)
         return
@@ -595,24 +596,24 @@ def _echo(before: Entry, after: Entry) -> None:
     echo(given.letter if given else "-", err=True)
 
 
-def _typed(entry: Entry, key: str, path: Path) -> Entry:
-    """Return and save the state after a key; an invalid key changes nothing."""
+def _apply_key(entry: Entry, key: str, path: Path) -> Entry:
+    """Return and save the entry after a key; an invalid key changes nothing."""
     after = entry.press(key)
     if after is None:
-        ring()
+        ring_bell()
         return entry
     after.save(path)
-    _echo(entry, after)
-    _ask(after)
+    _show_answer(entry, after)
+    _show_question(after)
     return after
 
 
 @contextmanager
-def _keys() -> Iterator[Iterator[str]]:
-    """Yield keys one by one until the end of the input.
+def _read_keys() -> Iterator[Iterator[str]]:
+    """Open the input, and yield an iterator of its keys.
 
-    The terminal stays in this mode from the first question to the last: `click.getchar` switches
-    for each key, which loses the keys of a fast typist.
+    The terminal stays in cbreak mode from the first question to the last, because `click.getchar`
+    switches modes for each key and loses keys of a fast typist.
     """
     if not sys.stdin.isatty():
         yield (key for key in sys.stdin.read() if key not in "\r\n")
@@ -627,12 +628,12 @@ def _keys() -> Iterator[Iterator[str]]:
     before = termios.tcgetattr(terminal)
     try:
         tty.setcbreak(terminal)
-        yield _of_terminal(terminal)
+        yield _read_terminal_keys(terminal)
     finally:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
-def _of_terminal(terminal: int) -> Iterator[str]:
+def _read_terminal_keys(terminal: int) -> Iterator[str]:
     """Yield keys; a key of several bytes (arrows, accents) is one invalid key."""
     import select
 
@@ -641,7 +642,7 @@ def _of_terminal(terminal: int) -> Iterator[str]:
         if key in (b"", b"\x04"):
             return
         if key == b"\x1b" and select.select([terminal], [], [], 0.02)[0]:
-            if os.read(terminal, 1) in b"[O":  # an arrow and its like: up to a letter or a tilde
+            if os.read(terminal, 1) in b"[O":  # an escape sequence, up to a letter or a tilde
                 while not (last := os.read(terminal, 1)).isalpha() and last not in (b"~", b""):
                     pass
         elif key >= b"\x80":

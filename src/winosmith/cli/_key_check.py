@@ -1,4 +1,4 @@
-"""Checks of keys by people: the folder of `audit --check`, and `winosmith humans keys`."""
+"""Check keys with people's answers: the folder of `audit --check`, and `winosmith humans keys`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 
 from winosmith import formats, humans
 from winosmith.cli import _options
-from winosmith.cli._humans_sheets import read_sittings, sheets_of
+from winosmith.cli._humans_sheets import read_sheets, read_sittings
 from winosmith.cli._output import Output
 from winosmith.cli._printing import say
 from winosmith.dataset import Dataset
@@ -27,13 +27,13 @@ from winosmith.validate import read_votes
 if TYPE_CHECKING:
     from winosmith.audit import Audit, KeyCheck, WrongKeys
 
-_FILE = f"{PRIVATE}/check.json"
+_CHECK_FILE = f"{PRIVATE}/check.json"
 
 _TITLE = "Which option is correct?"
 """Title of the forms."""
 
-_LISTED = 20
-"""Number of keys of a verdict that a terminal lists."""
+_LISTED_KEYS = 20
+"""Number of keys that a terminal lists for each verdict."""
 
 
 def write_check(
@@ -48,7 +48,7 @@ def write_check(
         n: number of checks.
         out: the folder.
         seed: random seed of the sample.
-        secret: secret of the prepared site whose judges also get the items, if any.
+        secret: secret of the site whose judges also get the items; None without a site.
         force: replace another check in the folder.
 
     Returns:
@@ -74,14 +74,14 @@ def write_check(
     omitted |= {name_of[one.problem.id]: one.reason for one in made.left_out}
     on_site = None
     if secret is not None:
-        check, on_site = _with_site_ids(check, part.dataset, secret)
+        check, on_site = _assign_site_ids(check, part.dataset, secret)
     record = canonical(audit.check_record(check)) + "\n"
     digest = hashlib.sha256(record.encode("utf-8", "surrogatepass")).hexdigest()
     folder = OutputFolder.open(
         out, {"command": "check of keys", "checks": n}, secret={"check": digest}, force=force
     )
     with folder.discard_on_error():
-        folder.write_lines(_FILE, [record])
+        folder.write_lines(_CHECK_FILE, [record])
         folder.write_lines("problems.jsonl", formats.to_lines(asked.kept))
         for sheet in made.sheets:
             sheet_record = canonical(humans.make_sheet_record(sheet)) + "\n"
@@ -93,7 +93,7 @@ def write_check(
         sent = hosting.import_problems(on_site, "judging", embargo=True)
         say(f"Added to the site for judging: {sent.added:,}; already there: {sent.known:,}.")
     for name, reason in omitted.items():
-        say(f"On no form, and so undecided: {name}: {reason}")
+        say(f"Not on any form, therefore undecided: {name}: {reason}")
     items = sum(stratum.items for stratum in check.strata)
     first = check.strata[0]
     drawn = f", among them {first.name}" if len(check.strata) > 1 else ""
@@ -110,7 +110,7 @@ def write_check(
     if len(apart) > 1:
         say(
             f"{join_names(apart, len(apart))} have questions that look alike: nobody may fill in "
-            "two of them."
+            "more than one of them."
         )
     return {
         "folder": str(folder.path),
@@ -124,8 +124,8 @@ def write_check(
     }
 
 
-def _with_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCheck, Dataset]:
-    """Return a check with the ids that its items have on a site, and the problems for the site."""
+def _assign_site_ids(check: KeyCheck, data: Dataset, secret: str) -> tuple[KeyCheck, Dataset]:
+    """Return the check with its items' ids on the site, and the problems for the site."""
     from winosmith import audit
     from winosmith.web import hosting
 
@@ -153,13 +153,13 @@ def count_wrong_keys(
 ) -> None:
     """Estimate the number of wrong keys in a data set, from people's ANSWERS to a CHECK.
 
-    CHECK is the folder of `winosmith audit --check`. ANSWERS are the files that its forms saved,
-    folders of them, tables of answers as for `winosmith humans enter`, or responses.jsonl of that
-    command or of a site's export.
+    CHECK is the folder that `winosmith audit --check` wrote. ANSWERS are the files that its forms
+    saved, folders of these files, tables of answers as for `winosmith humans enter`, or
+    responses.jsonl from that command or from a site's export.
 
     A key is wrong if at least two judges, and more than half, choose the same other option. The
-    result is an exact 95 % interval of the number of wrong keys, in which an undecided item counts
-    as sound in the lower limit and as wrong in the upper one.
+    result is an exact 95 % interval for the number of wrong keys; an undecided item counts as sound
+    in the lower limit and as wrong in the upper limit.
 
     \b
     Example:
@@ -169,8 +169,8 @@ def count_wrong_keys(
     """  # noqa: D301
     from winosmith import audit
 
-    drawn = audit.read_check(Path(check) / _FILE)
-    found = audit.count_wrong_keys(drawn, _responses(check, answers))
+    drawn = audit.read_check(Path(check) / _CHECK_FILE)
+    found = audit.count_wrong_keys(drawn, _read_responses(check, answers))
     if errata:
         options = {item.id: item.options for item in drawn.items}
         with atomic_write(errata) as file:
@@ -181,10 +181,10 @@ def count_wrong_keys(
     Output(
         "Wrong keys",
         {**found.record(), "verdict": found.verdict, "signature": str(signature)},
-        [*_sections(found)],
+        [*_make_sections(found)],
         verdict=found.verdict,
         signature=signature,
-        apart=True,
+        spaced=True,
     ).show(as_json=as_json, out=out)
     if errata:
         wrong = sum(one.old != one.new for one in found.errata)
@@ -194,20 +194,19 @@ def count_wrong_keys(
         )
 
 
-def _responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
+def _read_responses(folder: str, paths: Sequence[str]) -> Iterator[Response]:
     """Yield the answers of all files: responses, or filled-in sheets."""
     responses = [path for path in paths if Path(path).suffix == ".jsonl"]
     for path in responses:
         yield from read_votes(path)
     if len(responses) < len(paths):
-        sheets = {sheet.code: sheet for sheet in sheets_of(folder)}
+        sheets = {sheet.code: sheet for sheet in read_sheets(folder)}
         sittings = read_sittings([path for path in paths if path not in responses], sheets)
         humans.check_sittings(sittings)
         yield from humans.make_responses(sittings)
 
 
-def _sections(found: WrongKeys) -> Iterator[Section]:
-    """Yield the strata, then the wrong and the undecided keys."""
+def _make_sections(found: WrongKeys) -> Iterator[Section]:
     facts = [
         "The judges' verdicts are taken as correct: this is the number of keys that such judges "
         "would find wrong if they checked all items."
@@ -220,22 +219,23 @@ def _sections(found: WrongKeys) -> Iterator[Section]:
         )
     if found.seen is not None:
         facts.append(
-            f"{found.strata[0].name.capitalize()} have {span(found.seen)} % of all wrong keys."
+            f"{found.strata[0].name.capitalize()} contain {span(found.seen)} % of all wrong keys."
         )
     if found.visibility is not None:
         low, high = found.visibility
         facts.append(
-            f"A wrong key is {low:.2f} to {high:.2f} times as often among them as a planted one."
+            f"A wrong key is {low:.2f} to {high:.2f} times as likely to be among them as a planted "
+            "one."
         )
     strata = table(
         "Wrong keys by stratum",
         found.strata,
         "name items checked wrong undecided limits precision".split(),
-        note="Wrong among all: exact limits, correct for all rows at once in 95 of 100 samples. "
-        "Undecided: two judges, and more than half, agree on no option; such items are sound in "
-        "the lower limit and wrong in the upper one.",
+        note="Wrong among all: exact limits, which hold for all rows together in 95 of 100 "
+        "samples. Undecided: no option was chosen by at least two judges and more than half; such "
+        "items count as sound in the lower limit and as wrong in the upper limit.",
     )
     yield Section("The number of wrong keys", [strata, Text(facts, "list")])
     for title, keys in (("Wrong keys", wrong), ("Undecided keys", found.with_verdict("undecided"))):
         if keys:
-            yield Section(title, [table(title, keys, most=_LISTED)])
+            yield Section(title, [table(title, keys, most=_LISTED_KEYS)])

@@ -1,6 +1,6 @@
-"""The group of commands, and their handling of errors and interrupts.
+"""The command group, and the handling of errors and interrupts.
 
-A misspelt command prints a suggestion, and only the called command is imported.
+For a misspelt command, a suggestion is printed. Only the called command is imported.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from weakref import WeakKeyDictionary
 import click
 
 from winosmith._version import __version__
-from winosmith.cli._printing import advised, echo, say
+from winosmith.cli._printing import echo, say, translate_settings
 from winosmith.errors import Interrupted, WinosmithError
 
-_FAILED: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()
-"""The command that raised an error; advice in the message uses its options."""
+_FAILED_COMMANDS: WeakKeyDictionary[WinosmithError, click.Command] = WeakKeyDictionary()
+"""Error → the command that raised it, whose options the advice in the message uses."""
 
 
 class Group(click.Group):
-    """A group that lists its commands in order and suggests names for misspelt ones."""
+    """A command group that lists its commands in order and suggests names for misspelt commands."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
@@ -36,14 +36,14 @@ class Group(click.Group):
         except WinosmithError as error:
             failed = self.get_command(ctx, ctx.invoked_subcommand or "")
             if failed is not None and not isinstance(failed, click.Group):
-                _FAILED[error] = failed
+                _FAILED_COMMANDS[error] = failed
             raise
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        # Click refuses an option in its place, with the nearest options.
+        # Click rejects an option here itself, and suggests similar ones.
         if not (ctx.resilient_parsing or name.startswith("-") or self.get_command(ctx, name)):
             known = self.list_commands(ctx)
             near = " or ".join(difflib.get_close_matches(name, known))
@@ -53,23 +53,23 @@ class Group(click.Group):
 
 
 class LazyGroup(Group):
-    """Loads a command's module only when that command is called or asked for help.
+    """A group that imports a command's module only when the command or its help is needed.
 
     Args:
-        sections: the commands of each section of the help, with their summaries, by its title.
-        places: the place of a command in this folder, as "module:name"; by default `command` in
-            the module of its own name.
+        sections: title of each help section → its commands with their summaries.
+        locations: location of a command in this package, as "module:name"; by default `command` in
+            the module named after it.
     """
 
     def __init__(
         self,
         *args: Any,
         sections: Mapping[str, Mapping[str, str]],
-        places: Mapping[str, str] = {},
+        locations: Mapping[str, str] = {},
         **kwargs: Any,
     ):
         super().__init__(*args, **kwargs)
-        self.sections, self.places = sections, places
+        self.sections, self.locations = sections, locations
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for lines in self.sections.values() for name in lines]
@@ -77,7 +77,7 @@ class LazyGroup(Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        module, _, name = self.places.get(cmd_name, f"{cmd_name}:command").partition(":")
+        module, _, name = self.locations.get(cmd_name, f"{cmd_name}:command").partition(":")
         command: click.Command = getattr(importlib.import_module(f"{__package__}.{module}"), name)
         return command
 
@@ -85,7 +85,7 @@ class LazyGroup(Group):
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
-            if _is_output(error):
+            if _comes_from_printing(error):
                 raise
             raise WinosmithError(f"a connection broke: {error}") from error  # click would hide it
 
@@ -96,7 +96,7 @@ class LazyGroup(Group):
                 formatter.write_dl([(name.ljust(width), line) for name, line in lines.items()])
 
 
-AGAIN = "Run the same command again to resume: finished files are kept, and none is half-written."
+RESUME_ADVICE = "Run the same command again to resume: finished files are kept, none is partial."
 
 SECTIONS = {
     "Build a benchmark": {
@@ -107,49 +107,49 @@ SECTIONS = {
         "check": "validate twins by their structure and votes",
         "stats": "count problems, and find fields that give the answer away",
         "audit": "find artifacts in any multiple-choice data set, in a minute",
-        "debias": "filter a data set: AFLite, mirror, PMI or at random",
-        "embed": "compute vectors of problems",
+        "debias": "filter a data set with AFLite, mirror, PMI or at random",
+        "embed": "compute embedding vectors of problems",
         "evolve": "perturb problems with WordNet or a chat model, and record the lineage",
     },
     "Measure models": {
         "train": "fine-tune an encoder to choose between options: one run, a grid, "
         "or several sizes",
         "solve": "solve problems with a model or a baseline",
-        "score": "measure the accuracy of predictions, with intervals by twins",
-        "compare": "compare solvers, and test whether differences are chance",
+        "score": "measure the accuracy of predictions, with intervals that account for twins",
+        "compare": "compare solvers, and test whether differences are due to chance",
         "curve": "fit a learning curve, and extrapolate it to human accuracy",
         "leaderboard": "score a leaderboard submission: accuracies and area under the curve",
         "transfer": "solve published data sets, and compare with the published results",
-        "exposure": "test whether models have seen a keyed release, by its secret coins",
+        "exposure": "test whether models have seen a keyed release, using its secret coins",
         "data": "list and download the published data sets",
     },
     "People": {
-        "humans": "test materials on people: sheets, answers, results, the reliable subset",
+        "humans": "test problems on people: sheets, answers, results, the reliable subset",
         "serve": "run the web platform, where people write, judge and moderate",
-        "work": "do a site's jobs: imports, backups, mail; `serve` starts it",
+        "work": "run a site's background jobs (imports, backups, mail); started by `serve`",
         "admin": "manage a site: backup, restore, export, import, invitations",
     },
     "Publish": {
-        "release": "make a folder to publish: cards, Croissant, checksums, credit",
+        "release": "make a release folder to publish: cards, Croissant, checksums, credit",
         "verify": "verify a release",
         "convert": "convert a data set to another format",
     },
 }
 """The commands by section, in the order of the help, each with its summary."""
 
-PLACES = {
+LOCATIONS = {
     "practice": "demo:practice",
     "leaderboard": "curve:leaderboard",
     "verify": "release:verify",
     "work": "serve:work",
 }
-"""The modules of commands that are not in a module of their own name."""
+"""Locations of the commands whose module has another name."""
 
 
 @click.command(
     cls=LazyGroup,
     sections=SECTIONS,
-    places=PLACES,
+    locations=LOCATIONS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="winosmith")
@@ -158,12 +158,12 @@ def group() -> None:
 
     \b
     Any multiple-choice set:     winosmith audit questions.csv
-    A benchmark out of twins:    winosmith demo
+    A benchmark from twins:      winosmith demo
     """  # noqa: D301
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; return 0, a command's own code, 2 for bad input, 130 after Ctrl-C."""
+    """Run the command line; return 0, a command's exit code, 2 for bad input, 130 after Ctrl-C."""
     warnings.showwarning = _show_warning
     try:
         code = group.main(arguments, prog_name="winosmith", standalone_mode=False)
@@ -176,22 +176,22 @@ def main(arguments: list[str] | None = None) -> int:
         echo(f"\nStopped. {error}", err=True, fg="yellow")
         return 130
     except (KeyboardInterrupt, click.Abort):
-        echo(f"\nStopped. {AGAIN}", err=True, fg="yellow")
+        echo(f"\nStopped. {RESUME_ADVICE}", err=True, fg="yellow")
         return 130
     except WinosmithError as error:
-        return _fail(advised(str(error), _FAILED.get(error)))
+        return _print_error(translate_settings(str(error), _FAILED_COMMANDS.get(error)))
     except SystemExit:  # from click, if help is printed to a closed pipe
         return 0
     except OSError as error:
-        return _fail(f"{error.filename or 'the system'}: {error.strerror or error}")
+        return _print_error(f"{error.filename or 'the system'}: {error.strerror or error}")
     except MemoryError as error:
         why = f" ({error})" if str(error) else ""
-        return _fail(f"out of memory{why}; use fewer items or a machine with more memory")
+        return _print_error(f"out of memory{why}; use fewer items or a machine with more memory")
     return code if isinstance(code, int) else 0  # the code of `ctx.exit(1)` is the result
 
 
-def _is_output(error: BaseException) -> bool:
-    """Return whether the error is from printing, such as help, to a closed pipe."""
+def _comes_from_printing(error: BaseException) -> bool:
+    """Return whether an error was raised while printing, such as help to a closed pipe."""
     frames = traceback.walk_tb(error.__traceback__)
     return any(frame.f_code is click.echo.__code__ for frame, _ in frames)
 
@@ -201,7 +201,7 @@ def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
     echo(message, err=True)
 
 
-def _fail(message: str) -> int:
+def _print_error(message: str) -> int:
     echo("Error: ", err=True, fg="red", bold=True, nl=False)
     echo(message, err=True)
     return 2

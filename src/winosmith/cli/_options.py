@@ -29,7 +29,7 @@ FOLDER = click.Path(exists=True, file_okay=False)
 
 
 class OutputFile(click.Path):
-    """An output file; an existing file must be of the same kind, so that no data is lost."""
+    """A file to write; an existing file must be of the same kind, so that no other data is lost."""
 
     def __init__(self, starts: str, kind: str):
         super().__init__(dir_okay=False)
@@ -53,52 +53,52 @@ PAGE = OutputFile("<!doctype html", "a page")
 
 
 page_option = click.option(
-    "--out", type=PAGE, metavar="FILE.html", help="Write the report with its charts to this page."
+    "--out", type=PAGE, metavar="FILE.html", help="Write the report with its charts to this file."
 )
 
 device_option = click.option(
-    "--device", metavar="NAME", help="Device in torch's notation; by default the GPU, if any."
+    "--device", metavar="NAME", help="Device in PyTorch's notation; by default the GPU, if any."
 )
 
 
 def seed_option(text: str = "Random seed.") -> Callable[[Any], Any]:
-    """Add `--seed`, a whole number from 0."""
+    """Add the option `--seed`, a whole number of at least 0."""
     seed = click.IntRange(min=0)
     return click.option("--seed", type=seed, default=0, show_default=True, help=text)
 
 
-def given_options(ctx: click.Context) -> set[str]:
-    """Return the parameters that are on the command line, not in a default or the environment."""
+def find_given_options(ctx: click.Context) -> set[str]:
+    """Return the parameters given on the command line, not by a default or the environment."""
     return {name for name in ctx.params if ctx.get_parameter_source(name) is COMMANDLINE}
 
 
 _PAIR_BY = (
     "COLUMN",
-    "Column with the same value in both halves of a twin; by default twins are found by their ids, "
-    "otherwise by their texts.",
+    "Column with the same value in both halves of a twin; by default, twins are detected by their "
+    "ids, otherwise by their texts.",
 )
 _ENCODING = (
     "NAME",
-    "Encoding of data and answers that are not UTF-8, such as cp1252; by default UTF-16 or UTF-32, "
-    "with a byte-order mark.",
+    "Encoding of data and answers that are not UTF-8, such as cp1252; UTF-16 and UTF-32 are "
+    "detected by their byte-order mark.",
 )
 
 _COLUMNS = {
     "question": (
         "COLUMN",
-        "Column of the question, if its name is not recognised; several, separated by commas, are "
-        "joined.",
+        "Column of the question, if its name is not recognised; several columns, separated by "
+        "commas, are joined.",
     ),
     "choices": (
         "COLUMN",
-        "Column of the choices; or one per choice, such as A,B,C,D; or the column of the answer, "
-        "if its labels are the choices (yes and no).",
+        "Column of the choices; or one column per choice, such as A,B,C,D; or the column of the "
+        "answer, if its labels are the choices (yes and no).",
     ),
     "answer": ("COLUMN", "Column of the correct choice."),
     "answer_is": (
         "KIND",
-        "Content of the answer column: letter, 0 or 1 (the first number), text or label; by "
-        "default detected from the whole file.",
+        "Content of the answer column: letter, 0 or 1 (number of the first choice), text or label; "
+        "by default detected from the whole file.",
     ),
 }
 
@@ -108,8 +108,8 @@ _READING = {"pair_by": _PAIR_BY, **_COLUMNS, "encoding": _ENCODING, "skip_bad": 
 """The options of `read_contents`, with their metavar and help."""
 
 
-class _Data(click.Path):
-    """A file, folder or "-"; a pattern ("part-*.jsonl"); a sheet ("quiz.xlsx#One"); an address."""
+class _DataPath(click.Path):
+    """A file, folder, "-", pattern ("part-*.jsonl"), sheet ("quiz.xlsx#One") or URL."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -125,20 +125,20 @@ class _Data(click.Path):
         return found if file == value else str(value)
 
 
-DATA = _Data(exists=True, allow_dash=True)
-MORE_DATA = _Data(exists=True)
-"""Further data of a command, which are not read from standard input."""
+DATA = _DataPath(exists=True, allow_dash=True)
+MORE_DATA = _DataPath(exists=True)
+"""Additional data of a command, which can't be read from standard input."""
 
 
 def data_argument(name: str = "data") -> Callable[[Any], Any]:
-    """Add the argument DATA: problems in any known format, in any container of files."""
+    """Add the argument DATA: problems in any known file format or container."""
     return click.argument(name, metavar=name.upper(), type=DATA)
 
 
 def format_option(function: Any) -> Any:
-    """Add `--from` and the options of `_READING`.
+    """Add the option `--from` and the options of `_READING` to a command.
 
-    The command receives `format_name`; click's context has the others, for `read_contents`.
+    The command receives `format_name`; the other values are in click's context.
     """
     for name in reversed(_READING):
         function = reading_option(name)(function)
@@ -151,7 +151,7 @@ def format_option(function: Any) -> Any:
 
 
 def reading_option(name: str) -> Callable[[Any], Any]:
-    """Add one option of `_READING`; its value is in click's context."""
+    """Add an option of `_READING`, which stores its value in click's context."""
     value, text = _READING[name]
     return click.option(
         "--" + name.replace("_", "-"),
@@ -159,14 +159,12 @@ def reading_option(name: str) -> Callable[[Any], Any]:
         metavar=value,
         type=OutputFile('{"file": ', "a list of omitted records") if value == "FILE" else str,
         expose_value=False,
-        callback=_remember(name),
+        callback=_make_callback(name),
         help=text,
     )
 
 
-def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """Return a callback that stores an option's value in click's context."""
-
+def _make_callback(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
     def store(context: click.Context, _: click.Parameter, value: Any) -> Any:
         context.meta[name] = value
         return value
@@ -174,8 +172,8 @@ def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], Any]
     return store
 
 
-def _split(text: str) -> tuple[str, ...]:
-    """Split a text into names at its commas outside quotation marks."""
+def _split_names(text: str) -> tuple[str, ...]:
+    """Split a text into names at commas outside quotation marks."""
     try:
         names = next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error:  # a name with a line break
@@ -184,7 +182,7 @@ def _split(text: str) -> tuple[str, ...]:
 
 
 def read_data(path: str, format_name: str | None) -> Dataset:
-    """Return the problems of a file, by the command's options; see `read_contents`.
+    """Return the problems of a file, read according to the command's options.
 
     Raises:
         FormatError: see `winosmith.formats.read`.
@@ -195,7 +193,7 @@ def read_data(path: str, format_name: str | None) -> Dataset:
 
 
 def read_train(options: Mapping[str, Any]) -> Dataset | None:
-    """Return the problems of `--train`, in the format of the data; None without it."""
+    """Return the problems of `--train`, read in the format of the data; None if it is omitted."""
     return read_data(options["train"], options["format_name"]) if options["train"] else None
 
 
@@ -207,25 +205,25 @@ def read_contents(
     ids_are_places: bool = False,
     on_progress: Callable[[float], object] | None = None,
 ) -> Contents:
-    """Return the contents of a file, by the command's options; see `format_option`.
+    """Return the contents of a file, read according to the options of `format_option`.
 
     Args:
-        path: the file, or several that are one data set; `--skip-bad` collects the bad records of
-            several files.
+        path: the file, or several files that form one data set; `--skip-bad` collects the bad
+            records of all of them.
         format_name: its format; detected from its content if None.
         omit_bad: accept bad records even without `--skip-bad`.
         ids_are_places: see `formats.scan`.
-        on_progress: called with the fraction of the file that is read.
+        on_progress: called with the fraction of the file that has been read.
 
     Raises:
-        FormatError: the file can't be read, has a bad record without `--skip-bad`, or only bad
-            ones.
+        FormatError: the file can't be read, has a bad record without `--skip-bad`, or has only bad
+            records.
     """
     from winosmith import formats
 
-    how = reading_arguments() | {"ids_are_places": ids_are_places}
+    how = get_reading_arguments() | {"ids_are_places": ids_are_places}
     contents = formats.scan(path, format_name, **how, on_progress=on_progress)
-    skip_bad = bad_records_file()
+    skip_bad = get_bad_records_file()
     if contents.bad and skip_bad:
         bad: list[Entry] = click.get_current_context().meta.setdefault("bad", [])
         bad += contents.bad
@@ -236,32 +234,31 @@ def read_contents(
     return contents
 
 
-def reading_arguments() -> dict[str, Any]:
-    """Return the arguments of `formats.scan` in the command's options, except the format."""
-    return {"pair_by": _given("pair_by"), **answer_arguments()}
+def get_reading_arguments() -> dict[str, Any]:
+    """Return the arguments for `formats.scan` from the command's options, except the format."""
+    return {"pair_by": _get_reading_option("pair_by"), **get_answer_arguments()}
 
 
-def answer_arguments() -> dict[str, Any]:
-    """Return the arguments of `answers.read` in the command's options, except the filters."""
+def get_answer_arguments() -> dict[str, Any]:
+    """Return the arguments for `answers.read` from the command's options, except the filters."""
     from winosmith.formats import Columns
 
-    given = {name: _given(name) for name in _COLUMNS}
-    several = {name: _split(given[name]) for name in ("question", "choices") if given[name]}
+    given = {name: _get_reading_option(name) for name in _COLUMNS}
+    several = {name: _split_names(given[name]) for name in ("question", "choices") if given[name]}
     columns = Columns(**several, answer=given["answer"], answer_is=given["answer_is"])
     return {
         "columns": columns if any(given.values()) else None,
-        "encoding": _given("encoding"),
+        "encoding": _get_reading_option("encoding"),
     }
 
 
-def _given(name: str) -> Any:
-    """Return the value of an option of `_READING`; None without it."""
+def _get_reading_option(name: str) -> Any:
     return click.get_current_context().meta.get(name)
 
 
-def bad_records_file() -> str | None:
-    """Return the file of `--skip-bad`; None without it."""
-    path: str | None = _given("skip_bad")
+def get_bad_records_file() -> str | None:
+    """Return the file of `--skip-bad`; None if it is omitted."""
+    path: str | None = _get_reading_option("skip_bad")
     return path
 
 
@@ -273,17 +270,17 @@ def find_unmarked_twins(dataset: Dataset) -> tuple[int, str]:
     if not pairs:
         return 0, ""
     first, second = (dataset[row].id for row in pairs[0])
-    one = len(pairs) == 1
+    look = "pair of singles looks like an unmarked twin"
+    if len(pairs) > 1:
+        look = "pairs of singles look like unmarked twins"
     return len(pairs), (
-        f"{len(pairs):,} pair{'s' * (not one)} of singles look{'s' * one} like {'a ' * one}"
-        f"twin{'s' * (not one)}, though nothing marks {'it' if one else 'them'} (as {first!r} and "
-        f"{second!r}): name a column that both halves share with `pair_by=`, or give both one "
-        "twin_id"
+        f"{len(pairs):,} {look} (such as {first!r} and {second!r}): name a column that both halves "
+        "share with `pair_by=`, or give both the same twin_id"
     )
 
 
 def json_option(function: Any) -> Any:
-    """Add `--json`: print the report as JSON instead of text."""
+    """Add the option `--json`, which prints the report as JSON instead of text."""
     return click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")(
         function
     )
@@ -303,17 +300,17 @@ def parse_question(text: str) -> Declared:
 
 
 def cluster_option(function: Any) -> Any:
-    """Add `--cluster ADDRESS`."""
+    """Add the option `--cluster` to a command."""
     return click.option(
         "--cluster",
         metavar="ADDRESS",
-        help="Distribute the work to the workers of a Dask scheduler, such as tcp://head:8786; "
-        "only in a network that you trust.",
+        help="Distribute the work to the workers of the Dask scheduler at this address, such as "
+        "tcp://head:8786; use it only in a network that you trust.",
     )(function)
 
 
 @contextmanager
-def on_cluster(address: str | None) -> Iterator[Executor | None]:
+def connect_cluster(address: str | None) -> Iterator[Executor | None]:
     """Connect to a cluster while the block runs; yield None without an address."""
     if address is None:
         yield None
@@ -321,5 +318,5 @@ def on_cluster(address: str | None) -> Iterator[Executor | None]:
     from winosmith import cluster
 
     with cluster.connect(address) as executor:
-        say(f"{executor.workers} threads of workers at {address}")
+        say(f"{executor.workers} worker threads at {address}")
         yield executor

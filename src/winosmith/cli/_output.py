@@ -1,4 +1,4 @@
-"""Results of commands: tables of 80 columns in a terminal, a page, and JSON."""
+"""Output of commands: tables of 80 columns for a terminal, an HTML page, and JSON."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rich.text import Text
 
 from winosmith import report
 from winosmith._version import __version__
-from winosmith.cli._printing import echo, print_json, print_rich, with_options
+from winosmith.cli._printing import echo, print_json, print_rich, translate_advice
 from winosmith.escape import for_terminal
 from winosmith.metrics import Proportion, format_rate
 from winosmith.outputs import atomic_write
@@ -22,10 +22,10 @@ from winosmith.report import format_value, span
 
 Rows: TypeAlias = list[list[report.Value]]
 
-_FIGURE = re.compile(r"\d+\.\d( %)? \(")
+_NUMBER_FIRST = re.compile(r"\d+\.\d( %)? \(")
 
-LONGEST = 18
-"""Number of characters of a name in a terminal's table that is cut; figures are never cut."""
+MAX_NAME_LENGTH = 18
+"""Maximum length of a name in a table with shortened names; numbers are never shortened."""
 
 
 def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -34,12 +34,12 @@ def print_table(title: str, header: Sequence[str], rows: Iterable[Sequence[Any]]
 
 
 def _print_table(table: report.Table, cut: bool) -> None:
-    """Print a table: numbers to the right, text to the left and wrapped; then its note.
+    """Print a table with right-aligned numbers and wrapped text, then its note.
 
-    A header of empty names is not shown, and a table without rows is not printed. Control
-    characters are escaped, and no text is markup. With `cut`, long names are cut.
+    An empty header and a table without rows are not printed. Control characters are escaped, and
+    text is not interpreted as markup. With `cut`, long names are shortened.
     """
-    rows = [[_cut(cell) if cut else cell for cell in row] for row in table.rows[: table.most]]
+    rows = [[_shorten(cell) if cut else cell for cell in row] for row in table.rows[: table.most]]
     if rows:
         heads = table.heads
         grid = Table(
@@ -65,30 +65,30 @@ def _print_table(table: report.Table, cut: bool) -> None:
         print_rich(Text(for_terminal(table.caption), style="bold"), grid, "")
     more = len(table.rows) - len(rows)
     if note := f"{table.beyond.format(more) if more else ''} {table.note}".strip():
-        echo(textwrap.fill(with_options(note), 80) + "\n")
+        echo(textwrap.fill(translate_advice(note), 80) + "\n")
 
 
-def _cut(cell: report.Value) -> report.Value:
-    if isinstance(cell, str) and len(cell) > LONGEST and not _FIGURE.match(cell):
-        return cell[: LONGEST - 1] + "…"
+def _shorten(cell: report.Value) -> report.Value:
+    if isinstance(cell, str) and len(cell) > MAX_NAME_LENGTH and not _NUMBER_FIRST.match(cell):
+        return cell[: MAX_NAME_LENGTH - 1] + "…"
     return cell
 
 
 def print_records(
     title: str, records: Iterable[Mapping[str, Any]], names: Iterable[str] = ()
 ) -> None:
-    """Print some fields of records as a table, or all of them; its header has their names."""
+    """Print records as a table, with the given fields (by default all) as columns."""
     rows = [dict(record) for record in records]
     header = list(names) or list(rows[0] if rows else ())
-    cells = [[in_words(row[name]) for name in header] for row in rows]
+    cells = [[format_cell(row[name]) for name in header] for row in rows]
     print_table(title, [name.replace("_", " ") for name in header], cells)
 
 
-def in_words(value: Any) -> Any:
-    """Return a value of JSON as a cell shows it: a list is counted, and a dash is for nothing.
+def format_cell(value: Any) -> Any:
+    """Return a JSON value as a table cell: the length of a list, and a dash for an empty value.
 
-    >>> in_words({"a": 2, "b": 0}), in_words([3, 4]), in_words(""), in_words(True), in_words(5)
-    ('2 a', 2, '–', 'yes', 5)
+    >>> [format_cell(value) for value in ({"a": 2, "b": 0}, [3, 4], "", True, 5)]
+    ['2 a', 2, '–', 'yes', 5]
     """
     if isinstance(value, dict):
         return ", ".join(f"{count} {word}" for word, count in value.items() if count) or "–"
@@ -98,7 +98,7 @@ def in_words(value: Any) -> Any:
 
 
 def print_blocks(blocks: Iterable[report.Block], *, cut: bool = False) -> None:
-    """Print paragraphs, tables, and the tables of drawings; with `cut`, long names are cut."""
+    """Print paragraphs, tables, and the tables of charts; with `cut`, long names are shortened."""
     for block in blocks:
         table = block.table if isinstance(block, report.Drawing) else block
         if isinstance(table, report.Table):
@@ -112,14 +112,14 @@ def _is_printed(block: report.Block) -> bool:
     return has_table or isinstance(block, report.Table | report.Text)
 
 
-def _ends_empty(blocks: Sequence[report.Block]) -> bool:
+def _ends_with_empty_line(blocks: Sequence[report.Block]) -> bool:
     """Return whether the last printed block ends with an empty line, as tables do."""
     last = [block for block in blocks if _is_printed(block)][-1]
     return not isinstance(last, report.Text) or last.kind == "list"
 
 
 def _print_text(text: report.Text) -> None:
-    for paragraph in map(with_options, map(format_value, text.paragraphs)):
+    for paragraph in map(translate_advice, map(format_value, text.paragraphs)):
         if text.kind == "warning":  # not wrapped, as it may name a file and a line
             echo(paragraph, fg="yellow")
         elif text.kind == "list":
@@ -136,14 +136,14 @@ class Output:
 
     Attributes:
         title: title of the page.
-        record: the JSON.
+        record: the JSON record.
         sections: sections of the page; a terminal prints their paragraphs and tables.
-        verdict: the first sentence; empty for none.
+        verdict: the first sentence; empty if there is none.
         subtitle: subtitle of the page; the verdict if empty.
         signature: the parameters of all results; empty if each has its own.
-        signatures: by the title of a result.
-        cut: a terminal cuts long names in tables.
-        apart: a terminal prints an empty line between sections.
+        signatures: signature of each result, by its title.
+        cut: whether a terminal shows shortened names in tables.
+        spaced: whether a terminal shows an empty line between sections.
     """
 
     title: str
@@ -154,7 +154,7 @@ class Output:
     signature: report.Signature | str = ""
     signatures: Mapping[str, report.Signature] = field(default_factory=dict)
     cut: bool = False
-    apart: bool = False
+    spaced: bool = False
 
     def show(self, *, as_json: bool, out: str | None) -> None:
         """Write the page to `out` if given; print the JSON, or the tables."""
@@ -168,7 +168,7 @@ class Output:
             echo(f"{format_value(self.verdict)}\n", bold=True)
         printed = [section for section in self.sections if any(map(_is_printed, section.blocks))]
         for number, section in enumerate(printed):
-            if self.apart and number and not _ends_empty(printed[number - 1].blocks):
+            if self.spaced and number and not _ends_with_empty_line(printed[number - 1].blocks):
                 echo()
             print_blocks(section.blocks, cut=self.cut)
         if self.signature:
@@ -181,7 +181,7 @@ class Output:
     def page(self) -> str:
         """Return the HTML page."""
         signed = "\n".join(f"{title}: {one}" for title, one in self.signatures.items())
-        rest = report.Section("What determines the figures", [report.Code(signed, "Signatures")])
+        rest = report.Section("What determines the results", [report.Code(signed, "Signatures")])
         return report.page(
             self.title,
             [*self.sections, *([rest] if signed else [])],
@@ -191,38 +191,38 @@ class Output:
         )
 
 
-INVALID = "Invalid answers are none of the options; they are incorrect"
+INVALID = "Invalid answers match none of the options, and are incorrect"
 
 TIES = (
-    "A tie counts as 1 / (options tied) where the right one is among them, as a fair draw would on "
-    "average"
+    "A tie that includes the correct option counts as 1 / (options tied), as a random choice does "
+    "on average"
 )
 
 
-def of_each(values: Mapping[str, str]) -> str:
+def join_by_solver(values: Mapping[str, str]) -> str:
     """Return the value that all solvers share, or each value with its solver.
 
-    >>> of_each({"a": "50.0 %", "b": "50.0 %"}), of_each({"a": "50.0 %", "b": "33.3 %"})
-    ('50.0 %', '50.0 % (a), 33.3 % (b)')
+    >>> join_by_solver({"a": "50.0 %", "b": "33.3 %"})
+    '50.0 % (a), 33.3 % (b)'
     """
     if len(set(values.values())) == 1:
         return next(iter(values.values()))
     return ", ".join(f"{value} ({format_value(name)})" for name, value in values.items())
 
 
-def off_scores(counts: Mapping[str, int]) -> list[str]:
-    """Return a sentence for each solver with choices that are not its best scores.
+def explain_choices(counts: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each solver with choices that do not have its best score.
 
-    `counts` are their numbers, by solver.
+    `counts` has the number of such choices by solver.
     """
     return [
         f"{count:,} of {format_value(name)}'s choices {'is' if count == 1 else 'are'} not the "
-        "option with its best score; what it chose counts"
+        "option with its best score; the choices count, not the scores"
         for name, count in counts.items()
         if count
     ]
 
 
-def share(found: Proportion | None) -> list[report.Value]:
-    """Return a share and its interval as two cells; two empty ones for None."""
+def make_cells(found: Proportion | None) -> list[report.Value]:
+    """Return a proportion and its interval as two table cells, which are empty for None."""
     return [None, None] if found is None else [format_rate(found), span(found.interval)]

@@ -1,4 +1,4 @@
-"""Read data with answers, predictions, and training data for the commands that measure."""
+"""Read answers, predictions and training data for the commands that measure accuracy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from winosmith import answers, formats
-from winosmith.cli._options import FILE, answer_arguments, read_contents
+from winosmith.cli._options import FILE, get_answer_arguments, read_contents
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError
 from winosmith.metrics import Overlap
@@ -29,34 +29,34 @@ def predictions_argument(function: Any) -> Any:
 
 
 def partial_option(function: Any) -> Any:
-    """Add `--partial`."""
+    """Add the option `--partial` to a command."""
     return click.option(
         "--partial",
         is_flag=True,
-        help="Score only the problems with a prediction if others have none; the report shows the "
+        help="Allow missing predictions: score the problems with a prediction, and report the "
         "lowest and the highest possible accuracy on all problems.",
     )(function)
 
 
 def filter_option(function: Any) -> Any:
-    """Add `--filter`."""
+    """Add the option `--filter` to a command."""
     return click.option(
         "--filter",
         "filters",
         multiple=True,
         metavar="NAME",
         help="Filter (lm-evaluation-harness), scorer or epoch (inspect_ai) to read, if a log has "
-        "several; may be repeated.  [default: the first one of each log]",
+        "several; may be repeated.  [default: the first in each log]",
     )(function)
 
 
 def labels_option(function: Any) -> Any:
-    """Add `--labels FILE`."""
+    """Add the option `--labels` to a command."""
     return click.option(
         "--labels",
         type=FILE,
         metavar="FILE",
-        help="The answers, for data without them: one label per line, starting at 1.",
+        help="Answers for data without answers: one label per line, with 1 for the first option.",
     )(function)
 
 
@@ -67,7 +67,7 @@ def read_answered(
 
     Args:
         path: the file.
-        format_name: its format; None to detect it.
+        format_name: its format; None to detect the format.
         labels: the file of the answers; None if the problems have them.
 
     Raises:
@@ -82,8 +82,8 @@ def read_answered(
         keys = tuple(key for at, key in enumerate(keys) if at not in {*omitted})
     if len(keys) != len(dataset):
         raise FormatError(
-            f"there are {len(keys):,} labels; {path} has {len(dataset):,} problems, and each "
-            "needs its own in the same order",
+            f"there are {len(keys):,} labels; {path} has {len(dataset):,} problems; give one label "
+            "per problem, in the same order",
             labels,
         )
     answered = (replace(problem, answer=a) for problem, a in zip(dataset, keys, strict=True))
@@ -98,12 +98,12 @@ def read_answers(
 ) -> dict[str, answers.Answers]:
     """Return the answers of each solver, by its name.
 
-    Solvers with the same name have the names of their files.
+    Solvers that share a name are named after their files.
 
     Raises:
-        FormatError: a file can't be read, or logs would be read by different filters.
+        FormatError: a file can't be read, or logs would be read with different filters.
     """
-    how = answer_arguments() | {"filters": filters, "omitted": omitted}
+    how = get_answer_arguments() | {"filters": filters, "omitted": omitted}
     given = [(path, one) for path in paths for one in answers.read(path, dataset, **how).values()]
     answers.check_same_filters(own for _, own in given)
     files, names = [path for path, _ in given], [own.solver for _, own in given]
@@ -127,18 +127,18 @@ LINEAGE = "lineage"
 
 
 def depth_option(function: Any) -> Any:
-    """Add `--depth`."""
+    """Add the option `--depth` to a command."""
     return click.option(
         "--depth",
         type=click.Choice(["declared", "lineage", "edit"]),
-        help="Depth for --by lineage: as declared in the file, the token positions changed on the "
-        "way from the root, or the token edit distance to it; by default the first one that most "
-        "problems have.",
+        help="Kind of depth for --by lineage: declared in the file, the token positions changed on "
+        "the way from the root, or the token edit distance to the root; by default the first kind "
+        "that most problems have.",
     )(function)
 
 
 def trained_option(function: Any) -> Any:
-    """Add `--trained-on`."""
+    """Add the option `--trained-on` to a command."""
     return click.option(
         "--trained-on",
         multiple=True,
@@ -156,18 +156,18 @@ def measure_overlaps(
 
     Args:
         dataset: the problems.
-        solvers: all names.
+        solvers: names of all solvers.
         trained_on: training data: files; published data sets with known contents
-            (`published.known_digests`); or "other:NAME", which can't be compared. `SOLVER=…` is
-            for one solver.
+            (`published.known_digests`); or "other:NAME", which can't be compared. `SOLVER=…`
+            applies to one solver.
 
     Raises:
         InputError: a missing file, a data set with unknown contents, or an unknown solver.
     """
     found: dict[str, Overlap] = {}
     for given in trained_on:
-        name, what = _of_solver(given, solvers)
-        seen = _seen(dataset, given, what)
+        name, what = _split_solver(given, solvers)
+        seen = _find_overlap(dataset, given, what)
         for solver in solvers if name is None else [name]:
             before = found.get(solver, Overlap({}, seen.n))
             rows, unknown = {**seen.rows, **before.rows}, (*before.unknown, *seen.unknown)
@@ -175,8 +175,7 @@ def measure_overlaps(
     return found
 
 
-def _seen(dataset: Dataset, given: str, what: str) -> Overlap:
-    """Return the problems that a solver with this training data may have seen."""
+def _find_overlap(dataset: Dataset, given: str, what: str) -> Overlap:
     from winosmith.study import TrainedOn
 
     try:
@@ -185,11 +184,12 @@ def _seen(dataset: Dataset, given: str, what: str) -> Overlap:
         raise InputError(f"--trained-on {given}: {error}") from None
 
 
-def _of_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:
+def _split_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:
     """Return the solver (None for all), and the file or name of its training data."""
     name, equals, what = given.partition("=")
     if Path(given).is_file() or not equals or name.startswith("other:"):
         return None, given
     if name not in solvers:
-        raise InputError(f"--trained-on {given}: {name!r} is none of {', '.join(solvers)}")
+        known = ", ".join(solvers)
+        raise InputError(f"--trained-on {given}: {name!r} is not one of the solvers {known}")
     return name, what

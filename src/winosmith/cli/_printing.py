@@ -1,7 +1,7 @@
 """Print messages, JSON and progress.
 
 Everything that a command prints, on both streams, passes through this module: text from data never
-controls the terminal, and a closed pipe ends no command.
+controls the terminal, and a closed pipe does not stop a command.
 
 The library's messages give advice as Python callers type it, in backticks: `question=` or
 `answer_is='letter'`. A command prints its own option for such a parameter, or names a command with
@@ -27,14 +27,14 @@ from winosmith.escape import for_json, for_terminal
 
 JSON_VERSION = 1
 """Version of the JSON Schemas of `--json`. It rises when a key is removed, or gets another type or
-meaning; a further key does not change it."""
+meaning, but not when a key is added."""
 
 
 def _write(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Write text without control characters, except our own styles.
+    """Write text that has no control characters except our own styles.
 
     If the stream is closed (`| head`), the rest is discarded: the command still does its work, and
-    ends with the same code.
+    has the same exit code.
     """
     try:
         click.echo(text, err=err, nl=nl)
@@ -45,33 +45,33 @@ def _write(text: str, *, err: bool = False, nl: bool = True) -> None:
 
 
 def echo(message: object = "", *, err: bool = False, nl: bool = True, **style: Any) -> None:
-    r"""Print a message with its advice as options of the command that runs.
+    r"""Print a message, with its advice translated to options of the running command.
 
-    Control characters are written as Python does (`\x1b`).
+    Control characters are escaped as in Python (`\x1b`).
 
     Args:
         message: what to print; tabs and newlines are kept.
-        err: to the error stream.
-        nl: end the line.
+        err: print to standard error.
+        nl: end the line with a newline.
         style: colour and weight, as `click.style` takes them.
     """
-    text = for_terminal(with_options(message))
+    text = for_terminal(translate_advice(message))
     _write(click.style(text, **style) if style else text, err=err, nl=nl)
 
 
-def with_options(message: object) -> str:
-    """Return a message with its advice as options of the command that runs."""
+def translate_advice(message: object) -> str:
+    """Return a message with its advice translated to options of the running command."""
     context = click.get_current_context(silent=True)
-    return advised(str(message), context.command if context else None)
+    return translate_settings(str(message), context.command if context else None)
 
 
-def ring() -> None:
+def ring_bell() -> None:
     """Ring the terminal's bell."""
     _write("\a", err=True, nl=False)
 
 
 def print_json(report: Mapping[str, Any]) -> None:
-    """Print a report as indented JSON with non-ASCII characters, of which controls are escaped.
+    """Print a report as indented JSON; of non-ASCII characters, only controls are escaped.
 
     Its first key, `schema`, names the command and the version of its JSON Schema.
     """
@@ -81,7 +81,7 @@ def print_json(report: Mapping[str, Any]) -> None:
 
 
 def _command_name() -> str:
-    """Return the name of the command that runs with those of its groups, such as "data list"."""
+    """Return the full name of the running command, such as "data list"."""
     context: click.Context | None = click.get_current_context()
     names: list[str] = []
     while context and context.parent:
@@ -91,7 +91,7 @@ def _command_name() -> str:
 
 
 def print_rich(*parts: Any) -> None:
-    """Print parts as rich renders them; their text has no control characters."""
+    """Print rich renderables, whose text must not contain control characters."""
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -102,24 +102,24 @@ def print_rich(*parts: Any) -> None:
 
 
 def say(message: str) -> None:
-    """Print a message that is not part of the result: to the error stream."""
+    """Print a message that is not part of the result to standard error."""
     echo(message, err=True)
 
 
 def fail_gate(broken: Sequence[str]) -> NoReturn:
-    """End the command with code 1, with the reasons on the error stream."""
+    """Exit with code 1, after printing the reasons to standard error."""
     for reason in broken:
         say(f"Broken: {reason}.")
     click.get_current_context().exit(1)
 
 
 @contextmanager
-def log_shown() -> Iterator[None]:
-    """Print what is logged at level INFO while the block runs, such as large files."""
+def show_log() -> Iterator[None]:
+    """Print log messages of level INFO while the block runs, such as those about large files."""
     import logging
 
     logger, handler = logging.getLogger("winosmith"), logging.Handler()
-    handler.emit = lambda record: say(_sentence(record.getMessage()))  # type: ignore[method-assign]
+    handler.emit = lambda record: say(_capitalize_first(record.getMessage()))  # type: ignore[method-assign]
     before = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -130,26 +130,26 @@ def log_shown() -> Iterator[None]:
         logger.removeHandler(handler)
 
 
-def _sentence(message: str) -> str:
+def _capitalize_first(message: str) -> str:
     return message[:1].upper() + message[1:]
 
 
 @contextmanager
 def progress(title: str, total: int | None = None) -> Iterator[Callable[[int, str], None]]:
-    """Show progress on the error stream; yields `advance(done, note)`, `done` so far.
+    """Show progress on standard error; yield the function `advance(done, note)`.
 
-    On a terminal it is a bar; elsewhere (a log file, CI) a plain line at most every 5 seconds.
+    A terminal shows a bar; a log file or CI shows a plain line at most every 5 seconds.
     """
     from rich.console import Console
 
     console = Console(file=sys.stderr)
     if console.is_terminal:
-        yield from _bar(console, title, total)
+        yield from _show_bar(console, title, total)
     else:
-        yield from _plain_lines(title, total)
+        yield from _print_lines(title, total)
 
 
-def _bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+def _show_bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
     from rich import progress as bars
 
     columns = (
@@ -169,7 +169,7 @@ def _bar(console: Any, title: str, total: int | None) -> Iterator[Callable[[int,
         yield advance
 
 
-def _plain_lines(title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
+def _print_lines(title: str, total: int | None) -> Iterator[Callable[[int, str], None]]:
     import time
 
     last = time.monotonic()
@@ -186,39 +186,41 @@ def _plain_lines(title: str, total: int | None) -> Iterator[Callable[[int, str],
 
 _SETTING = re.compile(r"`([a-z]\w*)=([^`]*)`")
 
-_NAMES = {"format_name": "--from", "filters": "--filter"}
-"""Options with another name than the parameter."""
+_OPTION_NAMES = {"format_name": "--from", "filters": "--filter"}
+"""Options whose names differ from those of the parameters."""
 
-_WHOLE = {
+_SETTING_OPTIONS = {
     ("new_ids", "True"): "--ids digest",
     ("probe_draws", "0"): "--no-probes",
 }
-"""Settings with their own option."""
+"""Settings that have an option of their own."""
 
-ELSEWHERE = {
+OTHER_COMMANDS = {
     "convert": "`winosmith convert` has {}, and writes a file that this command reads",
     "serve": "`winosmith serve` has {}",
     "build": "`winosmith build` has {}",
     "round": "`winosmith round` has {}",
 }
-"""Commands with options that others lack, and their use."""
+"""Commands with options that other commands lack, and the advice to use them."""
 
 
-def advised(message: str, command: click.Command | None) -> str:
-    """Return a message with each setting as an option, and the command with it if it is another.
+def translate_settings(message: str, command: click.Command | None) -> str:
+    """Return a message with settings written as options, and the commands that have these options.
 
     Args:
-        message: with settings in backticks.
-        command: the command that runs; None returns the message unchanged.
+        message: a text with settings in backticks.
+        command: the running command; None returns the message unchanged.
     """
     if command is None:
         return message
-    lacking: dict[str, list[str]] = {name: [] for name in ELSEWHERE}
+    lacking: dict[str, list[str]] = {name: [] for name in OTHER_COMMANDS}
 
     def option(found: re.Match[str]) -> str:
-        name, typed = _as_typed(found[1], found[2])
-        if not _has(command, name):
-            other = next((other for other in ELSEWHERE if _has(_loaded(other), name)), None)
+        name, typed = _find_option(found[1], found[2])
+        if not _has_option(command, name):
+            other = next(
+                (other for other in OTHER_COMMANDS if _has_option(_load_command(other), name)), None
+            )
             if other is None:
                 return found[0]
             lacking[other].append(name)
@@ -227,30 +229,29 @@ def advised(message: str, command: click.Command | None) -> str:
     text = _SETTING.sub(option, message)
     for other, names in lacking.items():
         if names:
-            text += "; " + ELSEWHERE[other].format(", ".join(dict.fromkeys(names)))
+            text += "; " + OTHER_COMMANDS[other].format(", ".join(dict.fromkeys(names)))
     return text
 
 
-def _as_typed(name: str, value: str) -> tuple[str, str]:
+def _find_option(name: str, value: str) -> tuple[str, str]:
     """Return the option of a setting, and its text with the value."""
-    whole = _WHOLE.get((name, value))
-    option = _NAMES.get(name, f"--{name.replace('_', '-')}")
+    whole = _SETTING_OPTIONS.get((name, value))
+    option = _OPTION_NAMES.get(name, f"--{name.replace('_', '-')}")
     if whole or value in ("", "True"):
         return (whole or option).partition(" ")[0], whole or option
-    return option, f"{option} {_quoted(value)}"
+    return option, f"{option} {_quote(value)}"
 
 
-def _loaded(name: str) -> click.Command:
+def _load_command(name: str) -> click.Command:
     command: click.Command = importlib.import_module(f"{__package__}.{name}").command
     return command
 
 
-def _has(command: click.Command, option: str) -> bool:
+def _has_option(command: click.Command, option: str) -> bool:
     return any(option in param.opts for param in command.params)
 
 
-def _quoted(value: str) -> str:
-    """Quote a Python literal for a shell."""
+def _quote(value: str) -> str:
     try:
         return shlex.quote(str(ast.literal_eval(value)))
     except (SyntaxError, ValueError):

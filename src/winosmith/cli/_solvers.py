@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from winosmith.cli._declared import option_of
-from winosmith.cli._options import given_options
+from winosmith.cli._declared import make_option
+from winosmith.cli._options import find_given_options
 from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
@@ -22,21 +22,20 @@ if TYPE_CHECKING:
     from winosmith.solve import Solver
 
 SHOTS = 30
-"""Solved problems in a prompt when there are some to draw from (EvoGrad 2024, section 4.1)."""
+"""Default number of solved problems in a prompt with --train (EvoGrad 2024, section 4.1)."""
 
 Options = dict[str, Any]
 
-_OF_FILES = {"revision", "trained_on", "threads", "memory_gb"}
-"""Settings that only a rule in a file has."""
+_FILE_ONLY = {"revision", "trained_on", "threads", "memory_gb"}
+"""Settings that only solver rules in files have."""
 
 _DECLARED = {
-    kind: {name: key for name, key in schema(of)["properties"].items() if name not in _OF_FILES}
+    kind: {name: key for name, key in schema(of)["properties"].items() if name not in _FILE_ONLY}
     for kind, of in KINDS.items()
 }
 
 
-def _options_of(kind: str) -> tuple[set[str], set[str]]:
-    """Return the options that a kind of solver needs, and those that it may have."""
+def _find_options(kind: str) -> tuple[set[str], set[str]]:
     known = _DECLARED[kind]
     needed = {name for name, key in known.items() if "default" not in key}
     other = set(known) - needed
@@ -49,49 +48,49 @@ def _options_of(kind: str) -> tuple[set[str], set[str]]:
     return needed, other
 
 
-TAKES = {kind: _options_of(kind) for kind in KINDS}
-"""The options that each solver needs, and those that it may have."""
+SOLVER_OPTIONS = {kind: _find_options(kind) for kind in KINDS}
+"""The required and the optional options of each solver."""
 
-OPTIONS = {option for needed, other in TAKES.values() for option in needed | other}
+ALL_OPTIONS = {option for needed, other in SOLVER_OPTIONS.values() for option in needed | other}
 """The options of all solvers."""
 
 
 def check_options(name: str) -> None:
-    """Refuse options on the command line that a solver does not have, and missing ones.
+    """Reject options on the command line that a solver does not have, and missing options.
 
     Raises:
-        InputError: the option, and those that the solver takes.
+        InputError: the solver does not have an option, or needs another one.
     """
-    needed, other = TAKES[name]
-    given = given_options(click.get_current_context()) & OPTIONS
+    needed, other = SOLVER_OPTIONS[name]
+    given = find_given_options(click.get_current_context()) & ALL_OPTIONS
     unused = sorted(given - needed - other)
     if unused:
-        takes = ", ".join(map(_flag, sorted(needed | other))) or "none of its own"
-        why = _NO_PRONOUN.get(name, "") if unused[0] == "sees" else ""
+        takes = ", ".join(map(_format_option, sorted(needed | other))) or "none of its own"
+        why = _REASONS_WITHOUT_PRONOUN.get(name, "") if unused[0] == "sees" else ""
         raise InputError(
-            f"{_flag(unused[0])} is not for the solver {name!r}{why}; it takes {takes}"
+            f"{_format_option(unused[0])} is not for the solver {name!r}{why}; it takes {takes}"
         )
     missing = sorted(needed - given)
     if missing:
-        raise InputError(f"the solver {name!r} needs {_flag(missing[0])}; see --help")
+        raise InputError(f"the solver {name!r} needs {_format_option(missing[0])}; see --help")
 
 
-_NO_PRONOUN = {
+_REASONS_WITHOUT_PRONOUN = {
     "majority": ", which reads no sentence",
     "random": ", which reads no sentence",
     "hunting": ", whose queries have no subject",
 }
-"""The reasons that a solver can't see the pronoun."""
+"""Reasons why a solver can't see the pronoun."""
 
 
-def choose_sees(
+def choose_input(
     options: Options, problems: Sequence[Problem], train: Dataset | None
 ) -> Sees | None:
-    """Return what the solver sees of some problems: the value of --sees, or that of the problems.
+    """Return whether the solver sees the blank or the pronoun, by --sees or by default.
 
-    It is the pronoun if they differ in nothing else, as in Winogender: a solver that sees the blank
-    can't distinguish them. It is not if solved problems in its prompt have no pronoun. An encoder
-    sees what it was trained to see.
+    The default is the pronoun if the problems differ in nothing else, as in Winogender, because a
+    solver that sees the blank can't distinguish them. If solved problems in the prompt have no
+    pronoun, it is the blank. An encoder sees what it was trained to see.
     """
     given: Sees | None = options["sees"]
     if given or options["solver"] not in ("causal", "masked", "chat"):
@@ -106,12 +105,12 @@ def make_solver(
     train: Dataset | None,
     on_progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Solver:
-    """Return the solver of a command's options.
+    """Return the solver that a command's options describe.
 
     Args:
         options: options of the command.
         train: problems that the solver learns from, or that its prompt shows.
-        on_progress: called with the number of texts that a model has read, and of all.
+        on_progress: called with the numbers of texts that a model has read, and of all texts.
 
     Raises:
         InputError: an option is missing or out of range.
@@ -122,7 +121,7 @@ def make_solver(
     if train is not None and local:
         train = Dataset(solve.cut_to_local_context(train), train.name)
     kind = options["solver"]
-    given = given_options(click.get_current_context())
+    given = find_given_options(click.get_current_context())
     rule = {name: options[name] for name in _DECLARED[kind] if name in given}
     more: dict[str, Any] = {}
     if options["sees"] is not None:
@@ -132,7 +131,7 @@ def make_solver(
     if kind == "chat":
         if len(options["model"]) > 1:
             raise InputError("the solver 'chat' asks one model; name one with `model=`")
-        client = chat_client(
+        client = make_chat_client(
             options,
             options["model"][0] if options["model"] else None,
             is_cached=options["cache"],
@@ -143,7 +142,7 @@ def make_solver(
         rule |= {"model": client.model, "base_url": client.base_url}
         more = {"client": client, "reply_log": None if options["cache"] else []}
     elif "model" in rule:
-        models = [_model(each) for each in options["model"]]
+        models = [_resolve_model(each) for each in options["model"]]
         rule["model"] = models[0]
         more = {"models": models, "combine": options["combine"], "on_progress": on_progress}
     elif kind == "hunting":
@@ -157,22 +156,21 @@ def make_solver(
     return solve.LocalContext(solver) if local else solver
 
 
-def _flag(option: str) -> str:
+def _format_option(option: str) -> str:
     return "--no-cache" if option == "cache" else "--" + option.replace("_", "-")
 
 
-def _model(name: str) -> str:
-    """Return a folder's absolute path, or a hub id unchanged."""
+def _resolve_model(name: str) -> str:
     return str(Path(name).resolve()) if Path(name).is_dir() else name
 
 
 BASE_URL = click.option(
-    "--base-url", metavar="URL", help="Of chat: address of an OpenAI-compatible server, such as "
+    "--base-url", metavar="URL", help="For chat: base URL of an OpenAI-compatible server, such as "
     "http://localhost:8000/v1; by default OPENAI_BASE_URL.",
 )  # fmt: skip
 MAX_SPENT = click.option(
     "--max-spent", type=click.IntRange(min=1), metavar="TOKENS",
-    help="Of chat: greatest number of tokens to spend, input and output together.",
+    help="For chat: maximum number of tokens to spend, input and output together.",
 )  # fmt: skip
 """Options of every command that asks a chat model."""
 
@@ -180,20 +178,19 @@ MAX_SPENT = click.option(
 def solver_options(function: Any) -> Any:
     """Add the options of all solvers to a command; each help text names its solvers."""
     own: list[Any] = [
-        click.option("--model", metavar="HUB_ID|FOLDER", multiple=True, help="Of causal, masked "
-                     "and encoder: several make an ensemble. Of chat: the server's name for it; "
-                     "by default OPENAI_MODEL."),
+        click.option("--model", metavar="HUB_ID|FOLDER", multiple=True, help="Hub id or folder of "
+                     "the model; for causal, masked and encoder, several form an ensemble. For "
+                     "chat, its name on the server; by default OPENAI_MODEL."),
         click.option("--combine", type=click.Choice(["product", "vote"]), default="product",
                      show_default=True, help="How an ensemble combines its models."),
         BASE_URL,
-        click.option("--shots", type=click.IntRange(min=0), help="Of causal and chat: number of "
+        click.option("--shots", type=click.IntRange(min=0), help="For causal and chat: number of "
                      "solved problems in the prompt, drawn from --train; by default 30 with "
                      "--train, otherwise none."),
-        click.option("--sees", type=click.Choice(["blank", "pronoun"]), help="What the solver sees "
-                     "in place of the options: the blank, or the pronoun, and it is asked whom the "
-                     "pronoun refers to. By default the pronoun if the problems differ in nothing "
-                     "else, as in Winogender, otherwise the blank; of encoder, what it was "
-                     "trained to see."),
+        click.option("--sees", type=click.Choice(["blank", "pronoun"]), help="Whether the solver "
+                     "sees the blank, or sees the pronoun and is asked whom it refers to. By "
+                     "default the pronoun if the problems differ in nothing else, as in "
+                     "Winogender, otherwise the blank; for encoder, what it was trained to see."),
     ]  # fmt: skip
     stated = {"model", "combine", "base_url", "shots", "sees"}
     declared = dict.fromkeys(name for known in _DECLARED.values() for name in known)
@@ -201,7 +198,7 @@ def solver_options(function: Any) -> Any:
     own += [
         MAX_SPENT,
         click.option("--no-cache", "cache", is_flag=True, default=True, flag_value=False,
-                     help="Of chat: don't use cached replies, and cache none."),
+                     help="For chat: neither use nor store cached replies."),
     ]  # fmt: skip
     for option in reversed(own):
         function = option(function)
@@ -209,16 +206,18 @@ def solver_options(function: Any) -> Any:
 
 
 def declared_option(name: str) -> Callable[[Any], Any]:
-    """Return an option by its name, from the declarations of its solvers."""
+    """Return the option with a name, generated from the declarations of its solvers."""
     kinds: dict[str, tuple[list[str], Any]] = {}
     for kind, known in _DECLARED.items():
         if name in known:
             kinds.setdefault(str(known[name]), ([], known[name]))[0].append(kind)
     keys = [key for _, key in kinds.values()]
-    helps = [_of(names) + key["description"][0].lower() + key["description"][1:]
+    helps = [_name_solvers(names) + key["description"][0].lower() + key["description"][1:]
              for names, key in kinds.values()]  # fmt: skip
     if len(keys) == 1:
-        return option_of(name, f"--{name.replace('_', '-')}", {**keys[0], "description": helps[0]})
+        return make_option(
+            name, f"--{name.replace('_', '-')}", {**keys[0], "description": helps[0]}
+        )
     help_ = " ".join(
         f"{help_[:-1]}: {describe_values(key)}; by default {key['default']}."
         for help_, key in zip(helps, keys, strict=True)
@@ -226,19 +225,19 @@ def declared_option(name: str) -> Callable[[Any], Any]:
     return click.option(f"--{name}", metavar="KIND", help=help_)
 
 
-def _of(kinds: Sequence[str]) -> str:
-    """Return the solvers of an option: "Of causal, masked and encoder: "."""
-    return f"Of {' and '.join(filter(None, (', '.join(kinds[:-1]), kinds[-1])))}: "
+def _name_solvers(kinds: Sequence[str]) -> str:
+    """Return the start of a help text, such as "For causal, masked and encoder: "."""
+    return f"For {' and '.join(filter(None, (', '.join(kinds[:-1]), kinds[-1])))}: "
 
 
-def chat_client(
+def make_chat_client(
     options: Mapping[str, Any], model: str | None, *, is_cached: bool = True, **more: Any
 ) -> Any:
     """Return a chat client from a command's options.
 
     Args:
         options: `base_url`, `temperature`, `key_variable` and `max_spent`.
-        model: its name; that of the environment if None.
+        model: name of the model; None for the one that the environment names.
         is_cached: whether replies are in the user's cache.
         more: see `chat.Client`.
 
@@ -269,8 +268,8 @@ def _count_shots(given: int | None, train: Dataset | None) -> int:
 def summarise_replies(solver: Solver, dataset: Dataset) -> dict[str, Any]:
     """Return a summary of a chat model's replies; it is empty for other solvers.
 
-    Replies are read from the cache; without a cache, the summary has those of this run. It then has
-    fewer `problems` than the data set if an earlier run solved a part.
+    Replies are read from the cache. Without a cache, the summary has only the replies of this run;
+    its `problems` are fewer than the data set's if an earlier run solved some of them.
     """
     from winosmith import chat, solve
 

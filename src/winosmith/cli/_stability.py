@@ -1,4 +1,4 @@
-"""The sections of `--by lineage`: error depths, kinds of edits, accuracy lost, and annotators."""
+"""Report sections of `--by lineage`: error depths, kinds of edits, accuracy lost, annotators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from winosmith import metrics, report
-from winosmith.cli._output import Rows, of_each, share
+from winosmith.cli._output import Rows, join_by_solver, make_cells
 from winosmith.cli._printing import progress
 from winosmith.dataset import Dataset
 from winosmith.errors import MissingExtraError
@@ -25,11 +25,12 @@ class Stabilities(Result):
     """The stability of solvers on perturbed problems.
 
     Attributes:
-        solvers: the stability of each by its name; at least one.
-        kinds: the errors of each by kind of edit; empty if tokens can't be tagged.
-        missing: the component that tagging needs; empty if it is there.
-        beside: field → solver → its problems next to their roots, for each value of the field.
-        people: the results of annotators, if any were given.
+        solvers: stability of each solver, by its name; at least one.
+        kinds: errors of each solver by kind of edit; empty if tokens can't be tagged.
+        missing: the missing component that tagging needs; empty if none is missing.
+        beside: field → solver → its problems compared with their roots, for each value of the
+            field.
+        people: results of annotators, if there are any.
     """
 
     solvers: Mapping[str, metrics.Stability]
@@ -50,13 +51,13 @@ class Stabilities(Result):
     @property
     @computed()
     def depth(self) -> str:
-        """The kind of depth, which all solvers have in common."""
+        """The kind of depth, which is the same for all solvers."""
         return next(iter(self.solvers.values())).depth
 
     @property
     @computed(key="kinds")
     def kind_records(self) -> dict[str, Any] | None:
-        """The record of each solver's kinds; only counts if its accuracy is withheld."""
+        """Each solver's errors by kind of edit; only counts if its accuracy is withheld."""
         records = {}
         for solver, found in self.kinds.items():
             record = found.record()
@@ -68,7 +69,7 @@ class Stabilities(Result):
         return records or None
 
 
-def stabilities(
+def measure_stabilities(
     dataset: Dataset,
     solvers: Mapping[str, metrics.Graded],
     *,
@@ -82,12 +83,12 @@ def stabilities(
 
     Args:
         dataset: the problems.
-        solvers: the answers of each, by its name.
+        solvers: graded answers of each solver, by its name.
         depth: kind of depth; None for the one that `metrics.stability` finds for the first solver.
-        fields: problems are compared with their roots for each value of these fields.
+        fields: fields for whose values problems are compared with their roots.
         overlap: overlap of each solver with its training data.
         people: annotators' responses.
-        seed: random seed of bootstraps and nulls.
+        seed: random seed for bootstraps and null distributions.
 
     Raises:
         DataError: no problem is perturbed, or none has such a depth.
@@ -102,7 +103,7 @@ def stabilities(
         for name, graded in solvers.items()
         if name not in overlap or not overlap[name].withheld
     }
-    tagged, missing = _tagged(dataset)
+    tagged, missing = _tag_families(dataset)
     far = [
         getattr(of, str(depth)) if problem.lineage else None
         for problem, of in zip(dataset, depths(dataset), strict=True)
@@ -123,8 +124,7 @@ def stabilities(
     )
 
 
-def _tagged(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
-    """Return the tags of every sentence of a family, or the component that they need."""
+def _tag_families(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
     from winosmith.language import tag
 
     rows = sorted({row for of in dataset.families.values() if len(of) > 1 for row in of})
@@ -139,73 +139,74 @@ def _tagged(dataset: Dataset) -> tuple[dict[str, tuple[str, ...]], str]:
     return tags, ""
 
 
-def stability_sections(found: Stabilities) -> list[report.Section]:
-    """Return the sections of a report."""
+def make_stability_sections(found: Stabilities) -> list[report.Section]:
+    """Return the report sections on stability."""
     tables = [
-        _depths(found),
-        _accuracies(found.solvers),
-        *_by_depth(found),
-        _survival(found.solvers),
+        _make_depth_table(found),
+        _make_accuracy_table(found.solvers),
+        *_make_tables_by_depth(found),
+        _make_survival_table(found.solvers),
         *(
-            _against_roots(name, solver, rows)
+            _make_root_table(name, solver, rows)
             for name, of in found.beside.items()
             for solver, rows in of.items()
         ),
-        *(_people(found.people, found.depth) if found.people else ()),
+        *(_make_annotator_tables(found.people, found.depth) if found.people else ()),
     ]
-    pictured = report.OnPage(lambda: [_cards(found), *_drawings(found)])
+    pictured = report.OnPage(lambda: [_make_cards(found), *_draw_stability(found)])
     sections = [
         report.Section("Stability", [pictured, *tables]),
     ]
-    if kinds := list(_kinds(found)):
+    if kinds := list(_make_kind_blocks(found)):
         sections.append(report.Section("Errors by kind of edit", kinds))
     return sections
 
 
 ROWS = 24
-"""Number of depths on a terminal; the report and the JSON have all."""
+"""Number of depths that a terminal shows; the report and the JSON have all."""
 
 EDITS = (
-    "Edits: tokens added to the root or removed from it; a replaced token is both. In errors: "
-    "edits in problems answered incorrectly, as EvoGrad counts them; n and errors count problems. "
-    "Points: the fraction of errors minus that of all problems that differ from their root{share}. "
-    "With this many kinds, some differ by chance."
+    "Edits: tokens added to the root or removed from it; a replaced token counts as both. In "
+    "errors: edits in problems answered incorrectly, as EvoGrad counts them; n and errors count "
+    "problems. Points: the fraction of errors minus that of all problems that differ from their "
+    "root{share}. With this many kinds, some differ by "
+    "chance."
 )
 
 
-def _depths(found: Stabilities) -> report.Table:
+def _make_depth_table(found: Stabilities) -> report.Table:
     rows: Rows = []
     for solver, of in found.solvers.items():
         named = (("errors", of.mean), ("families", of.family_mean), ("first errors", of.first))
         for name, one in named:
             rows.append(
-                [solver if name == "errors" else "", name, _number(one.value),
-                 _between(one.interval), one.errors, _number(one.null.coin),
+                [solver if name == "errors" else "", name, _format_number(one.value),
+                 _format_interval(one.interval), one.errors, _format_number(one.null.coin),
                  None if one.null.p_value is None else probability(one.null.p_value)]
             )  # fmt: skip
     solvers = found.solvers.items()
     sizes = {n: f"{of.n:,} perturbed problems, {len(of.families):,} families" for n, of in solvers}
     unknown = {name: f"{of.unknown:,}" for name, of in solvers}
-    left = f" Omitted, because their depth is unknown: {of_each(unknown)}."
+    left = f" Omitted, because their depth is unknown: {join_by_solver(unknown)}."
     left *= any(of.unknown for _, of in solvers)
     return report.Table(
-        f"Error depth ({found.depth}): {of_each(sizes)}",
+        f"Error depth ({found.depth}): {join_by_solver(sizes)}",
         ["solver", "mean over", "depth", "95 %", "n", "guessing", "p"],
         rows,
-        "Mean depth of all errors, of the families' own means, and of the families' first errors. "
+        "Mean depth of all errors, of the family means, and of each family's first error. "
         "Guessing: the same for random answers; a depth near it shows nothing. p: of errors this "
-        f"early or late, if each family's errors fell on random problems of it.{left}",
+        f"early or late, if each family's errors were on random problems of the family.{left}",
     )
 
 
-def _accuracies(solvers: Mapping[str, metrics.Stability]) -> report.Table:
+def _make_accuracy_table(solvers: Mapping[str, metrics.Stability]) -> report.Table:
     rows: Rows = []
     for solver, of in solvers.items():
         if of.accuracy is None:
             rows.append([solver, *["—"] * 5])
             continue
         roots = None if of.roots is None else format_rate(of.roots)
-        rows.append([solver, *share(of.accuracy), roots, *share(of.consistency)])
+        rows.append([solver, *make_cells(of.accuracy), roots, *make_cells(of.consistency)])
     return report.Table(
         "Accuracy on perturbed problems, on roots, and on whole families",
         ["solver", "perturbed", "95 %", "roots", "families", "95 %"],
@@ -213,41 +214,41 @@ def _accuracies(solvers: Mapping[str, metrics.Stability]) -> report.Table:
     )
 
 
-def _by_depth(found: Stabilities) -> Iterator[report.Table]:
+def _make_tables_by_depth(found: Stabilities) -> Iterator[report.Table]:
     solvers = {name: of for name, of in found.solvers.items() if of.by_depth}
     if not solvers:
         return
     rows: Rows = []
     if any(of.roots for of in solvers.values()):
-        rows.append(["root", *_at_depth([of.roots for of in solvers.values()])])
+        rows.append(["root", *_make_depth_cells([of.roots for of in solvers.values()])])
     every = sorted({depth for of in solvers.values() for depth in of.by_depth or ()})
     for depth in every:
         here = [(of.by_depth or {}).get(depth) for of in solvers.values()]
-        rows.append([str(depth), *_at_depth(here)])
+        rows.append([str(depth), *_make_depth_cells(here)])
     heads = ["accuracy", "95 %"] if len(solvers) == 1 else list(solvers)
     yield report.Table(
         f"Accuracy by {found.depth} depth",
         ["depth", "problems", *heads],
         rows,
         most=ROWS + len(rows) - len(every),
-        beyond="Greater depths in the report and the JSON: {:,}.",
+        beyond="The report and the JSON have {:,} greater depths.",
     )
 
 
-def _at_depth(here: Sequence[metrics.Proportion | None]) -> list[report.Value]:
-    """Return the number of problems and the accuracies; one alone has its interval.
+def _make_depth_cells(here: Sequence[metrics.Proportion | None]) -> list[report.Value]:
+    """Return the number of problems and the accuracies; a single accuracy has its interval.
 
-    If solvers answered different numbers of problems, each accuracy has its own.
+    If solvers answered different numbers of problems, each accuracy has its own number.
     """
     sizes = {one.n for one in here if one}
     if len(here) == 1:
-        return [*(sizes or (0,)), *share(here[0])]
+        return [*(sizes or (0,)), *make_cells(here[0])]
     if len(sizes) == 1:
         return [*sizes, *(None if one is None else format_rate(one) for one in here)]
     return [None, *(None if one is None else f"{format_rate(one)} of {one.n:,}" for one in here)]
 
 
-def _survival(solvers: Mapping[str, metrics.Stability]) -> report.Table:
+def _make_survival_table(solvers: Mapping[str, metrics.Stability]) -> report.Table:
     deepest = max(of.survival.depths[-1] for of in solvers.values())
     shown = sorted({max(1, round(deepest * part)) for part in (0.1, 0.25, 0.5, 1)})
     rows: Rows = []
@@ -267,7 +268,7 @@ def _survival(solvers: Mapping[str, metrics.Stability]) -> report.Table:
     )
 
 
-def _against_roots(field: str, solver: str, found: Sequence[metrics.VersusRoot]) -> report.Table:
+def _make_root_table(field: str, solver: str, found: Sequence[metrics.VersusRoot]) -> report.Table:
     return table(
         f"{report.format_value(solver)} compared with its answers to the roots, by {field}",
         {one.value: one for one in found},
@@ -275,34 +276,32 @@ def _against_roots(field: str, solver: str, found: Sequence[metrics.VersusRoot])
         head=field.rpartition(".")[2],
         note="Accuracy, and the difference from the accuracy on the same roots, in points. "
         "McNemar: a test that treats pairs as independent. Holm: p by families, corrected for all "
-        "tests. "
-        "Same: both answers are correct, or both incorrect."
-        + _unchanged(found)
-        + _all_right(found),
+        "tests. Same: both answers are correct, or both "
+        "incorrect." + _describe_unchanged(found) + _warn_of_perfect_roots(found),
     )
 
 
-def _all_right(found: Sequence[metrics.VersusRoot]) -> str:
-    """Return a caution if no root is answered incorrectly, as if roots are chosen for that."""
+def _warn_of_perfect_roots(found: Sequence[metrics.VersusRoot]) -> str:
+    """Return a caution if all roots are answered correctly, as when roots are chosen for that."""
     if any(one.roots.value < 1 for one in found):
         return ""
     return (
-        " It is correct on every root: if roots were chosen for that, it can only lose points, "
-        "even on versions that are no harder."
+        " The solver is correct on every root: if roots were chosen for that, it can only lose "
+        "points, even on versions that are no "
+        "harder."
     )
 
 
-def _unchanged(found: Sequence[metrics.VersusRoot]) -> str:
-    """Return the number of problems with the same input as their roots, by kind."""
+def _describe_unchanged(found: Sequence[metrics.VersusRoot]) -> str:
     counts = [
         f"{one.unchanged:,} of {one.accuracy.n:,} of {report.format_value(one.value)}"
         for one in found
         if one.unchanged
     ]
-    return f" The same input as the root, for this solver: {', '.join(counts)}." if counts else ""
+    return f" With the same input as the root: {', '.join(counts)}." if counts else ""
 
 
-def _kinds(found: Stabilities) -> Iterator[report.Block]:
+def _make_kind_blocks(found: Stabilities) -> Iterator[report.Block]:
     if found.missing:
         yield report.Text([f"Kinds of edits are not counted: {found.missing}."])
     several = {name: of for name, of in found.kinds.items() if of.kinds}
@@ -310,27 +309,27 @@ def _kinds(found: Stabilities) -> Iterator[report.Block]:
         yield report.Table(
             "Most frequent kinds of edits in errors, with their number of tokens",
             ["solver", "first", "second", "third"],
-            [[name, *_three(of)] for name, of in several.items()],
+            [[name, *_format_most_frequent(of)] for name, of in several.items()],
         )
     for name, of in several.items():
-        yield _kinds_of(name, of, has_accuracy=found.solvers[name].accuracy is not None)
+        yield _make_kind_table(name, of, has_accuracy=found.solvers[name].accuracy is not None)
 
 
-def _three(found: metrics.EditKinds) -> list[report.Value]:
+def _format_most_frequent(found: metrics.EditKinds) -> list[report.Value]:
     cells: list[report.Value] = [
-        f"{_signed(kind)} ({kind.wrong_edits:,})" for kind in found.most_frequent
+        f"{_format_kind(kind)} ({kind.wrong_edits:,})" for kind in found.most_frequent
     ]
     return [*cells, None, None, None][:3]
 
 
-def _signed(kind: metrics.EditKind) -> str:
+def _format_kind(kind: metrics.EditKind) -> str:
     return kind.kind.replace("-", "−", 1)
 
 
-def _kinds_of(solver: str, found: metrics.EditKinds, *, has_accuracy: bool) -> report.Table:
+def _make_kind_table(solver: str, found: metrics.EditKinds, *, has_accuracy: bool) -> report.Table:
     rows: Rows = [
-        [_signed(kind), kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right,
-         *(_rate(kind) if has_accuracy else ["—"] * 3)]
+        [_format_kind(kind), kind.edits, kind.wrong_edits, kind.errors.n, kind.errors.right,
+         *(_make_rate_cells(kind) if has_accuracy else ["—"] * 3)]
         for kind in found.kinds
     ]  # fmt: skip
     base = f" ({percent(found.errors.value)})" if found.errors and has_accuracy else ""
@@ -343,16 +342,16 @@ def _kinds_of(solver: str, found: metrics.EditKinds, *, has_accuracy: bool) -> r
     )
 
 
-def _rate(kind: metrics.EditKind) -> list[report.Value]:
+def _make_rate_cells(kind: metrics.EditKind) -> list[report.Value]:
     interval = "—" if kind.interval is None else points_span(kind.interval)
     return [format_rate(kind.errors), points(kind.excess), interval]
 
 
-def _people(found: metrics.Annotators, depth: str) -> Iterator[report.Table]:
+def _make_annotator_tables(found: metrics.Annotators, depth: str) -> Iterator[report.Table]:
     people = table(
         f"Annotators, and their error depth ({depth})",
         found.people,
-        note="Errors: on perturbed problems with a known depth.",
+        note="Errors are counted on perturbed problems with a known depth.",
     )
     mean = ["mean", None, percent(found.accuracy), *[None] * 5]
     yield replace(people, rows=[*people.rows, mean])
@@ -361,15 +360,15 @@ def _people(found: metrics.Annotators, depth: str) -> Iterator[report.Table]:
     yield table("Agreement of the annotators", dict(named), note=" ".join(reasons))
 
 
-def _number(value: float | None) -> str | None:
+def _format_number(value: float | None) -> str | None:
     return None if value is None else fixed(value, ".2f")
 
 
-def _between(interval: tuple[float, float] | None) -> str | None:
+def _format_interval(interval: tuple[float, float] | None) -> str | None:
     return None if interval is None else "–".join(fixed(end, ".2f") for end in interval)
 
 
-def _cards(found: Stabilities) -> report.Cards:
+def _make_cards(found: Stabilities) -> report.Cards:
     return report.Cards(
         [
             report.KeyFigure(
@@ -384,12 +383,12 @@ def _cards(found: Stabilities) -> report.Cards:
     )
 
 
-def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
+def _draw_stability(found: Stabilities) -> Iterator[report.Drawing]:
     depth = found.depth
     for panels in metrics.draw_stability(found.solvers):
         yield report.Drawing(
-            f"Left: families without an error, by {depth} depth; a stroke marks the end of a "
-            f"family without one. Right: accuracy at each depth with {metrics.FEWEST} problems or "
+            f"Left: families without an error, by {depth} depth; a tick marks the end of a family "
+            f"without an error. Right: accuracy at each depth with {metrics.FEWEST} problems or "
             "more, roots at 0; the dashed line is guessing. Bands are 95 % intervals.",
             panels,
         )

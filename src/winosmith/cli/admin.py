@@ -1,6 +1,6 @@
-"""`winosmith admin`: manage a site from a terminal, also while it is served.
+"""`winosmith admin`: manage a site from a terminal, even while it is being served.
 
-Human tests and studies have their own modules; `existing_site` and the options are shared.
+Human tests and studies have their own modules; `open_existing_site` and the options are shared.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ COMMANDS = {
 }
 """The commands, each with its summary."""
 
-_OTHER_PLACES = {
+_OTHER_LOCATIONS = {
     "import": "admin:import_",
     "round": "admin:rounds",
     "test": "_admin_test:command",
     "study": "_admin_study:command",
 }
-PLACES = {name: f"admin:{name.replace('-', '_')}" for name in COMMANDS} | _OTHER_PLACES
-"""The place of each command."""
+LOCATIONS = {name: f"admin:{name.replace('-', '_')}" for name in COMMANDS} | _OTHER_LOCATIONS
+"""Location of each command."""
 
 
-@click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, places=PLACES)
+@click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, locations=LOCATIONS)
 def command() -> None:
     """Manage a site: backups, imports, exports, invitations.
 
@@ -70,22 +70,23 @@ def site_argument(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def database_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--database`, as the server takes it."""
+    """Add the option `--database`, as in `winosmith serve`."""
     return click.option(
         "--database",
         envvar="WINOSMITH_DATABASE",
         metavar="URL",
-        help="postgresql://…, as given to `winosmith serve`; also read from WINOSMITH_DATABASE.",
+        help="URL of the PostgreSQL database, as given to `winosmith serve`; also read from "
+        "WINOSMITH_DATABASE.",
     )(function)
 
 
-def on_site(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--database`; the first argument is the site of DIR, from the command or its group."""
+def pass_site(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the option `--database`, and pass the site of DIR as the first argument."""
 
     @wraps(function)
     @click.pass_obj
     def run(given: str | None, /, *, folder: str = "", database: str | None, **rest: Any) -> Any:
-        return function(existing_site(given or folder, database), **rest)
+        return function(open_existing_site(given or folder, database), **rest)
 
     return database_option(run)
 
@@ -95,17 +96,17 @@ _DEFAULT_ADDRESS = "http://127.0.0.1:8000"
 
 
 def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add `--address`, the start of printed links; by default the address of the site of DIR."""
+    """Add the option `--address`, the start of printed links."""
     return click.option(
         "--address",
         metavar="URL",
-        callback=_address,
+        callback=_choose_address,
         show_default=f"the site's current or last address; otherwise {_DEFAULT_ADDRESS}",
-        help="Public address of the site, used in links.",
+        help="Public URL of the site, used in links.",
     )(function)
 
 
-def _address(context: click.Context, _: click.Parameter, given: str | None) -> str:
+def _choose_address(context: click.Context, _: click.Parameter, given: str | None) -> str:
     from winosmith.web.hosting import address_known
 
     if given:
@@ -115,7 +116,7 @@ def _address(context: click.Context, _: click.Parameter, given: str | None) -> s
 
 
 def print_counts(counts: Mapping[str, int]) -> None:
-    """Print numbers with their names, a line each."""
+    """Print each count with its name on a line."""
     width = max(map(len, counts), default=0)
     for name, count in counts.items():
         echo(f"{name.replace('_', ' '):{width}} {count:>9,}")
@@ -133,11 +134,11 @@ def print_list(
     print_records(title, rows, names)
 
 
-def existing_site(folder: str, database: str | None) -> Site:
-    """Return the site of a folder with Django set up.
+def open_existing_site(folder: str, database: str | None) -> Site:
+    """Set up Django for the site in a folder, and return the site.
 
     Raises:
-        InputError: the folder contains no site, or the tables of another version.
+        InputError: the folder contains no site, or a site of another version.
     """
     from winosmith.web import Site, hosting
 
@@ -147,23 +148,23 @@ def existing_site(folder: str, database: str | None) -> Site:
     return hosting.opened(Site.open(folder, database=database or None))
 
 
-MOST_MINUTES = 90 * 24 * 60
-"""The longest validity of a link: 90 days."""
+MAX_MINUTES = 90 * 24 * 60
+"""Maximum validity of a link in minutes: 90 days."""
 
 
 @click.command("invite")
 @site_argument
 @click.option("--role", type=click.Choice(["contributor", "judge", "moderator", "admin"]),
               help="Role of the new account.")  # fmt: skip
-@click.option("--for", "name", metavar="NAME", help="Account that may set a new password.")
-@click.option("--minutes", default=30, show_default=True, type=click.IntRange(1, MOST_MINUTES),
-              help="Number of minutes for which the link works.")  # fmt: skip
+@click.option("--for", "name", metavar="NAME", help="Account that needs a new password.")
+@click.option("--minutes", default=30, show_default=True, type=click.IntRange(1, MAX_MINUTES),
+              help="Validity of the link in minutes.")  # fmt: skip
 @address_option
-@on_site
+@pass_site
 def invite(site: Site, role: str | None, name: str | None, minutes: int, address: str) -> None:
     """Print a one-time link to create an account, or to set a new password.
 
-    Only a digest of the link is stored, so it can't be read from the database or a backup.
+    Only a digest of the link is stored, so the link can't be read from the database or a backup.
     """
     if (role is None) == (name is None):
         raise click.UsageError("give --role for a new account, or --for NAME for a new password")
@@ -183,10 +184,10 @@ def invite(site: Site, role: str | None, name: str | None, minutes: int, address
 
 @click.command("people")
 @site_argument
-@on_site
+@pass_site
 @_options.json_option
 def people(site: Site, as_json: bool) -> None:
-    """Count the people of DIR by role, without names; a person counts once for each role."""
+    """Count the people of the site by role; a person with several roles is counted in each."""
     from django.db.models import Count, Q
 
     from winosmith.web.people.models import Person
@@ -212,11 +213,11 @@ def people(site: Site, as_json: bool) -> None:
 @click.option(
     "--retry", metavar="NAME", help="Model whose failed and timed-out predictions are retried."
 )
-@on_site
+@pass_site
 def models(site: Site, retry: str | None) -> None:
     """Show the state, progress, speed and errors of the models of the site in DIR.
 
-    The reason that a model can't be loaded is shown in full only here, not on the site.
+    Only this command, not the site, shows the full reason why a model can't be loaded.
     """
     from winosmith.web.predict import asking
     from winosmith.web.predict.process import fault_file
@@ -228,7 +229,7 @@ def models(site: Site, retry: str | None) -> None:
             names = ", ".join(one.model.name for one in known) or "none"
             raise InputError(f"--retry {retry}: the site has no such model; it has {names}")
         count = asking.retry_failed(found)
-        echo(f"{count_noun(count, 'prediction')} of {retry} tried again")
+        echo(f"{count_noun(count, 'prediction')} of {retry} will be retried")
         return
     if not known:
         echo("The site has no models, or was never served with any.")
@@ -240,8 +241,8 @@ def models(site: Site, retry: str | None) -> None:
         echo(f"  {one.done:,} of {one.total:,} predicted{speed}")
         if one.trouble:
             echo(
-                f"  {one.late:,} timed out, {one.failed:,} failed; "
-                f"retry with: winosmith admin models {site.folder} --retry {model.name}"
+                f"  {one.late:,} timed out, {one.failed:,} failed; retry with: winosmith admin "
+                f"models {site.folder} --retry {model.name}"
             )
         path = fault_file(site.folder, model.name)
         if model.fault and path.exists():
@@ -250,9 +251,9 @@ def models(site: Site, retry: str | None) -> None:
 
 @click.command("tidy")
 @site_argument
-@on_site
+@pass_site
 def tidy(site: Site) -> None:
-    """Delete data of the site in DIR that are older than retention_days in site.toml.
+    """Delete data of the site in DIR that are older than retention_days in its site.toml.
 
     A running server does this once a day. Sentences and judgements are never deleted. A half that
     has waited wait_days for its other half is published; a running server checks this hourly.
@@ -266,13 +267,12 @@ def tidy(site: Site) -> None:
 @click.command("backup")
 @site_argument
 @click.argument("file", type=click.Path(dir_okay=False))
-@on_site
+@pass_site
 def backup(site: Site, file: str) -> None:
-    """Save the site of DIR into FILE (.tar, or .tar.gz to compress it).
+    """Back up the site in DIR to FILE (.tar, or .tar.gz to compress it).
 
-    FILE contains the database at one moment, the key and the settings: keep it as safe as the
-    site. People can use the site in the meantime; the backup contains all of a write, or none of
-    it.
+    FILE contains a consistent snapshot of the database, the secret key and the settings, so keep it
+    as safe as the site. People can use the site in the meantime.
     """
     from winosmith.web import hosting
 
@@ -284,17 +284,17 @@ def backup(site: Site, file: str) -> None:
 @click.command("restore")
 @click.argument("file", type=_options.FILE)
 @click.argument("folder", metavar="DIR", type=click.Path())
-@click.option("--erased", type=click.Path(exists=True), metavar="OLD-DIR", help="The folder of "
-              "the site that was backed up, or its log of erasures (erased.jsonl).")  # fmt: skip
+@click.option("--erased", type=click.Path(exists=True), metavar="OLD-DIR", help="Folder of the "
+              "backed-up site, or its log of erasures (erased.jsonl).")  # fmt: skip
 @database_option
 def restore(file: str, folder: str, erased: str | None, database: str | None) -> None:
-    """Make the site of DIR, a new or empty folder, out of FILE from `winosmith admin backup`.
+    """Restore a site from FILE, made by `winosmith admin backup`, to DIR, a new or empty folder.
 
-    The checksums are checked first; DIR appears when all of it is there. An archive of a
-    PostgreSQL site goes into an empty database, named by --database. All log-ins, tokens,
-    invitations and links for a new password end. People who were erased after the backup was made
-    are listed, as far as the log of erasures shows: the one in OLD-DIR, next to FILE, or in the
-    folder of the site if FILE is among its own backups.
+    The checksums are verified first, and DIR is created only when it is complete. An archive of a
+    PostgreSQL site is restored to the empty database given by --database. All log-ins, tokens,
+    invitations and password links are revoked. People who were erased after the backup are listed,
+    according to the log of erasures in OLD-DIR, next to FILE, or in the site's folder if FILE is
+    one of its own backups.
     """
     from django.db import connection
 
@@ -304,19 +304,18 @@ def restore(file: str, folder: str, erased: str | None, database: str | None) ->
     place = Path(folder).absolute()
     echo(f"{place}: the site of {contents.made} ({contents.database})")
     more = " --database …" if contents.database == "postgresql" else ""
-    echo("Ended: all log-ins, tokens, invitations, and links for a new password.")
-    _list_erased(existing_site(str(place), database), more)
+    echo("Revoked: all log-ins, tokens, invitations and password links.")
+    _print_erased(open_existing_site(str(place), database), more)
     connection.close()  # so that SQLite leaves no log next to the file
     echo(f"Serve it with: winosmith serve {place}{more}")
 
 
-def _list_erased(site: Site, more: str) -> None:
-    """Print who was erased after a backup was made."""
+def _print_erased(site: Site, more: str) -> None:
     from winosmith.web.people.models import pseudonym
     from winosmith.web.people.privacy import has_erasure_log, people_to_erase_again
 
     if not has_erasure_log():
-        echo("No log of erasures was found; if somebody was erased since, erase them again.")
+        echo("No log of erasures was found; if anyone was erased since then, erase them again.")
     if names := [pseudonym(person) for person, _texts in people_to_erase_again()]:
         echo(f"Erased since this backup: {', '.join(names)}")
         echo(f"Erase them again with: winosmith admin erase-again {site.folder}{more}")
@@ -324,12 +323,12 @@ def _list_erased(site: Site, more: str) -> None:
 
 @click.command("erase-again")
 @site_argument
-@on_site
+@pass_site
 def erase_again(site: Site) -> None:
-    """Erase people again whom a restored backup brought back to the site of DIR.
+    """Erase again the people whom a restored backup brought back to the site in DIR.
 
     The log of erasures (erased.jsonl in the site's folder) shows who they are. It has no names: an
-    entry fits only the person in a backup.
+    entry can only be matched with the person in a backup.
     """
     from winosmith.web.people import privacy
 
@@ -342,14 +341,14 @@ def erase_again(site: Site) -> None:
 @click.option("--format", "format_name", default="winosmith", show_default=True, help="Format "
               "of the public problems, as in `winosmith convert --to`.")  # fmt: skip
 @click.option("--public", is_flag=True, help="Export only the public problems.")
-@on_site
+@pass_site
 @_options.json_option
 def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) -> None:
-    """Write the data of DIR as files: the public problems, and the rest in private/.
+    """Export the site in DIR to files: the public problems, and all other data in private/.
 
-    The rest is for moderators: every problem with its state, the judgements by pseudonym, the
-    audit log, and people by pseudonym with their consents. Equal data give equal bytes, and the
-    same digest.
+    The private data are for moderators: every problem with its state, the judgements by pseudonym,
+    the audit log, and people by pseudonym with their consents. The same data always give the same
+    bytes and digest.
     """
     from winosmith.web import hosting
 
@@ -365,17 +364,17 @@ def export(site: Site, out: str, format_name: str, public: bool, as_json: bool) 
 @site_argument
 @_options.data_argument("file")
 @click.option("--as", "as_", required=True, type=click.Choice(["judging", "valid", "published"]),
-              help="Purpose: to be judged, valid without judges, or only for comparison with "
-              "new sentences.")  # fmt: skip
+              help="Purpose: to be judged, to be valid without judging, or only to be compared "
+              "with new sentences.")  # fmt: skip
 @click.option(
     "--source", metavar="NAME", help="Source of published sentences; by default the file's name."
 )
 @click.option("--embargo", is_flag=True, help="Put the problems under embargo.")
 @click.option(
-    "--new-ids", is_flag=True, help="Give the problems new ids that reveal nothing and are unique."
+    "--new-ids", is_flag=True, help="Give the problems new, unique ids that reveal nothing."
 )
 @_options.format_option
-@on_site
+@pass_site
 def import_(
     site: Site,
     file: str,
@@ -387,8 +386,8 @@ def import_(
 ) -> None:
     """Import the problems of FILE, in any known format, into the site in DIR.
 
-    People can use the site in the meantime. Existing problems stay unchanged. After an interrupt,
-    run the same command again to resume the import.
+    People can use the site in the meantime. Existing problems stay unchanged. If the import is
+    interrupted, run the same command again to resume it.
     """
     dataset = _options.read_data(file, format_name)
     if as_ == "published":
@@ -405,7 +404,7 @@ def import_(
             dataset = hosting.with_new_ids(dataset, site.secret)
         with (
             progress("Importing", len(dataset)) as advance,
-            _lines_in_errors(file, format_name, dataset),
+            _add_lines_to_errors(file, format_name, dataset),
         ):
             made = hosting.import_problems(
                 dataset,
@@ -418,14 +417,14 @@ def import_(
             echo(f"{made.versions:,} perturbed problems were added to families")
         if made.apart:
             echo(
-                f"{made.apart:,} perturbed problems are in no family: the site lacks their root, "
-                "or a problem between; import those, then this file again"
+                f"{made.apart:,} perturbed problems are in no family, because the site lacks their "
+                "root or a problem in between; import those first, then this file again"
             )
-    echo(f"{added:,} new, {len(dataset) - added:,} there already")
+    echo(f"{added:,} new, {len(dataset) - added:,} already there")
 
 
 @contextmanager
-def _lines_in_errors(file: str, format_name: str | None, dataset: Dataset) -> Iterator[None]:
+def _add_lines_to_errors(file: str, format_name: str | None, dataset: Dataset) -> Iterator[None]:
     """Add the line of FILE to the error of a problem that can't be imported."""
     from winosmith import formats
     from winosmith.web import hosting
@@ -433,7 +432,7 @@ def _lines_in_errors(file: str, format_name: str | None, dataset: Dataset) -> It
     try:
         yield
     except hosting.UnfitError as unfit:
-        lines = formats.scan(file, format_name, **_options.reading_arguments()).lines
+        lines = formats.scan(file, format_name, **_options.get_reading_arguments()).lines
         line = lines[dataset.row(unfit.problem)]
         raise FormatError(str(unfit), file, line) from None
 
@@ -442,15 +441,15 @@ def _lines_in_errors(file: str, format_name: str | None, dataset: Dataset) -> It
 @site_argument
 @_options.data_argument("file")
 @click.option(
-    "--new-ids", is_flag=True, help="Give the problems new ids that reveal nothing and are unique."
+    "--new-ids", is_flag=True, help="Give the problems new, unique ids that reveal nothing."
 )
 @_options.format_option
-@on_site
+@pass_site
 def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:
     """Add the problems of FILE as gold questions, which check the attention of judges.
 
-    Each needs an answer, and `gold.explanation` in its extra: why that answer is correct, which
-    the judge reads afterwards. `gold.attention` marks a sentence that states its answer. Gold
+    Each needs an answer and, in its extra, `gold.explanation`: the reason for the answer, which
+    judges read afterwards. `gold.attention` marks a sentence that states its answer. Gold
     questions are never part of the data.
     """
     from winosmith.web import hosting
@@ -458,9 +457,9 @@ def gold(site: Site, file: str, new_ids: bool, format_name: str | None) -> None:
     dataset = _options.read_data(file, format_name)
     if new_ids:
         dataset = hosting.with_new_ids(dataset, site.secret)
-    with _lines_in_errors(file, format_name, dataset):
+    with _add_lines_to_errors(file, format_name, dataset):
         made = hosting.import_problems(dataset, "gold")
-    echo(f"{made.added:,} new, {made.known:,} there already")
+    echo(f"{made.added:,} new, {made.known:,} already there")
 
 
 @click.group(cls=Group)
@@ -478,11 +477,11 @@ def rounds(context: click.Context, folder: str) -> None:
     context.obj = folder
 
 
-@rounds.command("list", short_help="the rounds and their states")
-@on_site
+@rounds.command("list", short_help="list the rounds and their states")
+@pass_site
 @_options.json_option
 def list_(site: Site, as_json: bool) -> None:
-    """Show the rounds of DIR: their states, and how many problems they kept."""
+    """List the rounds with their states and the numbers of problems that they kept."""
     from winosmith.web.rounds.models import Round
     from winosmith.web.rounds.results import count_problems
 
@@ -500,12 +499,12 @@ def list_(site: Site, as_json: bool) -> None:
     print_list("Rounds", rows, names, as_json=as_json, hint=hint)
 
 
-@rounds.command("show", short_help="one round: its progress, its error or its results")
+@rounds.command("show", short_help="show the progress, the error or the results of a round")
 @click.argument("name")
-@on_site
+@pass_site
 @_options.json_option
 def show(site: Site, name: str, as_json: bool) -> None:
-    """Show the round NAME: its progress, its error, or its results next to the last round's."""
+    """Show the progress, error or results of the round NAME, compared with the last round."""
     from winosmith.web.rounds.results import compare_rounds
     from winosmith.web.rounds.running import get_round
 
@@ -526,7 +525,7 @@ def show(site: Site, name: str, as_json: bool) -> None:
             [[cell or "—" for cell in row] for row in compare_rounds(found)],
         )
         if found.published is None:
-            say("It is not published: only moderators see it.")
+            say("It is not published, so only moderators can see it.")
 
 
 def _print_progress(folder: Path, found: Round) -> None:
@@ -534,22 +533,23 @@ def _print_progress(folder: Path, found: Round) -> None:
 
     progress = round_progress(found)
     if progress is None or not progress["at_work"]:
-        echo(f"no process works on it; resume it with: winosmith round --site {folder}")
+        echo(f"no process is running it; resume it with: winosmith round --site {folder}")
     elif "step" not in progress:
-        echo("it starts")
+        echo("it is starting")
     else:
         echo("step {number} of {of}: {step}, {percent} % of all".format_map(progress))
         if progress["until"] is not None:
-            echo(f"it ends at about {progress['until']:%Y-%m-%d %H:%M} UTC, as the last round did")
+            end = f"{progress['until']:%Y-%m-%d %H:%M} UTC"
+            echo(f"it will end at about {end} if it takes as long as the last round")
 
 
-@rounds.command("cancel", short_help="cancel a round that waits or runs")
+@rounds.command("cancel", short_help="cancel a waiting or running round")
 @click.argument("name")
-@on_site
+@pass_site
 def cancel(site: Site, name: str) -> None:
     """Cancel the round NAME. Its finished steps are kept, and it can be resumed.
 
-    A process that works on it stops before its next step; Ctrl-C stops it at once.
+    A process that is running it stops before the next step; Ctrl-C stops it immediately.
     """
     from winosmith.web.rounds import running
 
@@ -560,7 +560,7 @@ def cancel(site: Site, name: str) -> None:
 
 @rounds.command("publish", short_help="show the results of a round to everyone")
 @click.argument("name")
-@on_site
+@pass_site
 def publish(site: Site, name: str) -> None:
     """Show the results of the round NAME to everyone.
 
@@ -571,4 +571,4 @@ def publish(site: Site, name: str) -> None:
 
     running.publish_round(None, running.get_round(name))
     echo(f"{name} is published")
-    say(f"Everyone sees it at /rounds/round/{name}/ on the site.")
+    say(f"Everyone can see it at /rounds/round/{name}/ on the site.")

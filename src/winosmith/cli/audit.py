@@ -17,17 +17,17 @@ from winosmith.cli._declared import declared_options
 from winosmith.cli._options import (
     FILE,
     OutputFile,
-    answer_arguments,
     format_option,
+    get_answer_arguments,
+    get_reading_arguments,
     json_option,
     page_option,
     read_contents,
-    reading_arguments,
 )
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import filter_option
 from winosmith.cli._printing import echo, fail_gate, say
-from winosmith.cli.admin import database_option, existing_site
+from winosmith.cli.admin import database_option, open_existing_site
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, FormatError, InputError
 from winosmith.problem import Problem
@@ -39,8 +39,10 @@ if TYPE_CHECKING:
     from winosmith.embed import TextEmbedder
 
 
-def _files(context: click.Context, _: click.Parameter, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse paths that are not files, and suggest the files to give."""
+def _check_paths(
+    context: click.Context, _: click.Parameter, paths: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Reject paths that are not files, and suggest the files to give."""
     if context.params.get("pool") or context.params.get("fix"):
         return paths
     for path in paths:
@@ -76,51 +78,52 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
 
 
 @click.command()
-@click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=_files)
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=_check_paths)
 @format_option
 @click.option(
     "--pool",
     is_flag=True,
     is_eager=True,
-    help="Audit all files, and those of folders and of patterns such as "
-    "'units/**/quiz.json', as one data set; findings have the file and the line.",
+    help="Audit all files, including those in folders and those that match patterns such as "
+    "'units/**/quiz.json', as one data set; findings name the file and the line.",
 )
 @click.option(
     "--fix",
     is_flag=True,
     is_eager=True,
-    help="Put the options of each item in a random order in the files themselves, and "
-    "adapt keys and letters in explanations; items that can't be changed safely are "
-    "listed. All files are one data set. A second run changes nothing.",
+    help="Shuffle the options of each item in the files themselves, and adapt keys and letters in "
+    "explanations; items that can't be changed safely are listed. All files form one data "
+    "set. A second run changes nothing.",
 )
 @click.option("--drop-copies", is_flag=True, help="With --fix, also remove each item that has the "
-              "question, options and key of an earlier one.")  # fmt: skip
+              "question, options and key of an earlier item.")  # fmt: skip
 @declared_options(RepairSettings, only=("draws", "seed"))
-@click.option("--no-probes", is_flag=True, help="Skip the models of words.")
-@click.option("--sample", default=0, type=click.IntRange(0), metavar="N", help="Number of items "
-              "of each file that models of words and vectors see, drawn at random.  [default: "
+@click.option("--no-probes", is_flag=True, help="Skip the word models (probes).")
+@click.option("--sample", default=0, type=click.IntRange(0), metavar="N", help="Number of items, "
+              "drawn at random from each file, for the word and vector models.  [default: "
               "all]")  # fmt: skip
 @click.option("--embed", "encoder", metavar="light|minilm|HUB_ID|FOLDER",
-              help="Also try models of an encoder's vectors, in addition to word models; light: "
-              "hashed words, without a download.")  # fmt: skip
+              help="Also train models on this encoder's vectors, in addition to word models; light "
+              "uses hashed words and needs no download.")  # fmt: skip
 @click.option("--fail-on", "rules", default="", metavar="RULES",
-              help="End with code 1 when a rule is broken: cue=3pt, borderline, probe=3pt, "
-              "duplicates, contradictions, leak, options, unfilled, refused, texts, licence, "
-              "canary; separated by commas.")  # fmt: skip
+              help="Exit with code 1 if one of these rules is broken: cue=3pt, borderline, "
+              "probe=3pt, duplicates, contradictions, leak, options, unfilled, refused, texts, "
+              "licence, canary; separated by "
+              "commas.")  # fmt: skip
 @click.option("--baseline", type=FILE, metavar="OLD.json",
-              help="The JSON of an earlier audit, of --json: only new findings break rules and are "
-              "in annotations, --sarif and --badge.")  # fmt: skip
+              help="Output of an earlier audit with --json: only new findings break rules and "
+              "appear in annotations, --sarif and --badge.")  # fmt: skip
 @click.option("--annotate", type=click.Choice(["github"]),
-              help="Print findings as annotations of the lines of a pull request, and add a table "
-              "to the summary of GitHub's job.")  # fmt: skip
+              help="Print findings as annotations of a pull request's lines, and add a table to "
+              "the job summary on GitHub.")  # fmt: skip
 @click.option("--sarif", type=OutputFile("{", "a JSON file"), metavar="FILE.sarif",
-              help="Write the findings as SARIF 2.1.0, such as for GitHub's code "
+              help="Write the findings as SARIF 2.1.0, for example for GitHub's code "
               "scanning.")  # fmt: skip
 @click.option("--badge", type=OutputFile("<svg", "an SVG file"), metavar="FILE.svg",
               help="Write a badge with the number of findings.")  # fmt: skip
 @click.option("--answers", multiple=True, type=click.Path(exists=True), metavar="FILE",
               help="Answers of models: a table with ids and a column of letters for each model, a "
-              "JSON object of labels by ids, predictions of `winosmith solve`, samples of "
+              "JSON object of labels by id, predictions of `winosmith solve`, samples of "
               "lm-evaluation-harness, logs of inspect_ai, HELM or OpenAI evals, or a folder of "
               "these logs; may be repeated.")  # fmt: skip
 @filter_option
@@ -128,7 +131,8 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               metavar="FILE", help="Texts that may contain the items, as JSON Lines or plain text, "
               "gzipped or not; may be repeated.")  # fmt: skip
 @click.option("--suspects", default=100, show_default=True, type=click.IntRange(1, 10_000),
-              help="Number of keys for people to check: those that models doubt most.")  # fmt: skip
+              help="Number of suspects: the keys that models doubt most, for people to "
+              "check.")  # fmt: skip
 @click.option("--to-judge", "site", type=click.Path(exists=True, file_okay=False), metavar="DIR",
               help="Send the suspects to the judges of the site in this folder.")  # fmt: skip
 @click.option("--to-sheet", "sheet", type=click.Path(dir_okay=False), metavar="FILE.jsonl",
@@ -139,20 +143,21 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               "wrong keys. With --to-judge, the site's judges get these items in place of the "
               "suspects.")  # fmt: skip
 @click.option("--check-to", default="check", show_default=True, metavar="DIR",
-              type=click.Path(file_okay=False), help="Of --check: folder for the forms that people "
-              "fill in.")  # fmt: skip
+              type=click.Path(file_okay=False), help="With --check: folder for the forms that "
+              "people fill in.")  # fmt: skip
 @click.option("--errata", type=FILE, metavar="FILE",
-              help="Correct keys by this table before anything else: the columns are id, old, new "
+              help="Table of corrected keys, which are applied first; its columns are id, old, new "
               "and evidence. A repair sets none of its items aside.")  # fmt: skip
 @click.option("--repair", "repaired", type=click.Path(file_okay=False), metavar="DIR",
-              help="Remove items until no cue predicts the answers, and write the rest to this "
-              "folder, with the removed items and the reasons; several files go to folders of "
-              "their names. Copies in several files stay in the last one: give the test set "
-              "last.")  # fmt: skip
-@declared_options(RepairSettings, only=("set_aside", "least_kept"), of="Of --repair: ")
+              help="Remove items until no cue predicts the answers, and write the remaining items "
+              "to this folder, with the removed items and the reasons; each of several files gets "
+              "its own subfolder. Copies in several files stay only in the last file, so give the "
+              "test set last.")  # fmt: skip
+@declared_options(RepairSettings, only=("set_aside", "least_kept"), prefix="With --repair: ")
 @click.option("--todo", type=click.Path(dir_okay=False), metavar="FILE.md|FILE.csv",
               help="Write a work list: the fewest options to lengthen so that the longest option "
-              "is correct by chance only, starting with the fewest characters.")  # fmt: skip
+              "is correct only by chance, starting with those that need the fewest "
+              "characters.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace another repair or check in its folder.")
 @page_option
 @json_option
@@ -175,7 +180,7 @@ def command(
     word, "all of the above", a position …) and compares each with chance. It trains word models
     that see only the options, only the question, or both. It also checks fields, the order of
     items, copies, near-duplicates and contradictions, within and across splits. With --pool, all
-    files are one data set, such as the quizzes of a course; --fix changes their orders in place.
+    files form one data set, such as the quizzes of a course; --fix shuffles their options in place.
 
     --repair removes copies, shuffles the options if their order has no meaning, and removes items
     until no cue predicts the answers; the result is measured on items that the repair did not see.
@@ -219,7 +224,7 @@ def command(
         _fix_files(data, format_name, options)
         return
     if options["drop_copies"]:
-        raise click.UsageError("--drop-copies goes with --fix; --repair DIR removes copies, too")
+        raise click.UsageError("--drop-copies needs --fix; --repair DIR also removes copies")
     _check_rules(rules, probes=not options["no_probes"], texts=bool(texts))
     if options["encoder"] and options["no_probes"]:
         raise click.UsageError("--embed needs the probes; omit --no-probes")
@@ -229,16 +234,15 @@ def command(
         )
     if options["check"] and len(data) > 1 and not options["pool"]:
         raise click.UsageError(
-            f"--check is about the keys of one data set, and there are {len(data)}; run it for "
-            "each of them with its own --check-to, or for all together with --pool"
+            f"--check draws from one data set, and there are {len(data)}; run it for each of them "
+            "with its own --check-to, or for all together with --pool"
         )
     if options["set_aside"] is not None and not (answers and repaired):
         raise click.UsageError(
-            "--set-aside is a number of items for --repair, chosen by models' answers: give "
-            "--repair DIR and --answers FILE"
+            "--set-aside needs both --repair DIR and the answers of models; add --answers FILE"
         )
     if options["annotate"] and options["as_json"]:
-        raise click.UsageError("--annotate prints commands for GitHub, and --json only JSON")
+        raise click.UsageError("--annotate prints GitHub commands; omit --annotate or --json")
     read = {Path(path).resolve() for path in (*data, *answers, *texts)}
     for option in ("--to-sheet", "--todo", "--sarif", "--badge"):
         path = sheet if option == "--to-sheet" else options[option[2:]]
@@ -248,9 +252,9 @@ def command(
         _check_splits([*map(formats.stem, data)])
     token = secrets.token_hex(16)
     if options["annotate"]:
-        echo(f"::stop-commands::{token}")  # a text of the data could be a command for GitHub
-    judged = existing_site(site, options["database"]) if site else None
-    embedder = _embedder(options["encoder"]) if options["encoder"] else None
+        echo(f"::stop-commands::{token}")  # text from the data could be a command for GitHub
+    judged = open_existing_site(site, options["database"]) if site else None
+    embedder = _make_embedder(options["encoder"]) if options["encoder"] else None
     splits: dict[str, Dataset] = {}
     refused: dict[str, list[str]] = {}
     declared: dict[str, Declarations] = {}
@@ -259,10 +263,12 @@ def command(
     omitted: list[int] = []
     differ = options["pool"] or len({*map(formats.stem, data)}) == len(data)
     for path in [data] if options["pool"] else data:
-        first, whole = (path, path) if isinstance(path, str) else (path[0], _common(path))
+        first, whole = (
+            (path, path) if isinstance(path, str) else (path[0], _find_common_folder(path))
+        )
         name = formats.stem(whole) if differ else whole
         try:
-            dataset, own, bad, where = _read(path, format_name)
+            dataset, own, bad, where = _read_split(path, format_name)
         except FormatError as error:
             if len(data) > 1 and "`answer_is=" in error.reason and not options["pool"]:
                 advice = "; or read all files as one data set, with --pool"
@@ -273,23 +279,23 @@ def command(
         omitted += [start + at for at in own]
         if not is_address(first):
             declared[name] = audit.find_declarations(first, splits[name])
-    corrected = _correct(splits, options["errata"]) if options["errata"] else set()
+    corrected = _correct_keys(splits, options["errata"]) if options["errata"] else set()
     how = {
-        "answers": _answers(answers, splits, filters, omitted) if answers else None,
+        "answers": _read_answers(answers, splits, filters, omitted) if answers else None,
         "draws": options["draws"],
         "probe_draws": 0 if options["no_probes"] else 200,
         "seed": options["seed"],
     }
     of_repair = {name: options[name] for name in ("set_aside", "least_kept", "force")}
     of_repair["checked"] = corrected
-    repairs = _repair(splits, repaired, {**how, **of_repair}) if repaired else {}
+    repairs = _repair_splits(splits, repaired, {**how, **of_repair}) if repaired else {}
     found = audit.audit(
         splits,
         **how,
         embedder=embedder,
         sample=options["sample"],
         refused=refused,
-        texts=_overlap(splits, texts) if texts else None,
+        texts=_measure_overlap(splits, texts) if texts else None,
         declared=declared,
         places=places,
         step=say,
@@ -305,11 +311,11 @@ def command(
         )
     Output(
         audit.title(found),
-        record | _repair_records(repairs),
+        record | _make_repair_records(repairs),
         audit.sections(found, [*repairs.values()]),
         verdict=audit.verdict(found),
         signature=found.signature,
-        apart=True,
+        spaced=True,
     ).show(as_json=options["as_json"], out=options["out"])
     if not options["as_json"]:
         echo(f"For a README: {found.line}")
@@ -317,9 +323,9 @@ def command(
             folder = Path(repaired or "", name if len(repairs) > 1 else "")
             echo(f"{len(one.dataset):,} items are in {folder / 'kept.jsonl'}", bold=True)
     if judged is not None and not options["check"]:
-        _to_judge(found, options["suspects"], judged.secret)
+        _send_to_judges(found, options["suspects"], judged.secret)
     if sheet:
-        _to_sheet(found, options["suspects"], sheet)
+        _write_suspects(found, options["suspects"], sheet)
     if options["todo"]:
         _write_todo(splits, options["todo"])
     _write_findings(new, options["sarif"], options["badge"])
@@ -329,14 +335,13 @@ def command(
             echo(line)
         of = audit.title(found), audit.verdict(found), new
         summary = audit.job_summary(*of, only_new=bool(options["baseline"]))
-        _append("GITHUB_STEP_SUMMARY", summary)
-        _append("GITHUB_OUTPUT", f"findings={len(new)}\n")
+        _append_for_github("GITHUB_STEP_SUMMARY", summary)
+        _append_for_github("GITHUB_OUTPUT", f"findings={len(new)}\n")
     if broken:
         fail_gate(broken)
 
 
-def _embedder(name: str) -> TextEmbedder:
-    """Return the embedder of a name, and download its model if necessary."""
+def _make_embedder(name: str) -> TextEmbedder:
     from winosmith import embed
 
     if name == "light":
@@ -347,7 +352,7 @@ def _embedder(name: str) -> TextEmbedder:
 
 
 def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:
-    """Refuse unknown rules, and rules that nothing could break."""
+    """Reject unknown rules, and rules that nothing could break."""
     from winosmith import audit
 
     try:
@@ -355,13 +360,13 @@ def _check_rules(rules: str, *, probes: bool, texts: bool) -> None:
     except InputError as error:
         raise click.BadParameter(str(error), param_hint="--fail-on") from None
     if "probe" in names and not probes:
-        raise click.UsageError("--fail-on probe needs the models of words; omit --no-probes")
+        raise click.UsageError("--fail-on probe needs the word models; omit --no-probes")
     if "texts" in names and not texts:
         raise click.UsageError("--fail-on texts needs texts; add --texts FILE")
 
 
 def _check_splits(names: Sequence[str]) -> None:
-    """Refuse splits whose folders would be one, and a test set that would lose its items."""
+    """Reject splits with the same name, and a test set that would lose its items."""
     name, times = Counter(names).most_common(1)[0]
     if times > 1:
         raise click.UsageError(
@@ -373,13 +378,14 @@ def _check_splits(names: Sequence[str]) -> None:
     after = next((name for name, of in later if "train" in of), None)
     if after is not None:
         raise click.UsageError(
-            f"{after!r} is after {names[test]!r}; an item in several splits stays in the last one, "
-            "so give the training set first and the test set last"
+            f"{after!r} is after {names[test]!r}; an item in several splits stays only in the last "
+            "one, so give the training set first and the test set last"
         )
 
 
-def _repair(splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]) -> dict[str, Repair]:
-    """Repair one file into a folder, or each of several into a folder there."""
+def _repair_splits(
+    splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]
+) -> dict[str, Repair]:
     from winosmith import audit
 
     if len(splits) > 1:
@@ -389,8 +395,7 @@ def _repair(splits: Mapping[str, Dataset], out: str, how: Mapping[str, Any]) -> 
     }
 
 
-def _repair_records(found: Mapping[str, Repair]) -> dict[str, object]:
-    """Return the JSON records of repairs: one record, or several by split."""
+def _make_repair_records(found: Mapping[str, Repair]) -> dict[str, object]:
     from winosmith import audit
 
     records = {
@@ -401,7 +406,7 @@ def _repair_records(found: Mapping[str, Repair]) -> dict[str, object]:
     return {"repairs": records} if records else {}
 
 
-def _answers(
+def _read_answers(
     paths: Sequence[str],
     splits: Mapping[str, Dataset],
     filters: Sequence[str],
@@ -413,7 +418,7 @@ def _answers(
         paths: files and folders of answers.
         splits: the items.
         filters: filters to read.
-        omitted: the positions of omitted records among those of all splits.
+        omitted: positions of omitted records among the records of all splits.
 
     Raises:
         DataError: two splits share an id.
@@ -425,18 +430,17 @@ def _answers(
     if times > 1:
         raise DataError(
             f"answers are matched by id, and two of the files have the id {name!r}; audit the "
-            "files one by one, or give the items other ids"
+            "files one by one, or give the items unique ids"
         )
     items = Dataset(problem for split in splits.values() for problem in split)
-    found = read(paths, items, filters=filters, omitted=omitted, **answer_arguments())
+    found = read(paths, items, filters=filters, omitted=omitted, **get_answer_arguments())
     for model, own in found.items():
         if others := sum(name not in ids for name in own.by_id):
-            say(f"{model}: {others:,} of {len(own.by_id):,} answers match no item; ignored")
+            say(f"{model}: {others:,} of {len(own.by_id):,} answers match no item and are ignored")
     return found
 
 
-def _correct(splits: dict[str, Dataset], errata: str) -> set[str]:
-    """Correct the keys of the splits by an errata file; return the ids of its items."""
+def _correct_keys(splits: dict[str, Dataset], errata: str) -> set[str]:
     from winosmith import formats
 
     read = formats.read_errata(errata, (one for split in splits.values() for one in split))
@@ -447,15 +451,15 @@ def _correct(splits: dict[str, Dataset], errata: str) -> set[str]:
     return {one.id for one in read}
 
 
-def _overlap(splits: Mapping[str, Dataset], paths: Sequence[str]) -> Mapping[str, Overlap]:
+def _measure_overlap(splits: Mapping[str, Dataset], paths: Sequence[str]) -> Mapping[str, Overlap]:
     from winosmith import audit
 
     say(f"reading {', '.join(paths)}")
     return audit.find_overlap(splits, paths)
 
 
-def _asked(found: Audit, most: int, *, plain: bool) -> Dataset:
-    """Return the suspects of all splits as problems for judges; print those that can't be."""
+def _select_suspects(found: Audit, most: int, *, plain: bool) -> Dataset:
+    """Return the suspects of all splits as problems for judges; print the omitted ones."""
     from winosmith import audit
 
     asked: list[Problem] = []
@@ -467,12 +471,11 @@ def _asked(found: Audit, most: int, *, plain: bool) -> Dataset:
         for left in passed.dropped:
             say(f"Not sent to judges: {left.problem.id}: {left.reason}")
     if not asked:
-        raise DataError("no doubtful key can be sent to judges")
+        raise DataError("none of the suspects can be sent to judges")
     return Dataset(asked, "+".join(part.name for part in found.parts))
 
 
-def _common(paths: Sequence[str]) -> str:
-    """Return the folder that has all files, or the file if it is the only one."""
+def _find_common_folder(paths: Sequence[str]) -> str:
     return os.path.commonpath([*map(os.path.abspath, paths)])
 
 
@@ -496,47 +499,47 @@ def _write_findings(new: Sequence[Finding], sarif: str | None, badge: str | None
                 file.write(made(new))
 
 
-def _append(variable: str, text: str) -> None:
-    """Add a text to the file of an environment variable that GitHub sets for each step, if any."""
+def _append_for_github(variable: str, text: str) -> None:
+    """Append a text to the file that an environment variable of GitHub names, if it is set."""
     if path := os.environ.get(variable):
         with Path(path).open("a", encoding="utf-8") as file:
             file.write(text)
 
 
-def _to_judge(found: Audit, most: int, secret: str) -> None:
+def _send_to_judges(found: Audit, most: int, secret: str) -> None:
     from winosmith.web import hosting
 
-    asked = hosting.with_new_ids(_asked(found, most, plain=True), secret)
+    asked = hosting.with_new_ids(_select_suspects(found, most, plain=True), secret)
     made = hosting.import_problems(asked, "judging", embargo=True)
     say(f"Added to the site for judging: {made.added:,}; already there: {made.known:,}.")
 
 
-def _to_sheet(found: Audit, most: int, path: str) -> None:
+def _write_suspects(found: Audit, most: int, path: str) -> None:
     from winosmith import formats
 
-    asked = _asked(found, most, plain=False)
+    asked = _select_suspects(found, most, plain=False)
     formats.write(asked.problems, path)
     say(f"Wrote {path}, {len(asked):,} problems: winosmith humans sheets {path} --out DIR")
 
 
-def _read(
+def _read_split(
     path: str | tuple[str, ...], format_name: str | None
 ) -> tuple[Dataset, list[int], list[str], dict[str, Place]]:
-    """Return the items of a file, or of several that are one data set, and its omitted records.
+    """Return the items of a file, or of several that form one data set, and the omitted records.
 
-    Omitted records are returned by their positions, and by place and reason. The places are of the
-    items by their ids, and of the omitted records.
+    Omitted records are returned as positions, and as texts with place and reason. The last value
+    maps the ids of items and the texts of omitted records to their places.
     """
     from winosmith import audit, formats
 
     is_pool = not isinstance(path, str)
-    tell = audit.report_progress(say, f"{path[0] if is_pool else path}: reading", 100, "%")
+    advance = audit.report_progress(say, f"{path[0] if is_pool else path}: reading", 100, "%")
     contents = read_contents(
         path,
         format_name,
         omit_bad=True,
         ids_are_places=is_pool,
-        on_progress=lambda share: tell(int(100 * share)),
+        on_progress=lambda share: advance(int(100 * share)),
     )
     refused = {f"{entry.place}: {entry.reason}": entry.place for entry in contents.bad}
     dataset = formats.to_dataset(contents)
@@ -545,21 +548,21 @@ def _read(
 
 
 def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[str, Any]) -> None:
-    """Change files in place, and print what became of each.
+    """Shuffle options in the files themselves, and print the result for each file.
 
     Args:
-        paths: the files, which are one data set.
-        format_name: their format; found from their content if None.
+        paths: the files, which form one data set.
+        format_name: format of the files; None to detect it from their content.
         options: the other options of the command.
 
     Raises:
-        InputError: the files can't be read, or not be written back as they are.
+        InputError: the files can't be read, or can't be written back unchanged otherwise.
     """
     from winosmith import audit
     from winosmith.report import Section, Table
     from winosmith.text import count_noun
 
-    how = reading_arguments()
+    how = get_reading_arguments()
     found = audit.fix(
         paths,
         options["seed"],
@@ -572,28 +575,29 @@ def _fix_files(paths: Sequence[str], format_name: str | None, options: Mapping[s
     items = sum(file.items for file in found.files)
     changed = sum(file.changed for file in found.files)
     verdict = (
-        f"{changed:,} of {items:,} items have their options in another order now, in "
+        f"{changed:,} of {items:,} items now have their options in a different order, in "
         f"{len(written):,} of {len(found.files):,} files."
     )
-    columns = ["file", "items", "changed", "most at one place", "by chance at most"]
+    columns = ["file", "items", "changed", "most at one position", "maximum by chance"]
     rows: list[list[str | int]] = [
         [f.path, f.items, f.changed, f.most, f.chance] for f in found.files
     ]
     note = (
-        "Most at one place: the number of items whose correct option is at the place where it is "
-        "most often. By chance at most: in 95 of 100 files of as many items with random orders."
+        "Most at one position: the number of items whose correct option is at the most frequent "
+        "position. Maximum by chance: the limit for 95 of 100 files with as many items in random "
+        "orders."
     )
-    sections = [Section("Files", [Table("Places of the correct option", columns, rows, note)])]
+    sections = [Section("Files", [Table("Positions of the correct option", columns, rows, note)])]
     if found.unchanged:
         left = [[str(one.place), one.reason] for one in found.unchanged]
-        table = Table("Items left as they are", ["place", "reason"], left)
+        table = Table("Unchanged items", ["place", "reason"], left)
         sections.append(Section("Unchanged", [table]))
     if found.dropped:
         copies = [[str(one.place), str(one.first)] for one in found.dropped]
-        table = Table("Copies that were removed", ["place before", "same as"], copies)
+        table = Table("Removed copies", ["place before", "same as"], copies)
         sections.append(Section("Copies", [table]))
         was = "was" if len(copies) == 1 else "were"
         verdict += f" {count_noun(len(copies), 'copy', 'copies')} {was} removed."
-    Output("Options in random orders", found.record(), sections, verdict=verdict, apart=True).show(
+    Output("Options in random orders", found.record(), sections, verdict=verdict, spaced=True).show(
         as_json=options["as_json"], out=options["out"]
     )

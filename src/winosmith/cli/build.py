@@ -18,8 +18,8 @@ from winosmith.build import (
     sides_sentences,
     small_sentences,
 )
-from winosmith.cli._options import FILE, FOLDER, bad_records_file, json_option, reading_option
-from winosmith.cli._printing import echo, log_shown, print_json, progress, say
+from winosmith.cli._options import FILE, FOLDER, get_bad_records_file, json_option, reading_option
+from winosmith.cli._printing import echo, print_json, progress, say, show_log
 from winosmith.records import parse_json
 from winosmith.report import format_value, whole_and_single
 
@@ -45,8 +45,8 @@ def command(
     at any time; run it again to resume, or to show the finished result. Files that would reveal
     test answers go to DIR/private.
 
-    It ends with code 1 if the vectors do not distinguish the problems: nothing is filtered then,
-    and the remaining guessability is not measured.
+    The exit code is 1 if the vectors do not distinguish the problems; then nothing is filtered, and
+    the remaining guessability is not measured.
 
     \b
     Example recipe, for the votes of three judges and AFLite with the light embedder:
@@ -61,9 +61,9 @@ def command(
         winosmith build mine.toml --out mine
         winosmith build grown.toml --out grown --last mine
     """  # noqa: D301
-    with log_shown():
+    with show_log():
         read = read_recipe(recipe)
-    skip_bad = bad_records_file()
+    skip_bad = get_bad_records_file()
     if not force and finished_build(read, out, last, skip_bad):
         say(f"{out} contains the finished build of this recipe; add --force to build it again")
     else:
@@ -75,15 +75,15 @@ def command(
 
 def is_blind(folder: Path) -> bool:
     """Return whether too many vectors were equal for the build or filter to work."""
-    return bool(_record(folder)["blind"])
+    return bool(_read_report(folder)["blind"])
 
 
 def print_build(folder: Path, as_json: bool) -> None:
-    """Print the key numbers of a build and the path of its report; or the report as JSON."""
-    if _printed(folder, as_json):
+    """Print the key figures of a build and the path of its report, or the report as JSON."""
+    if _print_if_json(folder, as_json):
         return
-    record = _record(folder)
-    _print_figure(record["figures"][0])
+    record = _read_report(folder)
+    _print_key_figure(record["figures"][0])
     for line in record.get("rules_used", {}).get("words", ()):
         echo(textwrap.fill(line, 80, subsequent_indent="  "))
     funnel = record["funnel"]
@@ -93,7 +93,7 @@ def print_build(folder: Path, as_json: bool) -> None:
     echo(f"  {whole_and_single(kept['twins'], kept['singles'])}")
     for line in small_sentences(record):
         say(f"{line}.")
-    _print_figures(folder, record)
+    _print_other_figures(folder, record)
     for line in (
         *copies_sentences(record.get("copies")),
         *sides_sentences(record.get("sides")),
@@ -104,40 +104,38 @@ def print_build(folder: Path, as_json: bool) -> None:
         unvalidated = ", ".join(
             f"{count:,} of {name}" for name, count in record["unvalidated"].items()
         )
-        say(f"Generated, and not yet validated by judges: {unvalidated}.")
+        say(f"Generated problems that judges have not validated yet: {unvalidated}.")
     if record["embedding"].get("at_chance"):
         say(f"Fine-tuning: {record['embedding']['finetuned']}")
 
 
 def print_filter(folder: Path, as_json: bool) -> None:
-    """Print the key numbers of a filter and the path of its report; or the report as JSON."""
-    if _printed(folder, as_json):
+    """Print the key figures of a filter and the path of its report, or the report as JSON."""
+    if _print_if_json(folder, as_json):
         return
-    record = _record(folder)
-    _print_figure(record["figures"][0])
+    record = _read_report(folder)
+    _print_key_figure(record["figures"][0])
     echo(f"{record['kept']:,} problems kept of {record['kept'] + record['dropped']:,}")
-    _print_figures(folder, record)
+    _print_other_figures(folder, record)
 
 
-def _printed(folder: Path, as_json: bool) -> bool:
+def _print_if_json(folder: Path, as_json: bool) -> bool:
     if as_json:
-        print_json(_record(folder))
+        print_json(_read_report(folder))
     return as_json
 
 
-def _record(folder: Path) -> dict[str, Any]:
+def _read_report(folder: Path) -> dict[str, Any]:
     return dict(parse_json((folder / "report.json").read_text("utf-8")))
 
 
-def _print_figures(folder: Path, record: Mapping[str, Any]) -> None:
-    """Print the key numbers after the first, where the report is, and their signature."""
+def _print_other_figures(folder: Path, record: Mapping[str, Any]) -> None:
     for figure in record["figures"][1:]:
-        _print_figure(figure)
+        _print_key_figure(figure)
     echo(f"The report is {(folder / 'report.html').resolve()}", bold=True)
     say(f"signature {record['signature']}")
 
 
-def _print_figure(figure: Mapping[str, Any]) -> None:
-    """Print a key figure, with its note on a line of its own."""
+def _print_key_figure(figure: Mapping[str, Any]) -> None:
     echo(f"{format_value(figure['value'], figure['form'])} {figure['label']},")
     echo(textwrap.fill(figure["note"], 100, initial_indent="  ", subsequent_indent="  "))

@@ -43,9 +43,9 @@ SWITCHES = {
     "domain": "domain",
     "same-gender": "same_gender",
 }
-"""What `--skip` takes, and the field of `StructureRules` that it switches off."""
+"""Value of `--skip` → the field of `StructureRules` that it switches off."""
 
-OF_STRUCTURE = ("rules", "length", "overlap", "edit", "complete")
+STRUCTURE_OPTIONS = ("rules", "length", "overlap", "edit", "complete")
 """The options that are fields of `StructureRules`."""
 
 _LISTED_PARENTS = 3
@@ -55,58 +55,59 @@ _LISTED_PARENTS = 3
 @click.command()
 @_options.data_argument()
 @_options.format_option
-@click.option("--votes", "votes_path", type=_options.FILE, metavar="FILE", help="Votes of the "
-              "judges, as CSV or JSON Lines.")  # fmt: skip
-@declared_options(StructureRules, only=OF_STRUCTURE)
+@click.option("--votes", "votes_path", type=_options.FILE, metavar="FILE", help="Judges' votes, as "
+              "CSV or JSON Lines.")  # fmt: skip
+@declared_options(StructureRules, only=STRUCTURE_OPTIONS)
 @click.option(
     "--skip",
     type=click.Choice(list(SWITCHES)),
     multiple=True,
     metavar="RULE",
-    help=f"Omit a rule ({', '.join(SWITCHES)}); may be repeated.",
+    help=f"Skip a rule ({', '.join(SWITCHES)}); may be repeated.",
 )
 @declared_options(VoteRules)
 @click.option("--examples", type=click.IntRange(min=0), default=3, show_default=True,
               help="Number of examples to show for each broken rule.")  # fmt: skip
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR", help="Write kept.jsonl, "
               "dropped.jsonl and report.html to this folder.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace what another check wrote to DIR.")
-@click.option("--strict", is_flag=True, help="End with code 1 when a problem is dropped.")
+@click.option("--force", is_flag=True, help="Replace the files of another check in DIR.")
+@click.option("--strict", is_flag=True, help="Exit with code 1 if a problem is dropped.")
 @_options.json_option
 def command(**options: Any) -> None:
-    """Validate twins: their structure, and the votes of judges if there are any.
+    """Validate the structure of twins and, if given, the votes of judges.
 
-    Prints the rules that were used and why, the number of problems that each stage kept, the broken
-    rules with examples, and the votes that did not count. A rule that lacks its input (no anchor, a
-    withheld answer, words without spaces between them) is not checked, and never fails. Generated
-    problems that enough judges find valid lose the mark `evolve.unvalidated` in kept.jsonl.
+    It prints the rules that were used and why, the number of problems that each stage kept, the
+    broken rules with examples, and the votes that did not count. A rule that lacks its input (no
+    anchor, a withheld answer, words without spaces between them) is not checked, and never fails.
+    Generated problems that enough judges find valid lose the mark `evolve.unvalidated` in
+    kept.jsonl.
 
     \b
     Example:
         winosmith check twins.jsonl --votes votes.csv --out checked
     """  # noqa: D301
-    structure = {name: options[name] for name in OF_STRUCTURE}
+    structure = {name: options[name] for name in STRUCTURE_OPTIONS}
     structure |= {SWITCHES[name]: False for name in options["skip"]}
     votes = VoteRules(**{of.name: options[of.name] for of in fields(VoteRules)})
     path, out, examples = options["data"], options["out"], options["examples"]
     dataset = _options.read_data(path, options["format_name"])
-    _warn_of_missing_parents(dataset, path)
+    _warn_about_missing_parents(dataset, path)
     if advice := _options.find_unmarked_twins(dataset)[1]:
         say(f"{advice}.")
     responses = validate.read_votes(options["votes_path"]) if options["votes_path"] else None
     checked = validate.check(dataset, responses, StructureRules(**structure), votes)
     result = Output(
         f"{dataset.name}: checked",
-        _record(path, checked, responses or (), examples),
-        list(_sections(path, checked, responses, examples)),
+        _make_record(path, checked, responses or (), examples),
+        list(_make_sections(path, checked, responses, examples)),
         signature=checked.signature,
-        apart=True,
+        spaced=True,
     )
     if out:
         recipe = {"command": "check", "signature": str(checked.signature)}
         folder = OutputFolder.open(out, recipe, force=options["force"])
         folder.write_lines("kept.jsonl", formats.to_lines(checked.kept))
-        folder.write_lines("dropped.jsonl", map(_dropped, checked.result.dropped))
+        folder.write_lines("dropped.jsonl", map(_format_dropped, checked.result.dropped))
         folder.write_lines("report.html", [result.page()])
         say(f"Wrote kept.jsonl, dropped.jsonl and report.html in {folder.path}.")
     result.show(as_json=options["as_json"], out=None)
@@ -114,8 +115,7 @@ def command(**options: Any) -> None:
         fail_gate([f"{count_noun(len(checked.result.dropped), 'problem')} dropped"])
 
 
-def _warn_of_missing_parents(dataset: Dataset, path: str) -> None:
-    """Print the parents and roots of perturbed problems that the file lacks."""
+def _warn_about_missing_parents(dataset: Dataset, path: str) -> None:
     ids = set(dataset.ids)
     needed = {
         ancestor: problem.id
@@ -126,12 +126,12 @@ def _warn_of_missing_parents(dataset: Dataset, path: str) -> None:
     gone = [f"{ancestor!r} of {of!r}" for ancestor, of in needed.items() if ancestor not in ids]
     if gone:
         say(
-            f"Not in {path}: the parent or root {report.join_names(gone, _LISTED_PARENTS)}; "
-            "lineages are not checked there."
+            f"{path} lacks the parent or root {report.join_names(gone, _LISTED_PARENTS)}; these "
+            "lineages are not checked."
         )
 
 
-def _dropped(entry: Dropped) -> str:
+def _format_dropped(entry: Dropped) -> str:
     record = {"stage": entry.stage, "reason": entry.reason, "row": entry.row}
     return canonical({**record, "problem": problem_record(entry.problem)}) + "\n"
 
@@ -158,7 +158,7 @@ class _Rule:
         return [self.stage.dataset[row].id for row in found.rows]
 
 
-def _rules(checked: ValidationResult) -> list[_Rule]:
+def _list_rules(checked: ValidationResult) -> list[_Rule]:
     return [
         _Rule(stage, name, count)
         for stage in checked.stages
@@ -166,10 +166,10 @@ def _rules(checked: ValidationResult) -> list[_Rule]:
     ]
 
 
-def _record(
+def _make_record(
     data: str, checked: ValidationResult, responses: Sequence[Response], examples: int
 ) -> dict[str, Any]:
-    people = _people(checked, responses)
+    people = _measure_people(checked, responses)
     return {
         "data": data,
         "rules_used": checked.applied.record(),
@@ -184,10 +184,10 @@ def _record(
                     for found in rule.findings[:examples]
                 ],
             }
-            for rule in _rules(checked)
+            for rule in _list_rules(checked)
         ],
         **copies(checked.stages[0].dataset).record(),
-        "set_aside": _set_aside(checked),
+        "set_aside": _count_ignored_votes(checked),
         "unvalidated": {
             "collected": count_unvalidated(checked.stages[0].dataset),
             "kept": count_unvalidated(checked.kept),
@@ -197,23 +197,22 @@ def _record(
     }
 
 
-def _sections(
+def _make_sections(
     data: str, checked: ValidationResult, responses: Sequence[Response] | None, examples: int
 ) -> Iterator[report.Section]:
-    """Yield the report; it begins with the rules that were used, and why."""
     lines = list(checked.applied.lines)
     asked = sum(problem.blank is None for problem in checked.stages[0].dataset)
     if asked:
         lines.append(
-            f"Questions: {asked:,}, which have no blank, so their length is not checked, nor "
-            "whether they contain the options; winosmith audit finds artifacts in them"
+            f"Questions without a blank: {asked:,}; their length and whether they contain the "
+            "options are not checked, but winosmith audit finds artifacts in them"
         )
     yield report.Section("Rules used", [report.Text(lines)])
-    yield report.Section("Problems kept", _funnel(checked))
-    if broken := list(_examples(data, checked, examples)):
+    yield report.Section("Problems kept", _make_funnel_tables(checked))
+    if broken := list(_list_examples(data, checked, examples)):
         yield report.Section("Examples", [report.Text(broken, "warning")])
     if responses is not None:
-        yield report.Section("People", list(_responses(checked, responses)))
+        yield report.Section("People", list(_describe_votes(checked, responses)))
     notes = list(map(format_value, copies(checked.stages[0].dataset).sentences()))
     if marked := count_unvalidated(checked.result.kept):
         left = count_unvalidated(checked.kept)
@@ -226,8 +225,7 @@ def _sections(
         yield report.Section("Notes", [report.Text(notes)])
 
 
-def _funnel(checked: ValidationResult) -> list[report.Block]:
-    """Return the number of problems that each stage kept, and the findings of each rule."""
+def _make_funnel_tables(checked: ValidationResult) -> list[report.Block]:
     collected, kept = checked.funnel.collected, checked.funnel.kept
     steps = [("collected", collected), *((step.stage, step.kept) for step in checked.funnel.steps)]
     tables = [
@@ -246,14 +244,14 @@ def _funnel(checked: ValidationResult) -> list[report.Block]:
         report.Table(
             "Problems by rule",
             ["stage", "rule", "checked", "not checked", "broken"],
-            [[rule.stage.stage, rule.name, *rule.counts] for rule in _rules(checked)],
+            [[rule.stage.stage, rule.name, *rule.counts] for rule in _list_rules(checked)],
         ),
     ]
     return [table for table in tables if table.rows]
 
 
-def _examples(data: str, checked: ValidationResult, examples: int) -> Iterator[str]:
-    for rule in _rules(checked):
+def _list_examples(data: str, checked: ValidationResult, examples: int) -> Iterator[str]:
+    for rule in _list_rules(checked):
         for found in rule.findings[:examples]:
             ids = " and ".join(map(format_value, rule.ids(found)))
             yield f"{data}:{ids}: {rule.name}: {format_value(found.detail)}"
@@ -262,14 +260,16 @@ def _examples(data: str, checked: ValidationResult, examples: int) -> Iterator[s
             yield f"  … and {more:,} more of {rule.name}"
 
 
-def _responses(checked: ValidationResult, responses: Sequence[Response]) -> Iterator[report.Block]:
-    if aside := _set_aside(checked):
+def _describe_votes(
+    checked: ValidationResult, responses: Sequence[Response]
+) -> Iterator[report.Block]:
+    if aside := _count_ignored_votes(checked):
         yield report.Table(
             f"Ignored votes: {len(checked.set_aside):,} of {len(responses):,}",
             ["reason", "responses"],
             [[reason, count] for reason, count in aside.items()],
         )
-    people = _people(checked, responses)
+    people = _measure_people(checked, responses)
     if isinstance(people, HumanAccuracy):
         low, high = people.interval
         sentence = (
@@ -281,13 +281,14 @@ def _responses(checked: ValidationResult, responses: Sequence[Response]) -> Iter
     yield report.Text([sentence])
 
 
-def _people(checked: ValidationResult, responses: Sequence[Response]) -> HumanAccuracy | str:
-    """Return the human accuracy on what was kept, or why it can't be measured."""
+def _measure_people(
+    checked: ValidationResult, responses: Sequence[Response]
+) -> HumanAccuracy | str:
     try:
         return measure_human_accuracy(checked.result.kept, responses)
     except DataError as error:
         return str(error)
 
 
-def _set_aside(checked: ValidationResult) -> dict[str, int]:
+def _count_ignored_votes(checked: ValidationResult) -> dict[str, int]:
     return dict(Counter(entry.reason for entry in checked.set_aside).most_common())

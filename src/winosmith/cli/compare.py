@@ -10,7 +10,7 @@ import click
 
 from winosmith import metrics, report
 from winosmith.cli import _options, _predictions
-from winosmith.cli._output import INVALID, TIES, Output, Rows, off_scores
+from winosmith.cli._output import INVALID, TIES, Output, Rows, explain_choices
 from winosmith.cli._printing import fail_gate, say
 from winosmith.errors import InputError
 from winosmith.metrics import Comparison, Graded, Pair, SurvivalComparison, format_rate, grade
@@ -26,25 +26,25 @@ from winosmith.text import count_noun
 @_predictions.labels_option
 @_predictions.partial_option
 @_predictions.filter_option
-@click.option("--by", type=click.Choice([_predictions.LINEAGE]), help="Also compare how deep "
-              "families get before the first error.")  # fmt: skip
+@click.option("--by", type=click.Choice([_predictions.LINEAGE]), help="With lineage, also compare "
+              "the depths of families' first errors.")  # fmt: skip
 @_predictions.depth_option
-@click.option("--baseline", metavar="NAME", help="Compare the others with this solver only.")
+@click.option("--baseline", metavar="NAME", help="Compare the other solvers only with this one.")
 @click.option("--fail-on", "rules", default="", metavar="RULES",
-              help="End with code 1 when a rule is broken: worse (the 95 % interval of the "
-              "difference from the baseline is below 0), worse=2pt (2 points or more below it); "
-              "several with commas.")  # fmt: skip
+              help="Exit with code 1 if a rule is broken: worse (the 95 % interval of the "
+              "difference from the baseline is below 0) or worse=2pt (2 points or more below the "
+              "baseline); separate several rules by commas.")  # fmt: skip
 @_options.seed_option("Random seed of the bootstrap.")
 @_options.page_option
 @_options.json_option
 def command(**options: Any) -> None:
-    """Compare two solvers or more by their PREDICTIONS for the problems of DATA.
+    """Compare two or more solvers by their PREDICTIONS for the problems of DATA.
 
-    For each two: the difference of their accuracies with its 95 % interval (bootstrap of twins and
-    families), an exact test that keeps twins and families together, corrected for the number of
-    tests (Holm), McNemar's exact test next to it, and how often they choose the same. With --by
-    lineage, of perturbed problems: a log-rank test of the depths of families' first errors, and the
-    paired test that swaps the solvers in each family.
+    For each pair, it prints the difference of their accuracies with its 95 % interval (bootstrap of
+    twins and families); an exact test that keeps twins and families together, corrected for the
+    number of tests (Holm); McNemar's exact test; and how often both choose the same option. For
+    perturbed problems, --by lineage adds a log-rank test of the depths of families' first errors,
+    and a paired test that swaps the solvers in each family.
 
     \b
     Example:
@@ -73,8 +73,8 @@ def command(**options: Any) -> None:
             f"{len(solvers)}"
         )
     if options["partial"]:
-        solvers = _in_common(solvers)
-    _warn_of_inputs(solvers)
+        solvers = _restrict_to_shared_problems(solvers)
+    _warn_about_inputs(solvers)
     found = metrics.compare(solvers, baseline=options["baseline"], seed=options["seed"])
     broken = metrics.find_regressions(found, options["rules"])
     letter = dict(zip(found.accuracies, ascii_uppercase, strict=False))
@@ -90,9 +90,9 @@ def command(**options: Any) -> None:
         for name, of in survivals.items()
     ]
     notes = _predictions.log_notes(answers)
-    tables = [_accuracies(dataset.name, found, notes), *_differences(pairs)]
+    tables = [_make_accuracy_table(dataset.name, found, notes), *_make_difference_tables(pairs)]
     if survivals:
-        tables.append(_survival_table(survivals))
+        tables.append(_make_survival_table(survivals))
     logs = {name: log for name, own in answers.items() if (log := own.log.record())}
     Output(
         f"{dataset.name}: which solver is better",
@@ -112,12 +112,12 @@ def command(**options: Any) -> None:
         fail_gate(broken)
 
 
-def _in_common(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
-    """Return the solvers on the problems that all of them were asked."""
+def _restrict_to_shared_problems(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
+    """Return the solvers' answers to the problems that all of them were asked."""
     first = next(iter(solvers.values())).dataset
     shared = set.intersection(*(set(found.dataset.ids) for found in solvers.values()))
     if not shared:
-        raise InputError("there is no problem that all of them were asked")
+        raise InputError("there is no problem that all solvers were asked")
     dataset = first.select(first.row(key) for key in first.ids if key in shared)
     return {
         name: grade(
@@ -130,7 +130,7 @@ def _in_common(solvers: Mapping[str, Graded]) -> dict[str, Graded]:
     }
 
 
-def _warn_of_inputs(solvers: Mapping[str, Graded]) -> None:
+def _warn_about_inputs(solvers: Mapping[str, Graded]) -> None:
     """Warn if some solvers saw the blank and others the pronoun."""
     blank, pronoun = (
         ", ".join(name for name, of in solvers.items() if of.parameters.get("sees") == sees)
@@ -143,7 +143,7 @@ def _warn_of_inputs(solvers: Mapping[str, Graded]) -> None:
         )
 
 
-def _accuracies(name: str, found: Comparison, log_notes: Sequence[str]) -> report.Table:
+def _make_accuracy_table(name: str, found: Comparison, log_notes: Sequence[str]) -> report.Table:
     counted = {"missing": found.missing, "invalid": found.invalid}
     counted = {what: counts for what, counts in counted.items() if counts}
     accuracies: Rows = [
@@ -152,9 +152,11 @@ def _accuracies(name: str, found: Comparison, log_notes: Sequence[str]) -> repor
         for letter, (solver, own) in zip(ascii_uppercase, found.accuracies.items(), strict=False)
     ]  # fmt: skip
     notes = [TIES] * any(own.ties for own in found.accuracies.values())
-    notes += off_scores(found.against_scores)
+    notes += explain_choices(found.against_scores)
     if found.missing:
-        notes.append("Only problems that all were asked are compared; the others are missing")
+        notes.append(
+            "Only problems that all solvers were asked are compared; others count as missing"
+        )
     if found.invalid:
         notes.append(INVALID)
     notes += log_notes
@@ -168,7 +170,7 @@ def _accuracies(name: str, found: Comparison, log_notes: Sequence[str]) -> repor
     )
 
 
-def _differences(pairs: Mapping[str, Pair]) -> Iterator[report.Table]:
+def _make_difference_tables(pairs: Mapping[str, Pair]) -> Iterator[report.Table]:
     yield table(
         "Differences of accuracy, in points",
         pairs,
@@ -180,16 +182,16 @@ def _differences(pairs: Mapping[str, Pair]) -> Iterator[report.Table]:
     )
     agreement = ("agreement.share", "agreement.kappa", "agreement.kappa_interval")
     yield table(
-        "How often they choose the same",
+        "How often both choose the same option",
         pairs,
         [*agreement, "both", "neither", "agreement.same_wrong"],
         head="pair",
-        note="Kappa: 0 as by chance, 1 always the same (Brennan and Prediger). Alike: of both "
-        "wrong, the same option.",
+        note="Kappa (Brennan and Prediger): 0 for agreement by chance, 1 for always the same. "
+        "Alike: of problems that both get wrong, those with the same option.",
     )
 
 
-def _survival_table(found: Mapping[str, SurvivalComparison]) -> report.Table:
+def _make_survival_table(found: Mapping[str, SurvivalComparison]) -> report.Table:
     adjusted = metrics.correct_by_holm([of.p_value for of in found.values()])
     rows: Rows = [
         [name, sum(of.first.errors), sum(of.second.errors), of.first.median,
@@ -203,7 +205,7 @@ def _survival_table(found: Mapping[str, SurvivalComparison]) -> report.Table:
         f"Depth of the first error ({depth}), in {first.families:,} families",
         ["pair", "failed", "failed", "half", "half", "later", "log-rank", "p", "Holm"],
         rows,
-        "Failed: families with an error, of the 1st and the 2nd; half: the depth by which half "
-        "of them have one. Log-rank assumes different families; p swaps the solvers in each "
-        "family: report this one.",
+        "Failed: families with an error, for the 1st and the 2nd solver; half: the depth by which "
+        "half of the families have an error. The log-rank test assumes different families; p swaps "
+        "the solvers in each family: report p.",
     )

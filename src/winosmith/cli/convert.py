@@ -1,4 +1,4 @@
-"""`winosmith convert`: read any known format and write one of ours, or the task of a harness."""
+"""`winosmith convert`: read any known format, and write one of ours or the task of a harness."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from winosmith.records import canonical, claim_record, problem_record
 from winosmith.text import count_noun
 
 WRITERS = {known.name: known.writer for known in formats.FORMATS if known.writer}
-"""The formats that are written, by name; of those with one extension, the first loses nothing."""
+"""Formats that can be written, by name; of formats with the same extension, the first is
+lossless."""
 
 HARNESSES = ("lm-eval", "inspect-ai")
 
 _REASONS = 5
-"""How many of the reasons are reported, the most frequent first."""
+"""Number of reasons that are printed, the most frequent first."""
 
 
 @click.command()
@@ -37,15 +38,16 @@ _REASONS = 5
 @click.option("--to", "to_name",
               type=click.Choice([*WRITERS, *HARNESSES]),
               metavar="FORMAT", help=f"Format of OUT ({', '.join(WRITERS)}) or a harness "
-              f"({', '.join(HARNESSES)}); by default found from the extension of OUT.")  # fmt: skip
+              f"({', '.join(HARNESSES)}); by default detected from the extension of "
+              "OUT.")  # fmt: skip
 @click.option("--recast", "kind", type=click.Choice(["problems", "claims"]), help="Convert "
               "true-or-false claims into problems, or problems into claims.")  # fmt: skip
-@click.option("--errata", type=_options.FILE, metavar="FILE", help="Correct the keys by this table "
-              "with the columns id, old, new and evidence; keys are letters or texts of "
+@click.option("--errata", type=_options.FILE, metavar="FILE", help="Table of corrected keys with "
+              "the columns id, old, new and evidence; keys are letters or texts of "
               "options.")  # fmt: skip
 @click.option("--with-embargo", is_flag=True, help="Keep problems under embargo, in a format that "
               "keeps the mark (winosmith, csv).")  # fmt: skip
-@click.option("--force", is_flag=True, help="Overwrite files that exist.")
+@click.option("--force", is_flag=True, help="Overwrite existing files.")
 @_options.json_option
 def command(
     source: str,
@@ -60,9 +62,9 @@ def command(
 ) -> None:
     """Read IN in any known format and write OUT in another.
 
-    An OUT that ends in .jsonl is winosmith's own format, one record per line, which loses nothing;
+    If OUT ends in .jsonl, it gets winosmith's own format, one record per line, which loses nothing;
     .csv is a plain table. Name any other format with --to. OUT is read again after it is written,
-    and the fields that its format can't hold are listed. Problems under embargo are omitted and
+    and the fields that its format can't store are listed. Problems under embargo are omitted and
     counted.
 
     \b
@@ -71,8 +73,8 @@ def command(
       winosmith convert twins.jsonl claims.jsonl --to superglue-wsc --recast claims
       winosmith convert quiz.csv corrected.csv --errata errata.csv
 
-    For the harnesses lm-eval and inspect-ai, OUT is a folder with a task that they run unchanged,
-    with the answers.
+    For the harnesses lm-eval and inspect-ai, OUT is a folder with a task, including the answers,
+    that they can run directly.
 
     \b
       winosmith convert twins.jsonl twins-task --to lm-eval
@@ -81,20 +83,20 @@ def command(
     if to_name in HARNESSES:
         if kind or errata or with_embargo or force:
             raise OutputError(
-                "a harness takes none of --recast, --errata, --with-embargo and --force"
+                "--recast, --errata, --with-embargo and --force can't be used with a harness"
             )
-        _export(source, target, format_name, to_name, as_json)
+        _write_task(source, target, format_name, to_name, as_json)
         return
-    into = to_name or _format_of_extension(target)
-    skip_bad = _options.bad_records_file()
+    into = to_name or _find_format(target)
+    skip_bad = _options.get_bad_records_file()
     _check_paths(source, target, skip_bad, force)
     if errata and Path(errata).resolve() == Path(target).resolve():
         raise OutputError("OUT and the file of --errata must be different files")
-    contents = formats.scan(source, format_name, **_options.reading_arguments())
+    contents = formats.scan(source, format_name, **_options.get_reading_arguments())
     if contents.bad and skip_bad is None:
         contents.refuse()
-    contents, corrected = _corrected(contents, errata) if errata else (contents, 0)
-    found = _write(_convert(contents, kind, with_embargo), target, into, skip_bad)
+    contents, corrected = _correct_keys(contents, errata) if errata else (contents, 0)
+    found = _write_items(_convert(contents, kind, with_embargo), target, into, skip_bad)
     losses = formats.find_losses(found.items, formats.scan(target, into).items)
     if as_json:
         print_json(
@@ -113,7 +115,7 @@ def command(
             }
         )
         return
-    say(f"read: {source} ({contents.format.name}), {_count(contents.items)}")
+    say(f"read: {source} ({contents.format.name}), {_count_items(contents.items)}")
     for note in contents.notes:
         say(f"note: {note}")
     if errata:
@@ -126,14 +128,17 @@ def command(
         say(f"  {count} x {reason}")
     if len(found.reasons) > _REASONS:
         say(f"  and {len(found.reasons) - _REASONS} more reasons")
-    say(f"wrote: {target} ({into}), {_count(found.items)}")
-    lost = [*found.lost.lines(_noun(contents.items)), *losses.lines(_noun(found.items))]
+    say(f"wrote: {target} ({into}), {_count_items(found.items)}")
+    lost = [
+        *found.lost.lines(_name_items(contents.items)),
+        *losses.lines(_name_items(found.items)),
+    ]
     for line in lost or ["lost: nothing"]:
         say(line)
 
 
-_LIST = "\n".join(f"  {known.name:<20}  {known.title}" for known in formats.FORMATS)
-command.epilog = f"\b\nFormats that are read:\n{_LIST}"
+_FORMAT_LIST = "\n".join(f"  {known.name:<20}  {known.title}" for known in formats.FORMATS)
+command.epilog = f"\b\nFormats that are read:\n{_FORMAT_LIST}"
 
 
 @dataclass(frozen=True)
@@ -148,12 +153,12 @@ class _Converted:
 
     @property
     def reasons(self) -> list[tuple[str, int]]:
-        """Why records are left over, with their numbers, the most frequent first."""
+        """The reasons why records are left over, with counts, the most frequent first."""
         return Counter(entry.reason or "" for entry in self.left).most_common()
 
 
-def _write(found: _Converted, target: str, into: str, skip_bad: str | None) -> _Converted:
-    """Write the items, and return them; with --skip-bad, those that don't fit are left over."""
+def _write_items(found: _Converted, target: str, into: str, skip_bad: str | None) -> _Converted:
+    """Write the items, and return them; with --skip-bad, items that don't fit are left over."""
     if found.left and skip_bad is not None:
         formats.write_bad_records(found.left, skip_bad)
     if not found.items:
@@ -173,29 +178,29 @@ def _write(found: _Converted, target: str, into: str, skip_bad: str | None) -> _
         if not unfit:
             raise
         rows = [row for row in range(len(found.items)) if row not in unfit]
-        left = (_left(found.items[row], found.places[row], why) for row, why in unfit.items())
+        left = (_make_entry(found.items[row], found.places[row], why) for row, why in unfit.items())
         fitting = replace(
             found,
             items=[found.items[row] for row in rows],
             places=[found.places[row] for row in rows],
             left=[*found.left, *left],
         )
-        return _write(fitting, target, into, skip_bad)
+        return _write_items(fitting, target, into, skip_bad)
     return found
 
 
-def _left(item: Item, place: Place, reason: str) -> Entry:
+def _make_entry(item: Item, place: Place, reason: str) -> Entry:
     record = claim_record(item) if isinstance(item, Claim) else problem_record(item)
     return Entry(place, canonical(record), reason=reason)
 
 
-def _format_of_extension(target: str) -> str:
+def _find_format(target: str) -> str:
     suffix = Path(target).suffix.lower()
     for name, writer in WRITERS.items():
         if writer.suffix == suffix:
             return name
     raise OutputError(
-        f"{target}: no format that is written has the extension {suffix!r}; name one with --to "
+        f"{target}: no output format has the extension {suffix!r}; name one with --to "
         f"({', '.join(WRITERS)})"
     )
 
@@ -216,7 +221,7 @@ def _convert(contents: Contents, kind: str | None, with_embargo: bool) -> _Conve
     """Return the items as claims, as problems or unchanged (None), without those under embargo.
 
     Raises:
-        FormatError: they are of that kind already, or claims would lose the mark of the embargo.
+        FormatError: the items are of that kind already, or claims would lose the embargo mark.
     """
     pairs = list(zip(contents.items, contents.places, strict=True))
     if not with_embargo:
@@ -245,14 +250,15 @@ def _convert(contents: Contents, kind: str | None, with_embargo: bool) -> _Conve
     first = {
         claim.problem_id: place for claim, place in reversed(list(zip(claims, places, strict=True)))
     }
-    left = [_left(found.claim, places[found.row], found.reason) for found in grouped.leftovers]
+    left = [
+        _make_entry(found.claim, places[found.row], found.reason) for found in grouped.leftovers
+    ]
     recast = grouped.problems.problems
     first_places = [first[problem.id] for problem in recast]
     return _Converted(recast, first_places, [*bad, *left], embargoed=embargoed)
 
 
-def _corrected(contents: Contents, errata: str) -> tuple[Contents, int]:
-    """Return the contents with the keys of an errata file, and the number of changed keys."""
+def _correct_keys(contents: Contents, errata: str) -> tuple[Contents, int]:
     if len(contents.problems) < len(contents.items):
         raise FormatError(
             "errata correct the keys of problems, and the file has claims; convert them with "
@@ -267,19 +273,20 @@ def _is_embargoed(item: Item) -> bool:
     return isinstance(item, Problem) and item.embargo
 
 
-def _noun(items: Sequence[Item]) -> str:
+def _name_items(items: Sequence[Item]) -> str:
     if all(isinstance(item, Problem) for item in items):
         return "problems"
     return "claims" if all(isinstance(item, Claim) for item in items) else "records"
 
 
-def _count(items: Sequence[Item]) -> str:
-    noun = _noun(items)
+def _count_items(items: Sequence[Item]) -> str:
+    noun = _name_items(items)
     return count_noun(len(items), noun.removesuffix("s"), noun)
 
 
-def _export(source: str, target: str, format_name: str | None, harness: str, as_json: bool) -> None:
-    """Write the problems of a file as the task of a harness, and print how to run it."""
+def _write_task(
+    source: str, target: str, format_name: str | None, harness: str, as_json: bool
+) -> None:
     from winosmith import release  # imports every filter
 
     everything = _options.read_data(source, format_name)
@@ -297,5 +304,5 @@ def _export(source: str, target: str, format_name: str | None, harness: str, as_
         return
     if embargoed:
         say(f"omitted: {embargoed} under embargo")
-    say(f"wrote: {target} ({harness}), {_count(dataset.problems)}")
+    say(f"wrote: {target} ({harness}), {_count_items(dataset.problems)}")
     say(f"run: {run}")

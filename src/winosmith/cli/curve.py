@@ -1,4 +1,4 @@
-"""`winosmith curve` and `leaderboard`: a learning curve, its area, where it would reach people."""
+"""`winosmith curve` and `leaderboard`: fit a learning curve, and score a submission."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ Run = tuple[int, int, float]
 @click.command()
 @click.argument("file", metavar="FILE.csv", type=_options.FILE)
 @click.option("--human", default=94.0, show_default=True, type=click.FloatRange(0, 100),
-              help="Accuracy to reach, a fraction or in percent; 94.1 for "
+              help="Human accuracy to reach, as a fraction or in percent; 94.1 for "
               "WinoGrande.")  # fmt: skip
 @click.option("--take", type=click.Choice(["best", "mean"]), default="best", show_default=True,
-              help="Summary of several runs with one training size.")  # fmt: skip
-@click.option("--problems", type=click.IntRange(min=1), metavar="N", help="Number of problems "
-              "behind each accuracy: shows runs at chance.")  # fmt: skip
+              help="How to summarise several runs with the same training size.")  # fmt: skip
+@click.option("--problems", type=click.IntRange(min=1), metavar="N", help="Number of problems on "
+              "which accuracies were measured; if given, runs at chance are shown.")  # fmt: skip
 @_options.page_option
 @_options.json_option
 def command(
@@ -45,13 +45,13 @@ def command(
 
     FILE.csv has a row for each run with the columns size and accuracy, and optionally seed.
     Accuracies are fractions, or percentages if one of them is above 1. The area under the curve is
-    that of WinoGrande's leaderboard: over log2(size), divided by its range.
+    computed as on WinoGrande's leaderboard: over log2(size), divided by its range.
 
     \b
     Example:
         winosmith curve runs.csv --human 94.1 --problems 1267 --out curve.html
     """  # noqa: D301
-    runs = _read(Path(file))
+    runs = _read_runs(Path(file))
     human = human if human > 1 else round(100 * human, 9)
     by_size: dict[int, list[float]] = {}
     for _, size, accuracy in runs:
@@ -59,7 +59,7 @@ def command(
     curve = metrics.learning_curve(by_size, human=human / 100, take=take)
     digest = hashlib.sha256(repr([run[1:] for run in runs]).encode()).hexdigest()
     signature = report.Signature(digest, len(runs), {"human": human, "take": take})
-    at_chance = _at_chance(runs, problems) if problems else []
+    at_chance = _find_runs_at_chance(runs, problems) if problems else []
     Output(
         f"{Path(file).stem}: the learning curve",
         {
@@ -68,17 +68,13 @@ def command(
             **({"at_chance": at_chance} if problems else {}),
             "signature": str(signature),
         },
-        _sections(file, curve, at_chance, signature),
+        _make_sections(file, curve, at_chance, signature),
         signature=signature,
     ).show(as_json=as_json, out=out)
 
 
-def _read(path: Path) -> list[Run]:
-    """Return the runs of a table.
-
-    Raises:
-        FormatError: no such columns, or a value that is not a size or an accuracy.
-    """
+def _read_runs(path: Path) -> list[Run]:
+    """Return the runs of a table."""
     rows = data.read(path)
     if not {"size", "accuracy"} <= {name.lower() for name in rows.names}:
         raise FormatError(
@@ -110,10 +106,10 @@ def _read(path: Path) -> list[Run]:
     return runs
 
 
-def _at_chance(runs: list[Run], problems: int) -> list[dict[str, Any]]:
+def _find_runs_at_chance(runs: list[Run], problems: int) -> list[dict[str, Any]]:
     """Return the runs that do not beat guessing between two options (p above 5 %).
 
-    Problems are assumed to be independent; which are twins is not known here.
+    Problems are assumed to be independent, because twins are not known here.
     """
     from scipy.stats import binom
 
@@ -130,13 +126,13 @@ def _at_chance(runs: list[Run], problems: int) -> list[dict[str, Any]]:
 
 
 CAUTION = (
-    "No form is known to be the right one. `without last` is what the form, fitted without the "
-    "largest size, says of it; the interval is how well the points fix the form."
+    "No form is known to be the correct one. `without last` is the prediction for the largest size "
+    "when the form is fitted without it; the interval shows only how well the points determine the "
+    "form."
 )
 
 
-def _not_fitted(curve: LearningCurve) -> Iterator[str]:
-    """Yield sentences about the forms that are missing, with the reason."""
+def _describe_missing_forms(curve: LearningCurve) -> Iterator[str]:
     found, sizes = {each.form.name for each in curve.extrapolations}, len(curve.points)
     missing = [form for form in FORMS if form.name not in found]
     if free := [form.name for form in missing if form.parameters >= sizes]:
@@ -145,7 +141,7 @@ def _not_fitted(curve: LearningCurve) -> Iterator[str]:
         yield f"No fit was found for: {', '.join(others)}."
 
 
-def _sections(
+def _make_sections(
     file: str,
     curve: LearningCurve,
     at_chance: Sequence[Mapping[str, Any]],
@@ -160,11 +156,11 @@ def _sections(
         for found in curve.extrapolations
     ]  # fmt: skip
     fitted = table(
-        "The forms, as fitted", curve.extrapolations, ["form.name", "form.formula", "parameters"]
+        "The fitted forms", curve.extrapolations, ["form.name", "form.formula", "parameters"]
     )
     sentences = [
         f"Area under the curve: {curve.area:.4f}",
-        " ".join([_runs_sentence(curve), *_not_fitted(curve)]),
+        " ".join([_describe_runs(curve), *_describe_missing_forms(curve)]),
         CAUTION,
     ]
     warnings = [
@@ -188,7 +184,7 @@ def _sections(
             "Extrapolations",
             [
                 report.Drawing(
-                    "The accuracies, with their continuations by each form.",
+                    "The accuracies, with the extrapolation of each form.",
                     curve.charts,
                     signature=signature,
                 ),
@@ -204,18 +200,18 @@ def _sections(
     ]
 
 
-def _runs_sentence(curve: LearningCurve) -> str:
+def _describe_runs(curve: LearningCurve) -> str:
     most = max(len(point.accuracies) for point in curve.points)
     if most == 1:
         return "There is one run per size; the variation between runs is unknown."
     if curve.take == "best":
         return (
-            f"The curve goes through the best of up to {most} runs a size, as WinoGrande's figure "
-            "2 does: it is optimistic, and more so where runs differ more."
+            f"The curve goes through the best of up to {most} runs per size, as in WinoGrande's "
+            "figure 2: it is optimistic, especially if the runs differ much."
         )
     return (
-        f"The curve goes through the mean of up to {most} runs a size; runs that fell to chance "
-        "pull it down."
+        f"The curve goes through the mean of up to {most} runs per size; runs at chance pull it "
+        "down."
     )
 
 
@@ -225,32 +221,32 @@ def _runs_sentence(curve: LearningCurve) -> str:
     "--labels",
     type=_options.FILE,
     metavar="LABELS.lst",
-    help="The answers, one per line, starting at 1.",
+    help="The answers: one label per line, with 1 for the first option.",
 )
-@click.option("--data", type=_options.MORE_DATA, metavar="DATA", help="The problems: their "
-              "answers instead of labels, and their twins for the intervals.")  # fmt: skip
+@click.option("--data", type=_options.MORE_DATA, metavar="DATA", help="The problems, which give "
+              "the answers instead of --labels, and the twins for the intervals.")  # fmt: skip
 @_options.seed_option("Random seed of the bootstrap.")
 @_options.page_option
 @_options.json_option
 def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
-    """Score a leaderboard submission: five comma-separated labels per line, xs to xl.
+    """Score a leaderboard submission: five comma-separated labels per line, for xs to xl.
 
-    Prints the accuracy of each column, and the area under the learning curve ("AUC"): the trapezoid
-    over log2 of 160, 640, 2,558, 10,234 and 40,398, divided by its range. Intervals keep twins
-    together if --data gives the problems.
+    It prints the accuracy of each column, and the area under the learning curve ("AUC"): the
+    trapezoid over log2 of 160, 640, 2,558, 10,234 and 40,398, divided by its range. Intervals keep
+    twins together if --data gives the problems.
 
     \b
     Example:
         winosmith leaderboard predictions.lst --labels dev-labels.lst
         winosmith leaderboard predictions.lst --data dev.jsonl
     """  # noqa: D301
-    answers, clusters = _answers(labels, options["data"])
+    answers, clusters = _read_answers(labels, options["data"])
     submitted = read_submission(predictions)
     rows = len(next(iter(submitted.values())))
     if rows != len(answers):
         raise FormatError(
-            f"there are {rows:,} lines of predictions for {len(answers):,} answers; each problem "
-            "needs its own in the same order",
+            f"there are {rows:,} lines of predictions for {len(answers):,} answers; give one line "
+            "per problem, in the same order",
             predictions,
         )
     right = {name: np.array(column) == answers for name, column in submitted.items()}
@@ -272,12 +268,12 @@ def leaderboard(predictions: str, labels: str | None, **options: Any) -> None:
             "auc_interval": list(interval),
             "signature": str(signature),
         },
-        [_accuracy_and_area(found, sizes, area, interval, clustered=options["data"] is not None)],
+        [_make_area_section(found, sizes, area, interval, clustered=options["data"] is not None)],
         signature=signature,
     ).show(as_json=options["as_json"], out=options["out"])
 
 
-def _accuracy_and_area(
+def _make_area_section(
     found: dict[str, Proportion],
     sizes: dict[str, int],
     area: float,
@@ -313,10 +309,10 @@ def _accuracy_and_area(
     )
 
 
-def _answers(
+def _read_answers(
     labels: str | None, problems: str | None
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the answers and the clusters, from the labels, the data, or the labels of the data."""
+    """Return the answers and the clusters, from a file of labels, from the data, or from both."""
     if problems is not None:
         dataset, _ = _predictions.read_answered(problems, None, labels)
         withheld = [problem.id for problem in dataset if problem.answer is None]

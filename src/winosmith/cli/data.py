@@ -55,25 +55,25 @@ def get(name: str, out: str | None, as_json: bool) -> None:
 
 @command.command("list")
 @json_option
-def listed(as_json: bool) -> None:
-    """List the data sets: name, licence, size and what they are."""
+def list_(as_json: bool) -> None:
+    """List the published data sets with their licences and sizes."""
     if as_json:
-        print_json({"sets": list(map(_record, fetch.PUBLISHED))})
+        print_json({"sets": list(map(_make_record, fetch.PUBLISHED))})
         return
     print_table(
         "Published data sets",
         ("name", "what it is", "licence", "KiB"),
-        [(data.name, data.title, data.licence, _kib(data)) for data in fetch.PUBLISHED],
+        [(data.name, data.title, data.licence, _sum_kib(data)) for data in fetch.PUBLISHED],
     )
-    say("Get one with: winosmith data get NAME")
+    say("Download one with: winosmith data get NAME")
 
 
-def _record(data: fetch.Published) -> dict[str, object]:
+def _make_record(data: fetch.Published) -> dict[str, object]:
     record = asdict(data)
     record["files"] = record.pop("remotes")
     del record["members"]
     return record
 
 
-def _kib(data: fetch.Published) -> int:
+def _sum_kib(data: fetch.Published) -> int:
     return round(sum(remote.size for remote in data.remotes) / 1024)

@@ -10,7 +10,7 @@ import click
 from winosmith.build import debias_to_folder, finished_filter
 from winosmith.cli import _options
 from winosmith.cli._declared import declared_options
-from winosmith.cli._printing import log_shown, progress, say
+from winosmith.cli._printing import progress, say, show_log
 from winosmith.cli.build import is_blind, print_filter
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe, schema
 
@@ -20,7 +20,7 @@ EMBED = ("encoder", "array", "combine", "reads")
 FILTER = [name for name in schema(FilterRecipe)["properties"] if name != "method"]
 """The fields of `FilterRecipe` with options; `--method` can't be "none"."""
 
-BELONGS = {
+METHODS_BY_OPTION = {
     **dict.fromkeys(("aim", "error", "folds", "repeats"), ("mirror",)),
     **dict.fromkeys(
         "ensemble_size train_size cutoff threshold target_size remove null whole_twins".split(),
@@ -30,7 +30,7 @@ BELONGS = {
     "pmi_label": ("pmi",),
     "keep": ("pmi", "random"),
 }
-"""The methods of an option that is not for all."""
+"""Options that apply only to some methods, with these methods."""
 
 
 @click.command()
@@ -38,12 +38,12 @@ BELONGS = {
 @click.option("--out", required=True, metavar="DIR", help="Output folder; created if missing.")
 @click.option("--method", type=click.Choice(["aflite", "mirror", "pmi", "random"]),
               default="aflite", show_default=True, help="Filter.")  # fmt: skip
-@declared_options(EmbedRecipe, only=EMBED, named={"array": "--embeddings"})
-@declared_options(FilterRecipe, only=FILTER, named={"C": "-C", "pmi": "--pmi-variant"})
+@declared_options(EmbedRecipe, only=EMBED, option_names={"array": "--embeddings"})
+@declared_options(FilterRecipe, only=FILTER, option_names={"C": "-C", "pmi": "--pmi-variant"})
 @declared_options(MeasureRecipe)
 @_options.cluster_option
 @click.option("--scratch", metavar="DIR", type=click.Path(exists=True, file_okay=False),
-              help="Folder for the rotated copy of the vectors, instead of memory.")  # fmt: skip
+              help="Folder for the rotated copy of the vectors, to save memory.")  # fmt: skip
 @_options.seed_option()
 @click.option("--force", is_flag=True, help="Replace the files of another run in DIR.")
 @_options.format_option
@@ -57,12 +57,12 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     that may be sound.
 
     DIR has kept.jsonl, dropped.jsonl with the reason for each problem, report.json and report.html.
-    You can stop the command at any time; run it again to resume from the last phase, or show
-    the finished result. The folder contains answers: `winosmith build` makes a benchmark to
-    publish.
+    You can stop the command at any time; run it again to resume from the last phase, or to show the
+    finished result. DIR contains the answers; to make a benchmark to publish, use `winosmith
+    build`.
 
-    It ends with code 1 if the vectors do not distinguish the problems: nothing is removed then,
-    and the remaining guessability is not measured.
+    The exit code is 1 if the vectors do not distinguish the problems; then nothing is removed, and
+    the remaining guessability is not measured.
 
     \b
     Example:
@@ -81,7 +81,7 @@ def command(ctx: click.Context, /, **options: Any) -> None:
     if not options["force"] and finished_filter(data, out, **asked):
         say(f"{out} contains the finished results of this command; add --force to filter again")
     else:
-        with log_shown(), _options.on_cluster(options["cluster"]) as executor:
+        with show_log(), _options.connect_cluster(options["cluster"]) as executor:
             debias_to_folder(
                 data,
                 out,
@@ -97,13 +97,13 @@ def command(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _check_method_options(ctx: click.Context) -> None:
-    """Refuse an option of another method or aim, which would have no effect."""
+    """Reject an option of another method or aim, which would have no effect."""
     method, aim = ctx.params["method"], ctx.params["aim"]
-    given = _options.given_options(ctx)
+    given = _options.find_given_options(ctx)
     for param in (param for param in ctx.command.params if param.name in given):
         name = str(param.name)
-        if method not in BELONGS.get(name, (method,)):
-            owners = " or ".join(f"--method {owner}" for owner in BELONGS[name])
+        if method not in METHODS_BY_OPTION.get(name, (method,)):
+            owners = " or ".join(f"--method {owner}" for owner in METHODS_BY_OPTION[name])
             raise click.UsageError(f"{param.opts[0]} belongs to {owners}, not to {method}")
         if name == "error" and aim != "error":
             raise click.UsageError(f"--error belongs to --aim error, not to {aim}")

@@ -57,9 +57,9 @@ def practice(out: str, handwritten: bool, **options: Any) -> None:
     """  # noqa: D301
     folder = Path(out)
     if handwritten:
-        held = OutputFolder.open(folder, {"practice": "handwritten"}, force=options["force"])
+        output = OutputFolder.open(folder, {"practice": "handwritten"}, force=options["force"])
         formats.write(corpora.read_handwritten().problems, folder / "twins.jsonl")
-        held.add("twins.jsonl")
+        output.add("twins.jsonl")
         say(f"{len(corpora.read_handwritten())} problems are in {folder / 'twins.jsonl'}")
         return
     write_practice(folder, **options)
@@ -82,14 +82,14 @@ def write_practice(
     made = corpora.corpus(twins, seed=seed, strength=strength, artifacts=kinds, symmetric=symmetric)
     parameters = {"twins": twins, "strength": strength, "artifacts": list(kinds), "seed": seed}
     parameters |= {"symmetric": True} if symmetric else {}
-    held = OutputFolder.open(folder, {"practice": parameters}, force=force)
+    output = OutputFolder.open(folder, {"practice": parameters}, force=force)
     formats.write(made.dataset.problems, folder / "twins.jsonl")
     validate.write_votes(made.votes, folder / "votes.csv")
     for name in ("twins.jsonl", "votes.csv"):
-        held.add(name)
-    with held.write("planted.json") as file:
+        output.add(name)
+    with output.write("planted.json") as file:
         json.dump(made.planted, file, indent=0, sort_keys=True)
-    with held.write("recipe.toml") as file:
+    with output.write("recipe.toml") as file:
         file.write(RECIPE.format(folder=one_line(folder), seed=seed))
     return folder / "recipe.toml"
 
@@ -129,7 +129,7 @@ def command(out: str, force: bool, as_json: bool) -> None:
         mirrored.result()
     print_build(built.folder, as_json)
     if not as_json:
-        _side_by_side(folder)
+        _print_comparison(folder)
         echo(f"Now try your own twins: edit a copy of {recipe}")
 
 
@@ -138,19 +138,17 @@ def _write_build(recipe: Recipe, folder: Path, force: bool) -> None:
     build(recipe, folder, force=force)
 
 
-def _side_by_side(folder: Path) -> None:
-    """Print the results of AFLite and mirror on the same twins."""
+def _print_comparison(folder: Path) -> None:
     records = [
         parse_json((folder / name / "report.json").read_text("utf-8"))
         for name in ("benchmark", "mirror")
     ]
     echo(f"\n{'same twins, filtered by':<44}{'AFLite':>8}{'mirror':>8}")
-    for what, figures in _compared(records):
+    for what, figures in _compare_filters(records):
         echo(f"{what:<44}" + "".join(f"{figure:>8}" for figure in figures))
 
 
-def _compared(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Return the printed numbers of each filter."""
+def _compare_filters(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
     names = ("AFLite", "mirror")
     found = [record["measures"]["found"][name] for record, name in zip(records, names, strict=True)]
     verified = [record["measures"]["verified"] for record in records]
@@ -158,12 +156,12 @@ def _compared(records: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
     return [
         ("whole twins kept", [f"{step['twins']:,}" for step in steps]),
         ("singles kept", [f"{step['singles']:,}" for step in steps]),
-        ("planted problems found", [_share(one["recall"]) for one in found]),
-        ("sound problems taken", [_share(one["false_removals"]) for one in found]),
-        ("a model still guesses, cross-filtered",
+        ("planted problems found", [_format_fraction(one["recall"]) for one in found]),
+        ("sound problems removed", [_format_fraction(one["false_removals"]) for one in found]),
+        ("accuracy of a model, cross-filtered",
          [format_value(one["after"]["linear"]["accuracy"], ".1%") for one in verified]),
     ]  # fmt: skip
 
 
-def _share(of: dict[str, int]) -> str:
+def _format_fraction(of: dict[str, int]) -> str:
     return format_value(of["count"] / of["total"], ".1%")

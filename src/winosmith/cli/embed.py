@@ -32,9 +32,10 @@ Options = dict[str, Any]
 @_options.data_argument()
 @click.option("--out", required=True, metavar="FILE.npz", help="Output file.")
 @declared_options(EmbedRecipe, only=("encoder", "combine", "pooling", "dimensions"))
-@click.option("--finetune", metavar="TRAIN:DEV", help="First fine-tune the encoder on this number "
-              "of problems, in whole twins, and exclude them (the paper: 5000:1000).")  # fmt: skip
-@declared_options(TrainingSettings, only=FINE_TUNING, of="Of fine-tuning: ")
+@click.option("--finetune", metavar="TRAIN:DEV", help="Fine-tune the encoder first on these "
+              "numbers of training and development problems (whole twins), which then get no "
+              "vectors; the paper: 5000:1000.")  # fmt: skip
+@declared_options(TrainingSettings, only=FINE_TUNING, prefix="For fine-tuning: ")
 @click.option("--split-point", type=click.Choice(["before_option", "after_option"]),
               help="Where to split an encoder's sentences in two; by default "
               f"{TrainingSettings().split_point} in fine-tuning, no split otherwise.")  # fmt: skip
@@ -62,7 +63,7 @@ def command(**options: Any) -> None:
     """  # noqa: D301
     out = Path(options["out"])
     if out.suffix != ".npz":
-        raise OutputError(f"{out}: the vectors are written as .npz; name a file that ends so")
+        raise OutputError(f"{out}: vectors are written as .npz; use a name that ends in .npz")
     if out.exists() and not options["force"]:
         raise OutputError(f"{out} exists; add --force to replace it")
     out.parent.mkdir(parents=True, exist_ok=True)  # before the work, which may be long
@@ -81,7 +82,7 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
             raise InputError("the light embedder can't be fine-tuned; name an --encoder")
         embedder = embed.LightEmbedder(options["dimensions"], options["combine"])
     elif options["finetune"]:
-        embedder, rest, used, tuning = _finetuned(dataset, options, stack)
+        embedder, rest, used, tuning = _finetune(dataset, options, stack)
     else:
         embedder = embed.EncoderEmbedder(
             options["encoder"],
@@ -93,7 +94,7 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
             cache=not options["no_cache"],
         )
     if isinstance(embedder, embed.EncoderEmbedder):
-        executor = stack.enter_context(_options.on_cluster(options["cluster"]))
+        executor = stack.enter_context(_options.connect_cluster(options["cluster"]))
         advance = stack.enter_context(progress("Embedding", len(rest)))
         embedder = replace(
             embedder, executor=executor, on_progress=lambda done, _: advance(done, "")
@@ -113,12 +114,14 @@ def _embed(dataset: Dataset, out: Path, options: Options, stack: ExitStack) -> N
     if options["as_json"]:
         print_json(report)
     else:
-        _print(report)
+        _print_report(report)
 
 
-def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
+def _finetune(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     """Return the embedder, the problems to embed, the ids of the others, and the report."""
-    train, dev, rest = embed.split_for_finetuning(dataset, *_sizes(options), seed=options["seed"])
+    train, dev, rest = embed.split_for_finetuning(
+        dataset, *_parse_sizes(options), seed=options["seed"]
+    )
     settings = TrainingSettings(
         seed=options["seed"],
         **{name: options[name] for name in FINE_TUNING},
@@ -131,7 +134,7 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
             train,
             dev,
             model=model,
-            out=_model_folder(options, (model, train, dev, settings), stack),
+            out=_choose_model_folder(options, (model, train, dev, settings), stack),
             settings=settings,
             pooling=options["pooling"] or "cls",
             combine=options["combine"],
@@ -153,7 +156,7 @@ def _finetuned(dataset: Dataset, options: Options, stack: ExitStack) -> Any:
     return embedder, rest, {"train_ids": train.ids, "dev_ids": dev.ids}, report
 
 
-def _sizes(options: Options) -> tuple[int, int]:
+def _parse_sizes(options: Options) -> tuple[int, int]:
     try:
         train, dev = map(int, options["finetune"].split(":"))
     except ValueError:
@@ -163,7 +166,7 @@ def _sizes(options: Options) -> tuple[int, int]:
     return train, dev
 
 
-def _model_folder(options: Options, determined: tuple[Any, ...], stack: ExitStack) -> Path:
+def _choose_model_folder(options: Options, determined: tuple[Any, ...], stack: ExitStack) -> Path:
     """Return the folder of the fine-tuned encoder: the given one, the cache, or a temporary one."""
     if options["keep_model"]:
         return Path(options["keep_model"])
@@ -175,7 +178,7 @@ def _model_folder(options: Options, determined: tuple[Any, ...], stack: ExitStac
     return embed.cache_folder() / "finetuned" / name
 
 
-def _print(report: dict[str, Any]) -> None:
+def _print_report(report: dict[str, Any]) -> None:
     echo(f"{report['problems']:,} problems × {report['width']:,} numbers")
     if "finetuning" in report:
         echo(

@@ -1,6 +1,6 @@
 """`winosmith evolve`: perturb problems into families, with lineage.
 
-Its options, the perturbers that they name; then roots, generations, sets, and the folder of them.
+The module has the options and the perturbers, then the roots, generations, sets and their folder.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KINDS = ("wordnet", "wordnet-paper", "chat")
 
 _WORDNET = {"wordnet", "wordnet-paper"}
 
-_FEW = 500
+_FEWEST_FOR_PROCESSES = 500
 """Number of problems below which starting processes takes more time than it saves."""
 
 Options = Mapping[str, Any]
@@ -45,48 +45,48 @@ Options = Mapping[str, Any]
 @click.command()
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.MORE_DATA)
 @click.option("--with", "kinds", multiple=True, required=True, type=click.Choice(KINDS),
-              help="Perturber; may be repeated: the next one perturbs the results, "
-              "too.")  # fmt: skip
+              help="Perturber; may be repeated: each further one also perturbs the results of the "
+              "previous one.")  # fmt: skip
 @click.option("--out", required=True, metavar="DIR", type=click.Path(file_okay=False),
               help="Output folder.")  # fmt: skip
 @click.option("--roots", type=click.IntRange(min=1), multiple=True, metavar="N",
-              help="Number of roots to draw from each DATA; once for all, or for "
+              help="Number of roots to draw from each DATA; give it once for all, or once for "
               "each.")  # fmt: skip
 @click.option("--right", multiple=True, metavar="PREDICTIONS", type=click.Path(exists=True),
-              help="Draw only problems that this solver gets right, by its answers in any source "
-              "that `winosmith score` reads; may be repeated.")  # fmt: skip
+              help="Draw only problems that this solver answers correctly, according to its "
+              "answers in any format that `winosmith score` reads; may be repeated.")  # fmt: skip
 @click.option("--sets", is_flag=True, help="Write small, medium and large, split by root; the "
               "first --with makes medium, the second large.")  # fmt: skip
-@click.option("--people", metavar="FILE", type=_options.MORE_DATA, help="Of --sets: perturbed "
-              "roots by people, with lineage, for the set small.")  # fmt: skip
+@click.option("--people", metavar="FILE", type=_options.MORE_DATA, help="With --sets: file of "
+              "roots that people perturbed, with lineage, for the set small.")  # fmt: skip
 @click.option("--grow", type=click.Choice(["roots", "small"]), default="roots", show_default=True,
-              help="Of --sets: start of the set medium.")  # fmt: skip
+              help="With --sets: problems from which the set medium is grown.")  # fmt: skip
 @click.option("--augment", type=click.Choice(["train+dev", "all"]), default="train+dev",
               show_default=True,
-              help="Of --sets: part of medium that large grows from.")  # fmt: skip
+              help="With --sets: part of medium from which large is grown.")  # fmt: skip
 @click.option("--split", type=click.IntRange(min=1), nargs=3, default=(10, 2, 2),
               show_default=True, metavar="TRAIN DEV TEST",
-              help="Of --sets: parts of the roots.")  # fmt: skip
-@declared_options(evolve.WordNetPerturber.__init__, of="Of wordnet and wordnet-paper: ")
+              help="With --sets: ratio of the roots in train, dev and test.")  # fmt: skip
+@declared_options(evolve.WordNetPerturber.__init__, prefix="For wordnet and wordnet-paper: ")
 @click.option("--wordnet", "wordnet_folder", metavar="FOLDER", type=_options.FOLDER,
-              help="Of wordnet and wordnet-paper: folder of the dictionary files; by default "
-              "searched for.")  # fmt: skip
-@click.option("--wide", is_flag=True, help="Of wordnet: use less certain synonyms, too; twice as "
-              "many children, more of them incorrect.")  # fmt: skip
-@click.option("--model", metavar="NAME", help="Of chat: the server's name of the model; by default "
-              "OPENAI_MODEL.")  # fmt: skip
+              help="For wordnet and wordnet-paper: folder of the dictionary files; by default, the "
+              "usual folders are searched.")  # fmt: skip
+@click.option("--wide", is_flag=True, help="For wordnet: also use less certain synonyms, which "
+              "makes twice as many children, more of them incorrect.")  # fmt: skip
+@click.option("--model", metavar="NAME", help="For chat: name of the model on the server; by "
+              "default OPENAI_MODEL.")  # fmt: skip
 @_solvers.BASE_URL
-@declared_options(evolve.DialogueRules, only=("wanted", "batches"), of="Of chat: ")
+@declared_options(evolve.DialogueRules, only=("wanted", "batches"), prefix="For chat: ")
 @click.option("--temperature", type=click.FloatRange(min=0), default=1.0, show_default=True,
-              help="Of chat: temperature of the replies.")  # fmt: skip
+              help="For chat: sampling temperature of the replies.")  # fmt: skip
 @_solvers.declared_option("key_variable")
 @_solvers.MAX_SPENT
 @click.option("--workers", type=click.IntRange(min=1), default=os.cpu_count() or 1,
-              help="Of wordnet and wordnet-paper: number of processes; by default one per "
+              help="For wordnet and wordnet-paper: number of processes; by default one per "
               "core.")  # fmt: skip
 @_options.cluster_option
 @_options.seed_option()
-@click.option("--force", is_flag=True, help="Replace what another recipe wrote to DIR.")
+@click.option("--force", is_flag=True, help="Replace the files of another recipe in DIR.")
 @_options.format_option
 @_options.json_option
 def command(**options: Any) -> None:
@@ -109,11 +109,10 @@ def command(**options: Any) -> None:
             --with chat --model qwen3:8b --base-url http://localhost:11434/v1 \\
             --with wordnet --sets --out evograd
     """  # noqa: D301
-    _result(_run(_complete(options))).show(as_json=options["as_json"], out=None)
+    _make_output(_perturb(_complete_options(options))).show(as_json=options["as_json"], out=None)
 
 
-def _result(found: Mapping[str, Any]) -> Output:
-    """Return the output about a folder of families."""
+def _make_output(found: Mapping[str, Any]) -> Output:
     made, perturbed = found["made"], found["perturbed"]
     title = f"{count_noun(made, 'child', 'children')} of {count_noun(perturbed, 'problem')}"
     parts = found["parts"]
@@ -138,21 +137,21 @@ def _result(found: Mapping[str, Any]) -> Output:
     if found["sources"]:
         sentence = (
             f"Roots come from the data {', '.join(found['sources'])}: after training on these "
-            "families, an accuracy there is not a test any more."
+            "families, accuracy on that data is no longer a test."
         )
         blocks.append(report.Text([sentence]))
     sections = [report.Section("Families", blocks)]
     return Output(title, found, sections, signature=found["signature"])
 
 
-def _complete(options: Options) -> Options:
-    """Return the options with the model that the environment names.
+def _complete_options(options: Options) -> Options:
+    """Check the options, and return them with the model that the environment names.
 
-    It refuses wrong options before a folder is made: such a folder would be in the way.
+    Options are checked before the output folder is created, because it would block the next run.
 
     Raises:
         RecipeError: batches that are out of range.
-        InputError: a model or a server without a name, or no WordNet.
+        InputError: no model or server is named, or WordNet is missing.
     """
     kinds = set(options["kinds"])
     if kinds & _WORDNET:
@@ -160,7 +159,7 @@ def _complete(options: Options) -> Options:
     if "chat" not in kinds:
         return options
     evolve.DialogueRules(wanted=options["wanted"], batches=options["batches"])
-    return {**options, "model": _client(options).model}
+    return {**options, "model": _make_client(options).model}
 
 
 def _make_perturber(
@@ -170,9 +169,9 @@ def _make_perturber(
     taken: Sequence[Problem],
     on_progress: Callable[[int, int, str], None],
 ) -> Perturber:
-    """Return the perturber of a name.
+    """Return the perturber with a name.
 
-    A chat model keeps its dialogues in a folder, and writes none of the problems `taken` again.
+    A chat model stores its dialogues in a folder, and does not repeat the problems `taken`.
     """
     if kind in _WORDNET:
         return evolve.WordNetPerturber(
@@ -182,7 +181,7 @@ def _make_perturber(
             as_published=kind == "wordnet-paper",
         )
     return evolve.ChatPerturber(
-        _client(options),
+        _make_client(options),
         wanted=options["wanted"],
         batches=options["batches"],
         taken=taken,
@@ -191,26 +190,26 @@ def _make_perturber(
     )
 
 
-def _client(options: Options) -> Any:
-    return _solvers.chat_client(options, options["model"], max_tokens=evolve.REPLY_TOKENS)
+def _make_client(options: Options) -> Any:
+    return _solvers.make_chat_client(options, options["model"], max_tokens=evolve.REPLY_TOKENS)
 
 
-def _executor(
+def _make_executor(
     kind: str, problems: int, options: Options
 ) -> AbstractContextManager[Executor | None]:
-    """Return a cluster, or processes for WordNet on much data, or no executor."""
+    """Return a cluster's executor, a process pool for WordNet on many problems, or None."""
     if options["cluster"] and kind != "chat":
-        return _options.on_cluster(options["cluster"])
-    if kind in _WORDNET and options["workers"] > 1 and problems >= _FEW:
+        return _options.connect_cluster(options["cluster"])
+    if kind in _WORDNET and options["workers"] > 1 and problems >= _FEWEST_FOR_PROCESSES:
         return ProcessPoolExecutor(options["workers"])
     return nullcontext()
 
 
-_NOT_OF_RECIPE = {"out", "force", "as_json", "workers", "cluster", "format_name", "key_variable",
+_NOT_IN_RECIPE = {"out", "force", "as_json", "workers", "cluster", "format_name", "key_variable",
                   "max_spent", "base_url"}  # fmt: skip
-"""Options without an effect on problems."""
+"""Options that do not affect the perturbed problems."""
 
-_OF = {
+_PERTURBERS = {
     "count": {"wordnet", "wordnet-paper"},
     "wordnet_folder": {"wordnet", "wordnet-paper"},
     "wide": {"wordnet"},
@@ -219,27 +218,23 @@ _OF = {
     "batches": {"chat"},
     "temperature": {"chat"},
 }
-"""The perturbers of an option."""
+"""The perturbers that use an option."""
 
-_OF_SETS = {"grow", "augment", "split"}
+_SET_OPTIONS = {"grow", "augment", "split"}
 
 
-def _run(options: Options) -> dict[str, Any]:
-    """Perturb, write the folder, and return the record.
-
-    Raises:
-        InputError: options that do not go together, or files that do not fit.
-    """
+def _perturb(options: Options) -> dict[str, Any]:
+    """Perturb the problems, write the folder, and return the record."""
     if options["sets"] and len(options["kinds"]) != 2:
         raise InputError("--sets needs --with twice: for medium, then for large")
     roots = _draw_roots(options)
-    small = _small(roots.dataset, options["people"])
-    signature = signature_of(small, options["seed"], **_parameters(options))
+    small = _make_small_set(roots.dataset, options["people"])
+    signature = signature_of(small, options["seed"], **_make_parameters(options))
     recipe = {"command": "evolve", "signature": str(signature)}
     folder = OutputFolder.open(options["out"], recipe, force=options["force"])
     stages: list[Evolved] = []
     if options["sets"]:
-        sets, families = _sets(roots, small, stages, options, folder)
+        sets, families = _make_sets(roots, small, stages, options, folder)
         parts = {
             "small": sets.small,
             **{f"medium-{name}": part for name, part in sets.medium.items()},
@@ -248,12 +243,12 @@ def _run(options: Options) -> dict[str, Any]:
     else:
         data = small
         for number, kind in enumerate(options["kinds"]):
-            stages.append(_generation(number, kind, data, small, options, folder))
+            stages.append(_run_generation(number, kind, data, small, options, folder))
             data = stages[-1].dataset
         families, parts, sets = data, {"evolved": data}, None
     omitted = [left for stage in stages for left in stage.repeated]
     omitted += sets.dropped if sets else ()
-    reasons = Counter(_kind(one.reason) for one in omitted)
+    reasons = Counter(_generalise_reason(one.reason) for one in omitted)
     if barren := sum(len(stage.barren) for stage in stages):
         reasons["no perturbed problem was made"] = barren
     record = {
@@ -269,27 +264,28 @@ def _run(options: Options) -> dict[str, Any]:
         folder.write_lines(f"{name}.jsonl", formats.to_lines(part))
     folder.write_lines("left-out.jsonl", (one.line() for one in omitted))
     folder.write_lines("report.json", [canonical(record) + "\n"])
-    folder.write_lines("report.html", [_result(record).page()])
+    folder.write_lines("report.html", [_make_output(record).page()])
     names = ", ".join(f"{name}.jsonl" for name in parts)
     say(f"Wrote {folder.path}: {names}, left-out.jsonl, report.json and report.html.")
     return record
 
 
-def _parameters(options: Options) -> dict[str, Any]:
-    given = {name: value for name, value in options.items() if name not in _NOT_OF_RECIPE}
+def _make_parameters(options: Options) -> dict[str, Any]:
+    given = {name: value for name, value in options.items() if name not in _NOT_IN_RECIPE}
     names = {"data", "kinds", "right", "people", "seed"}
-    names |= {name for name, kinds in _OF.items() if kinds.isdisjoint(options["kinds"])}
-    names |= set() if options["sets"] else _OF_SETS
-    kept = {name: _plain(given[name]) for name in sorted(given.keys() - names) if given[name]}
+    names |= {name for name, kinds in _PERTURBERS.items() if kinds.isdisjoint(options["kinds"])}
+    names |= set() if options["sets"] else _SET_OPTIONS
+    kept = {
+        name: _format_parameter(given[name]) for name in sorted(given.keys() - names) if given[name]
+    }
     return {"with": "+".join(options["kinds"]), **kept}
 
 
-def _plain(value: Any) -> Any:
+def _format_parameter(value: Any) -> Any:
     return ",".join(map(str, value)) if isinstance(value, tuple | list) else value
 
 
-def _small(roots: Dataset, people: str | None) -> Dataset:
-    """Return the roots with the problems that people made from them."""
+def _make_small_set(roots: Dataset, people: str | None) -> Dataset:
     if people is None:
         return roots
     made = formats.read(people)
@@ -302,16 +298,15 @@ def _small(roots: Dataset, people: str | None) -> Dataset:
     return evolve.drop_repeats(roots, [mine, *([] for _ in roots[1:])]).dataset
 
 
-def _generation(
+def _run_generation(
     number: int, kind: str, data: Dataset, taken: Dataset, options: Options, folder: OutputFolder
 ) -> Evolved:
-    """Perturb every problem with one perturber; resume an earlier run."""
     name = f"generation-{number + 1}.jsonl"
     dialogues = folder.path / "dialogues"
     with (
         folder.scratch(name) as path,
         progress(f"Perturbing with {kind}", len(data)) as advance,
-        _executor(kind, len(data), options) as executor,
+        _make_executor(kind, len(data), options) as executor,
     ):
         finished = 0
 
@@ -334,16 +329,15 @@ def _generation(
     return evolve.drop_repeats(data, made)
 
 
-def _sets(
+def _make_sets(
     roots: Roots, small: Dataset, stages: list[Evolved], options: Options, folder: OutputFolder
 ) -> tuple[Sets, Dataset]:
-    """Return the three sets, and a data set with all families."""
     parts = evolve.split_roots(roots.dataset, options["split"], options["seed"])
     start = small if options["grow"] == "small" else roots.dataset
-    medium = _generation(0, options["kinds"][0], start, small, options, folder)
+    medium = _run_generation(0, options["kinds"][0], start, small, options, folder)
     stages.append(medium)
     grows = [p for p in medium.dataset if options["augment"] == "all" or parts[p.root] != "test"]
-    large = _generation(1, options["kinds"][1], Dataset(grows), small, options, folder)
+    large = _run_generation(1, options["kinds"][1], Dataset(grows), small, options, folder)
     stages.append(large)
     everything = Dataset({p.id: p for p in (*medium.dataset, *large.children)}.values())
     made = evolve.assemble(
@@ -352,25 +346,20 @@ def _sets(
     return made, Dataset({p.id: p for p in (*small, *everything)}.values())
 
 
-def _kind(reason: str) -> str:
+def _generalise_reason(reason: str) -> str:
     return "it repeats another problem" if reason.startswith("it repeats") else reason
 
 
-TWO = 2
+_CHAT_OPTIONS = 2
 """Number of options of a problem for a chat model: EvoGrad's table has two."""
 
 
 def _draw_roots(options: Options) -> Roots:
-    """Return the roots of the families.
-
-    Raises:
-        InputError: options that do not go together.
-        DataError: ids clash, or predictions fit no data set.
-    """
+    """Return the roots of the families."""
     datasets = [_options.read_data(path, options["format_name"]) for path in options["data"]]
     wanted = options["roots"]
     if not wanted:
-        return _everything(datasets, options)
+        return _use_all_problems(datasets, options)
     if len(wanted) not in (1, len(datasets)):
         raise InputError(
             f"--roots is given {len(wanted)} times for {len(datasets)} data sets; give it once, "
@@ -380,34 +369,33 @@ def _draw_roots(options: Options) -> Roots:
     return draw_roots(
         datasets,
         numbers,
-        _not_solved(datasets, options["right"]),
+        _find_unsolved(datasets, options["right"]),
         options["seed"],
-        options=TWO if "chat" in options["kinds"] else None,
+        options=_CHAT_OPTIONS if "chat" in options["kinds"] else None,
     )
 
 
-def _everything(datasets: Sequence[Dataset], options: Options) -> Roots:
+def _use_all_problems(datasets: Sequence[Dataset], options: Options) -> Roots:
     if options["right"]:
         raise InputError("--right limits which roots may be drawn; add --roots N")
     if options["sets"]:
         raise InputError("--sets needs roots; add --roots N")
     if len(datasets) > 1:
         raise InputError("several data sets need --roots N, which makes their ids distinct")
-    others = [problem.id for problem in datasets[0] if len(problem.options) != TWO]
+    others = [problem.id for problem in datasets[0] if len(problem.options) != _CHAT_OPTIONS]
     if "chat" in options["kinds"] and others:
         raise InputError(
             f"{len(others):,} of {len(datasets[0]):,} problems have more than two options (first: "
-            f"{others[0]!r}), for which a chat model can't be asked; draw from the others with "
+            f"{others[0]!r}), which a chat model can't perturb; draw from the others with "
             "--roots N, or use --with wordnet"
         )
     return Roots(datasets[0], {}, ())
 
 
-def _not_solved(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
-    """Return for each data set the ids that some solver does not get right."""
+def _find_unsolved(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[frozenset[str]]:
     solvers: list[list[Sequence[Prediction]]] = [[] for _ in datasets]
     for path in paths:
-        at, found = _models_of(datasets, path)
+        at, found = _match_answers(datasets, path)
         solvers[at] += found
     return [
         find_unsolved_ids(dataset, own) if own else frozenset()
@@ -415,17 +403,15 @@ def _not_solved(datasets: Sequence[Dataset], paths: Sequence[str]) -> list[froze
     ]
 
 
-def _models_of(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[Prediction, ...]]]:
-    """Return the index of the data set of a file's answers, and the answers of each model.
-
-    Raises:
-        DataError: they do not fit exactly one data set.
-    """
+def _match_answers(
+    datasets: Sequence[Dataset], path: str
+) -> tuple[int, list[tuple[Prediction, ...]]]:
+    """Return the index of the data set that a file answers, and the answers of each model."""
     fits: dict[int, list[answers.Answers]] = {}
     errors: list[InputError] = []
     for at, dataset in enumerate(datasets):
         try:
-            read = answers.read(path, dataset, **_options.answer_arguments())
+            read = answers.read(path, dataset, **_options.get_answer_arguments())
             fits[at] = [own.align_with(dataset) for own in read.values()]
         except InputError as error:
             errors.append(error)
@@ -438,8 +424,8 @@ def _models_of(datasets: Sequence[Dataset], path: str) -> tuple[int, list[tuple[
         why = "no data set: "
         if among:
             why = (
-                f"several data sets ({names}), which have the same ids or as many problems; draw "
-                "from one data set at a time"
+                f"several data sets ({names}), which have the same ids or the same number of "
+                "problems; draw from one data set at a time"
             )
         raise DataError(f"{path} has answers to {why}{'; '.join(map(str, errors)) * (not among)}")
     return among[0], [own.predictions for own in fits[among[0]]]

@@ -9,7 +9,7 @@ import click
 
 from winosmith import exposure as exposures, report
 from winosmith.cli import _options
-from winosmith.cli._output import Output, of_each
+from winosmith.cli._output import Output, join_by_solver
 from winosmith.cli._printing import progress, say
 from winosmith.errors import InputError
 from winosmith.exposure import Exposure, KeyedRelease
@@ -18,8 +18,8 @@ from winosmith.report import fixed, join_names
 from winosmith.results import table
 from winosmith.text import count_noun
 
-BOTH = (
-    "A provider that answers or scores the items sees both presentations of each; if it keeps "
+PROVIDER_CAUTION = (
+    "A provider that answers or scores the items sees both presentations of each item; if it keeps "
     "them, its later models can't be tested with this release."
 )
 
@@ -31,7 +31,7 @@ BOTH = (
 @click.option("--scores", multiple=True, type=_options.FILE, metavar="FILE", help="Scores of both "
               "presentations of all items, from one run of a model; may be repeated.")  # fmt: skip
 @click.option("--reference", type=_options.FILE, metavar="FILE", help="Scores of a model that "
-              "can't have seen the release, for more power.")  # fmt: skip
+              "can't have seen the release, for more statistical power.")  # fmt: skip
 @click.option("--export", metavar="FILE.jsonl", help="Write both presentations of each item for "
               "your own scorer, and exit.")  # fmt: skip
 @click.option("--private", type=_options.FOLDER, metavar="FOLDER", help="The release's private "
@@ -52,10 +52,11 @@ def command(
 ) -> None:
     """Test whether models depend on the coins of RELEASE, made by winosmith release --keyed.
 
-    Each block of RELEASE was published in one of two equivalent presentations, by a secret coin. A
-    model that prefers the published ones depends on the coins: by training, retrieval or selection
-    by published texts. All models of one command are one look at the release; each further look has
-    a smaller level. Name all models that you want to test at once.
+    Each block of RELEASE was published in one of two equivalent presentations, chosen by a secret
+    coin. A model that prefers the published presentations depends on the coins: through training,
+    retrieval, or selection based on the published texts. All models in one command are one look at
+    the release, and each further look has a smaller significance level, so name all models that you
+    want to test in one command.
 
     \b
     Example:
@@ -69,14 +70,14 @@ def command(
     if export:
         exposures.write_presentations(keyed.pairs, keyed.digest, export)
         say(f"Written to {export}: both presentations of {count_noun(len(keyed.pairs), 'item')}.")
-        say(f"{BOTH} Keep the file secret.")
+        say(f"{PROVIDER_CAUTION} Keep the file secret.")
         return
     if not model and not scores:
         raise InputError(
             "name a model with `model=` or a file with `scores=`; --export writes the presentations"
             " for a scorer of your own"
         )
-    files = [*scores, *(_score(keyed, name, owner, device) for name in model)]
+    files = [*scores, *(_score_presentations(keyed, name, owner, device) for name in model)]
     read = [exposures.read_scores(file, keyed.pairs, keyed.digest) for file in files]
     other = exposures.read_scores(reference, keyed.pairs, keyed.digest) if reference else None
     found = exposures.exposure(keyed, read, private=owner, reference=other)
@@ -88,14 +89,13 @@ def command(
     Output(
         f"{folder.name}: exposure",
         {**found.record(), "signature": str(signature)},
-        [report.Section("Models", _blocks(found))],
-        _verdict(found),
+        [report.Section("Models", _make_blocks(found))],
+        _make_verdict(found),
         signature=signature,
     ).show(as_json=as_json, out=out)
 
 
-def _score(keyed: KeyedRelease, model: str, owner: Path, device: str | None) -> str:
-    """Score both presentations by a model, and return the file in the private folder."""
+def _score_presentations(keyed: KeyedRelease, model: str, owner: Path, device: str | None) -> str:
     name = re.sub(r"[^\w.-]+", "-", model).strip("-.")
     path = owner / "scores" / f"{name}.jsonl"
     with progress(f"Scoring with {model}, text", 2 * len(keyed.pairs)) as advance:
@@ -111,8 +111,7 @@ def _score(keyed: KeyedRelease, model: str, owner: Path, device: str | None) -> 
     return str(path)
 
 
-def _verdict(found: Exposure) -> str:
-    """Return a sentence about the models that depend on the coins, and one about the others."""
+def _make_verdict(found: Exposure) -> str:
     named = {
         is_shown: [name for name, one in found.models.items() if one.depends is is_shown]
         for is_shown in (True, False)
@@ -121,8 +120,8 @@ def _verdict(found: Exposure) -> str:
     if named[True]:
         verb = "depends" if len(named[True]) == 1 else "depend"
         parts.append(
-            f"{join_names(named[True])} {verb} on the coins (training, retrieval or selection by "
-            "published texts)."
+            f"{join_names(named[True])} {verb} on the coins (through training, retrieval, or "
+            "selection based on published texts)."
         )
     if named[False]:
         parts.append(
@@ -132,22 +131,22 @@ def _verdict(found: Exposure) -> str:
     return " ".join(parts)
 
 
-def _blocks(found: Exposure) -> list[report.Block]:
+def _make_blocks(found: Exposure) -> list[report.Block]:
     equal = {name: f"{one.equal:,}" for name, one in found.models.items()}
     shifts = {name: fixed(one.detectable, ".2f") for name, one in found.models.items()}
     numbers = [
         f"Look {found.look} at this release, at the level {found.level:.4f}.",
         f"{count_noun(found.blocks, 'block')} with a coin, and {found.without:,} without an "
-        f"equivalent presentation; {of_each(equal)} have equal scores and are omitted.",
-        f"The least shift that is detected in 80 % of cases is {of_each(shifts)}.",
+        f"equivalent presentation; {join_by_solver(equal)} have equal scores and are omitted.",
+        f"The smallest shift that is detected in 80 % of cases is {join_by_solver(shifts)}.",
     ]
     if found.reference:
         numbers.append(f"The differences are adjusted for {found.reference}.")
     note = (
         "Shift: towards the published presentations, in standard deviations of the differences "
-        "between both; p: exact, one-sided; Holm: for the models of this look."
+        "between both; p: exact, one-sided; Holm: p corrected for the models of this look."
     )
     return [
         table("Dependence on the coins", found.models, head="model", note=note),
-        report.Text([*numbers, BOTH], "list"),
+        report.Text([*numbers, PROVIDER_CAUTION], "list"),
     ]

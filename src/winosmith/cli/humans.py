@@ -1,4 +1,4 @@
-"""`winosmith humans`: tests of the materials on people, from the sheets to the reliable subset."""
+"""`winosmith humans`: tests of problems on people, from the sheets to the reliable subset."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from winosmith.cli._main import LazyGroup
 COMMANDS = {
     "sheets": "make test sheets, as PDFs and as forms for a browser",
     "assign": "give subjects their sheets, so that nobody sees both halves",
-    "enter": "type answers from paper, or read those of forms",
+    "enter": "type answers from paper, or read the answers in forms",
     "results": "print results by subject and by item, agreement, and a report",
-    "keys": "estimate the number of wrong keys, from people's checks",
+    "keys": "estimate the number of wrong keys from people's checks",
     "select": "select the reliable subset, and estimate the agreement of new people",
     "publish": "release the items of a round, and put the rest under embargo",
 }
 """The commands in the order of a test, each with its summary."""
 
-PLACES = {
+LOCATIONS = {
     "sheets": "_humans_sheets:print_sheets",
     "assign": "_humans_sheets:assign_sheets",
     "enter": "_humans_sheets:enter_answers",
@@ -26,12 +26,12 @@ PLACES = {
     "select": "_humans_results:select_problems",
     "publish": "_humans_results:publish_problems",
 }
-"""The place of each command."""
+"""Location of each command."""
 
 
-@click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, places=PLACES)
+@click.command(cls=LazyGroup, sections={"Commands": COMMANDS}, locations=LOCATIONS)
 def command() -> None:
-    """Test the materials on people, and select the items that they agree on.
+    """Test problems on people, and select the problems that they agree on.
 
     \b
     Start with:  winosmith humans sheets DATA --out DIR

@@ -22,19 +22,20 @@ from winosmith.text import count_noun
 @click.option("--about", type=FILE, metavar="FILE", help="Description of the benchmark: a "
               "release.toml.")  # fmt: skip
 @click.option("--out", metavar="DIR", type=click.Path(file_okay=False),
-              help="Folder for releases; each is a folder in it.")  # fmt: skip
+              help="Output folder, in which each release gets its own folder.")  # fmt: skip
 @click.option("--template", is_flag=True, help="Print a release.toml to fill in, and exit.")
 @click.option("--previous", type=FOLDER, metavar="RELEASE",
-              help="Previous release: for the changelog, the withdrawn problems, and the former "
-              "splits of a file.")  # fmt: skip
-@click.option("--version", "version", metavar="X", help="Version, instead of release.toml's.")
+              help="Folder of the previous release, used for the changelog, the withdrawn "
+              "problems, and the former splits of a file.")  # fmt: skip
+@click.option("--version", "version", metavar="X", help="Version, instead of the one in "
+              "release.toml.")  # fmt: skip
 @declared_options(Splitting)
 @click.option("--votes", type=FILE, metavar="FILE", multiple=True,
-              help="File with the judges' votes, for the number of judges of each problem. "
-              "Repeatable.")  # fmt: skip
+              help="File with the judges' votes, for the number of judges of each problem; may be "
+              "repeated.")  # fmt: skip
 @click.option("--ids", type=click.Choice(["keep", "digest"]), default="keep", show_default=True,
-              help="Ids of files: keep them, or make them from what a solver sees. Problems of a "
-              "build always get such ids.")  # fmt: skip
+              help="Keep the ids of files, or derive ids from what a solver sees. Problems of a "
+              "build always get derived ids.")  # fmt: skip
 @click.option("--leave-out", is_flag=True, help="Omit problems that were withdrawn, and test "
               "problems whose answers were published, instead of refusing them.")  # fmt: skip
 @click.option("--keyed", is_flag=True, help="Publish each block (twin, family, copies) in one of "
@@ -43,7 +44,8 @@ from winosmith.text import count_noun
 @click.option("--from", "format_name", metavar="FORMAT",
               help="Format of files; detected from their content by default.")  # fmt: skip
 @click.option("--pair-by", metavar="COLUMN",
-              help="Further column of files that both halves of a twin share.")  # fmt: skip
+              help="Additional column of files that has the same value in both halves of a "
+              "twin.")  # fmt: skip
 @json_option
 def command(
     source: tuple[str, ...],
@@ -64,11 +66,11 @@ def command(
     """Make a release from SOURCE: a folder to publish.
 
     SOURCE is the folder of a finished build, files named after their splits (train.jsonl,
-    dev.jsonl, test.jsonl), splits of a data set of the Hub ('hf:ORG/NAME[train]'), or one file
-    without splits. The release is a folder
-    NAME-VERSION-DIGITS; the digits are a digest of all its files. Answers of test are not in it,
-    but in DIR/private, only for you. Problems under embargo are omitted; problems that would
-    reveal answers, or break a licence, are refused.
+    dev.jsonl, test.jsonl), splits of a data set on the Hub ('hf:ORG/NAME[train]'), or one file
+    without splits. The release is a folder NAME-VERSION-DIGITS; the digits are a digest of all its
+    files. The answers of the test split are not in it but in DIR/private, which is only for you.
+    Problems under embargo are omitted; problems that would reveal answers, or break a licence, are
+    refused.
 
     \b
     Example:
@@ -99,12 +101,12 @@ def command(
         step=progress,
     )
     if as_json:
-        print_json(_report(done))
+        print_json(_make_report(done))
     else:
-        _print(done)
+        _print_release(done)
 
 
-def _report(done: Released) -> dict[str, object]:
+def _make_report(done: Released) -> dict[str, object]:
     content = done.content
     return {
         "folder": str(done.folder),
@@ -120,7 +122,7 @@ def _report(done: Released) -> dict[str, object]:
     }
 
 
-def _print(done: Released) -> None:
+def _print_release(done: Released) -> None:
     content = done.content
     counts = content.counts
     parts = ", ".join(f"{part} {counts[part]['problems']:,}" for part in content.parts)
@@ -132,12 +134,12 @@ def _print(done: Released) -> None:
     if missing := releases.missing_fields(content):
         keys = ", ".join(f"{key} ({name})" for name, key in missing.items())
         say(
-            f"{count_noun(len(missing), 'field')} of responsible AI in croissant.json "
+            f"{count_noun(len(missing), 'field')} about responsible AI in croissant.json "
             f"{'is' if len(missing) == 1 else 'are'} not stated; add to release.toml: {keys}"
         )
     if content.changes and content.previous:
         counted = ", ".join(f"{len(found):,} {kind}" for kind, found in content.changes.items())
-        say(f"against {content.previous['version']}: {counted}")
+        say(f"compared with {content.previous['version']}: {counted}")
     if content.keyed:
         coins = content.keyed
         say(
@@ -152,13 +154,13 @@ def _print(done: Released) -> None:
     if content.keyed:
         say("Keep a copy of coins.json and presentations.jsonl: coins can't be drawn again.")
     if not done.is_new:
-        say("It existed already, with the same bytes.")
+        say("The release already existed, with the same bytes.")
     echo(f"The release is {Path(done.folder).resolve()}", bold=True)
     say(f"signature {content.signature}")
 
 
-_SHOWN = 10
-"""The number of faults of one file that are listed."""
+_LISTED_FAULTS = 10
+"""Number of faults that are listed for each file."""
 
 
 @click.command()
@@ -168,14 +170,14 @@ _SHOWN = 10
               "it may be published.")  # fmt: skip
 @json_option
 def verify(release: str, private: str | None, as_json: bool) -> None:
-    """Verify a RELEASE, and list its faults; exit code 1 if there is one.
+    """Verify a RELEASE, and list its faults; the exit code is 1 if there are any.
 
-    These are checked: the SHA-256 of every file, the digest and the folder's name; each problem,
-    its label, its row in Parquet and its record in the tasks; that there is no answer of test, no
-    embargoed or withdrawn problem and no address; that no twin, family or near-duplicate is in two
-    splits; the licences; and the counts, configurations and digests in release.json.
+    The following are checked: the SHA-256 of every file, the digest and the folder's name; each
+    problem, its label, its row in Parquet and its record in the tasks; that there is no answer of
+    test, no embargoed or withdrawn problem and no address; that no twin, family or near-duplicate
+    is in two splits; the licences; and the counts, configurations and digests in release.json.
     Texts such as the cards are covered only by their checksums. With --private, the coins of a
-    keyed release are proved by their commitment.
+    keyed release are verified against their commitment.
 
     \b
     Example:
@@ -195,11 +197,11 @@ def _print_faults(found: Verified) -> None:
     for fault in found.faults:
         path = fault.where.partition(":")[0]
         printed[path] += 1
-        if printed[path] <= _SHOWN:
+        if printed[path] <= _LISTED_FAULTS:
             echo(str(fault))
     for path, count in printed.items():
-        if count > _SHOWN:
-            echo(f"{path}: {count - _SHOWN:,} more")
+        if count > _LISTED_FAULTS:
+            echo(f"{path}: {count - _LISTED_FAULTS:,} more")
     for line in found.content.copies.sentences() if found.content else ():
         say(line)
     if found.faults:

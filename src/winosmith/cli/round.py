@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from winosmith.cli._options import FOLDER, given_options, json_option
+from winosmith.cli._options import FOLDER, find_given_options, json_option
 from winosmith.cli._output import print_blocks
 from winosmith.cli._printing import echo, print_json, progress, say
-from winosmith.cli.admin import database_option, existing_site
+from winosmith.cli.admin import database_option, open_existing_site
 from winosmith.errors import InputError, OutputError
 
 if TYPE_CHECKING:
@@ -22,20 +22,21 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("recipe", required=False)
 @click.option("--out", metavar="DIR", help="Output folder; created if missing.")
-@click.option("--site", metavar="DIR", help="Folder of a site: its public problems and votes "
-              "instead of the recipe's data, and its database instead of --out.")  # fmt: skip
-@click.option("--name", metavar="NAME", help="With --site: name of the round, in its "
-              "address. By default the interrupted round, otherwise round-1, round-2 and so on. "
+@click.option("--site", metavar="DIR", help="Folder of a site, whose public problems and votes are "
+              "used instead of the recipe's data, and whose database is used instead of "
+              "--out.")  # fmt: skip
+@click.option("--name", metavar="NAME", help="With --site: name of the round, used in its "
+              "URL. By default the interrupted round, otherwise round-1, round-2 and so on. "
               "The name of a failed or cancelled round resumes it.")  # fmt: skip
 @database_option
 @click.option("--last", metavar="DIR", type=FOLDER,
               help="Folder of the last round, for comparison. Its problems keep their split "
               "(train, dev or test); only new problems are split at random.")  # fmt: skip
-@click.option("--redraw", is_flag=True, help="Split all problems again, as without --last; its "
-              "published answers may then be in test.")  # fmt: skip
+@click.option("--redraw", is_flag=True, help="Split all problems again, as without --last; "
+              "problems with published answers may then be in test.")  # fmt: skip
 @click.option("--stored", metavar="DIR", type=FOLDER,
-              help="Finished folder of the same round: use its vectors and predictions instead "
-              "of models, and report whether every file has the same bytes.")  # fmt: skip
+              help="Folder of the same round, finished: use its vectors and predictions instead of "
+              "models, and report whether every file has the same bytes.")  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace the results of another recipe.")
 @json_option
 @click.pass_context
@@ -59,11 +60,12 @@ def command(
     round (problems that every solver gets right), list the problems that fool a solver, and report
     the changes since the last round. You can stop the command at any time; run it again to resume.
 
-    With --site the pool has the public problems of a site, and its pages show the progress and the
-    results of the round. RECIPE may be omitted, or name a file of the site's folder recipes.
+    With --site, the pool consists of the public problems of a site, whose pages show the progress
+    and the results of the round. RECIPE may be omitted, or name a file in the site's recipes
+    folder.
 
-    It ends with code 1 if the vectors do not distinguish the problems: nothing is filtered then,
-    and the remaining guessability is not measured.
+    The exit code is 1 if the vectors do not distinguish the problems; then nothing is filtered, and
+    the remaining guessability is not measured.
 
     \b
     Example recipe, next to twins.jsonl and votes.csv:
@@ -89,15 +91,15 @@ def command(
         others = {"--out": out, "--last": last, "--redraw": redraw, "--stored": stored,
                   "--force": force, "--json": as_json}  # fmt: skip
         if given := [option for option, value in others.items() if value]:
-            raise InputError(f"--site says where all is; leave {', '.join(given)} out")
-        existing_site(site, database)
-        _on_site(recipe, name)
+            raise InputError(f"--site can't be combined with {', '.join(given)}")
+        open_existing_site(site, database)
+        _run_on_site(recipe, name)
         return
     if recipe is None or out is None:
         raise InputError("name a recipe and a folder to write (--out), or a site (--site)")
     if name is not None:
         raise InputError("--name needs --site; otherwise the recipe names the round")
-    if "database" in given_options(ctx):
+    if "database" in find_given_options(ctx):
         raise InputError("--database needs --site")
     from winosmith import rounds
 
@@ -107,38 +109,34 @@ def command(
     if as_json:
         print_json(found.record)
     else:
-        _tell(found)
+        _print_round(found)
     if stored is not None:
-        _same(stored, found.folder)
+        _check_same_files(stored, found.folder)
     if found.record["artifacts"]["blind"]:
         ctx.exit(1)
 
 
-def _on_site(recipe: str | None, name: str | None) -> None:
+def _run_on_site(recipe: str | None, name: str | None) -> None:
     """Run a round of a site: an interrupted or failed one, or a new one.
 
-    If the site has a worker, the worker runs it, also after Ctrl-C here.
+    If the site has a worker, the worker runs the round, even after Ctrl-C here.
     """
     from winosmith.web.jobs import wait_for
     from winosmith.web.rounds.models import Round as Row
     from winosmith.web.rounds.running import queue_round
 
-    row = _row(recipe, name)
+    row = _choose_round(recipe, name)
     wait_for(queue_round(row))
     now = Row.objects.get(pk=row.pk)
     if now.state == Row.State.FAILED or now.busy:
-        reason = now.error or "the worker ended during it; see its log and the page of jobs"
+        reason = now.error or "the worker ended during the round; see its log and the jobs page"
         raise InputError(f"{now.name} failed: {reason}")
     echo(f"{now.name} is {now.get_state_display()}")
-    say(f"Its files are in {now.folder / 'results'}; moderators see it at /rounds/.")
+    say(f"Its files are in {now.folder / 'results'}; moderators can see it at /rounds/.")
 
 
-def _row(recipe: str | None, name: str | None) -> Row:
-    """Return the row of the round to run.
-
-    Raises:
-        InputError: it can't run, or a recipe is given for a round that has one.
-    """
+def _choose_round(recipe: str | None, name: str | None) -> Row:
+    """Return the database row of the round to run."""
     from winosmith.web.rounds import running
     from winosmith.web.rounds.models import Round as Row
 
@@ -155,7 +153,7 @@ def _row(recipe: str | None, name: str | None) -> Row:
     return known
 
 
-def _tell(found: Round) -> None:
+def _print_round(found: Round) -> None:
     from winosmith.build import sides_sentences
     from winosmith.rounds import describe_training, make_changes_table
 
@@ -165,14 +163,14 @@ def _tell(found: Round) -> None:
     for line in sides_sentences(found.record.get("sides")):
         echo(line)
     roots, fooling = found.record["roots"], found.record["fooling"]
-    asked = "" if roots["drawn"] == roots["asked"] else f" ({roots['asked']} were asked for)"
+    asked = "" if roots["drawn"] == roots["asked"] else f" ({roots['asked']} were requested)"
     echo(f"{roots['drawn']} roots for the next round, which every solver gets right{asked};")
     echo(f"{len(fooling)} perturbed problems that fool a solver")
     echo(f"The report is {found.report.resolve()}", bold=True)
     say(f"signature {found.record['build']['signature']}")
 
 
-def _same(stored: str, folder: Path) -> None:
+def _check_same_files(stored: str, folder: Path) -> None:
     from winosmith import rounds
 
     names = rounds.find_differing_files(stored, folder)

@@ -14,9 +14,9 @@ import click
 
 from winosmith import data, formats, metrics, report
 from winosmith.answers import write_instance_records
-from winosmith.cli import _options, _predictions
-from winosmith.cli._output import INVALID, TIES, Output, Rows, of_each, off_scores, share
-from winosmith.cli._stability import Stabilities, stabilities, stability_sections
+from winosmith.cli import _options, _output, _predictions
+from winosmith.cli._output import INVALID, TIES, Output, Rows, join_by_solver, make_cells
+from winosmith.cli._stability import Stabilities, make_stability_sections, measure_stabilities
 from winosmith.dataset import Dataset
 from winosmith.errors import FormatError, InputError, SameInputError
 from winosmith.metrics import (
@@ -52,9 +52,10 @@ from winosmith.validate import read_votes
 @_predictions.depth_option
 @_predictions.trained_option
 @click.option("--people", type=_options.FILE, metavar="FILE", help="Responses of new respondents "
-              "(purpose `test`), as CSV or JSON Lines: their accuracy is shown, too.")  # fmt: skip
+              "(purpose `test`), as CSV or JSON Lines; their accuracy is also shown.")  # fmt: skip
 @click.option("--marks", type=_options.FILE, multiple=True, metavar="FILE.json", help=
-              "Trichelair's labels of the Winograd Schema Challenge; may be repeated.")  # fmt: skip
+              "Labels of the Winograd Schema Challenge by Trichelair et al.; may be "
+              "repeated.")  # fmt: skip
 @click.option("--switched", type=_options.FILE, multiple=True, metavar="FILE", help="Predictions "
               "for the same problems with the options switched, one file for each of PREDICTIONS; "
               "needs --switched-data.")  # fmt: skip
@@ -65,29 +66,29 @@ from winosmith.validate import read_votes
     help="The problems with switched options, for --switched.",
 )
 @click.option("--occupations", type=_options.FILE, metavar="FILE.tsv", help="Winogender's "
-              "occupations-stats.tsv: the gender gap in both readings.")  # fmt: skip
+              "occupations-stats.tsv, to measure the gender gap in both readings.")  # fmt: skip
 @click.option("--eee", type=click.Path(dir_okay=False), metavar="FILE", help="Write the graded "
               "predictions as instance records of Every Eval Ever (schema 0.3).")  # fmt: skip
-@_options.seed_option("Random seed of bootstraps and nulls.")
+@_options.seed_option("Random seed for bootstraps and null distributions.")
 @_options.page_option
 @_options.json_option
 def command(**options: Any) -> None:
     """Score PREDICTIONS against the answers of DATA.
 
-    Prints the accuracy with a 95 % interval that treats twins and families as units; the fraction
-    of twins with both halves correct; the probability that guessing does as well; accuracy by
-    number of options, domain and source, if they differ; and calibration, if there are scores.
+    It prints the accuracy with a 95 % interval that treats twins and families as units; the
+    fraction of twins with both halves correct; the probability that guessing does as well; accuracy
+    by number of options, domain and source, if they differ; and calibration, if there are scores.
 
     For perturbed problems, --by lineage prints error depths compared with guessing, accuracy by
     depth, families without an error, errors by kind of edit, and the accuracy of annotators
     (--people). Any other --by then compares problems with their roots. The report shows the
     families as trees.
 
-    PREDICTIONS are files of `winosmith solve`; lists of labels (2 or B) in the order of DATA; CSV
+    PREDICTIONS are files from `winosmith solve`; lists of labels (2 or B) in the order of DATA; CSV
     tables with the columns id and choice, or with ids and a column of letters for each model; JSON
     objects of labels by ids; samples of lm-evaluation-harness; logs of inspect_ai, HELM and OpenAI
-    evals; instance records of Every Eval Ever; or folders of such logs. An answer that is none of
-    the options is incorrect.
+    evals; instance records of Every Eval Ever; or folders of such logs. An answer that matches none
+    of the options is incorrect.
 
     \b
     Example:
@@ -104,8 +105,8 @@ def command(**options: Any) -> None:
     people = read_votes(options["people"]) if options["people"] else None
     marked = dataset
     for path in options["marks"]:
-        marked = metrics.add_marks(marked, _json_of(path))
-    women = women_by_occupation(options["occupations"]) if options["occupations"] else {}
+        marked = metrics.add_marks(marked, _read_json(path))
+    women = read_women_by_occupation(options["occupations"]) if options["occupations"] else {}
     answers = _predictions.read_answers(
         dataset, options["predictions"], options["filters"], omitted
     )
@@ -115,16 +116,16 @@ def command(**options: Any) -> None:
     seen = _predictions.measure_overlaps(dataset, list(solvers), options["trained_on"])
     withheld = {name: of for name, of in seen.items() if of.withheld}
     shown = {name: of for name, of in solvers.items() if name not in withheld}
-    scores = _scores(shown, options)
-    gaps, refused = _gaps(solvers, women, options["seed"])
-    extra = ExtraFigures(
-        None if people is None else _majority(dataset, people),
+    scores = _score_solvers(shown, options)
+    gaps, refused = _measure_gender_gaps(solvers, women, options["seed"])
+    extra = ExtraResults(
+        None if people is None else _measure_majority(dataset, people),
         None if people is None else metrics.measure_person_accuracy(dataset, people),
-        {name: of for name, of in _consistency(solvers, options).items() if name in shown},
+        {name: of for name, of in _compare_switched(solvers, options).items() if name in shown},
         {name: of for name, of in gaps.items() if name in shown},
         refused,
     )
-    stable = _stable(dataset, solvers, seen, people, options)
+    stable = _measure_stability(dataset, solvers, seen, people, options)
     records: dict[str, Any] = {name: {"withheld": of.record()} for name, of in withheld.items()}
     for name, found in scores.items():
         records[name] = found.record()
@@ -134,7 +135,7 @@ def command(**options: Any) -> None:
             records[name]["log"] = log
     counts = {name: len(found.dataset) for name, found in solvers.items()}
     notes = _predictions.log_notes(answers)
-    tables = score_tables(dataset.name, counts, scores, extra, seen, notes)
+    tables = make_score_tables(dataset.name, counts, scores, extra, seen, notes)
     Output(
         f"{dataset.name}: accuracy of predictions",
         {
@@ -144,9 +145,9 @@ def command(**options: Any) -> None:
             **({"stability": stable.record()} if stable else {}),
         },
         [
-            report.Section("Accuracy", [*_drawn(scores, extra), *tables]),
-            *(stability_sections(stable) if stable else ()),
-            *_confidence(scores),
+            report.Section("Accuracy", [*_draw_accuracies(scores, extra), *tables]),
+            *(make_stability_sections(stable) if stable else ()),
+            *_draw_confidence(scores),
         ],
         subtitle="All intervals are 95 % and account for related problems (twins, families).",
         signatures={
@@ -157,12 +158,8 @@ def command(**options: Any) -> None:
     ).show(as_json=options["as_json"], out=options["out"])
 
 
-def _scores(solvers: Mapping[str, Graded], options: Mapping[str, Any]) -> dict[str, Score]:
-    """Return the score of each solver.
-
-    Raises:
-        SameInputError: no solver can be compared on a field of --by.
-    """
+def _score_solvers(solvers: Mapping[str, Graded], options: Mapping[str, Any]) -> dict[str, Score]:
+    """Return the score of each solver."""
     by = () if _predictions.LINEAGE in options["by"] else options["by"]
     scores = {
         name: metrics.score(found, by=by, seed=options["seed"]) for name, found in solvers.items()
@@ -173,19 +170,19 @@ def _scores(solvers: Mapping[str, Graded], options: Mapping[str, Any]) -> dict[s
     return scores
 
 
-def _stable(
+def _measure_stability(
     dataset: Dataset,
     solvers: Mapping[str, Graded],
     seen: Mapping[str, Overlap],
     people: Sequence[Response] | None,
     options: Mapping[str, Any],
 ) -> Stabilities | None:
-    """Measure stability for --by lineage."""
+    """Measure the stability of solvers; None without --by lineage."""
     if _predictions.LINEAGE not in options["by"]:
         if options["depth"]:
             raise InputError("--depth goes with --by lineage")
         return None
-    return stabilities(
+    return measure_stabilities(
         dataset,
         solvers,
         depth=options["depth"],
@@ -197,13 +194,13 @@ def _stable(
 
 
 @dataclass(frozen=True)
-class ExtraFigures(Result):
-    """The measurements of the extra inputs.
+class ExtraResults(Result):
+    """Results that need additional input files.
 
     Attributes:
         people_majority, people_single: accuracy of respondents.
-        switched: by solver.
-        gender_gap: by solver, then by column and reading.
+        switched: consistency when the options are switched, by solver.
+        gender_gap: gender gaps by solver, then by column and reading.
         gender_gap_refused: why a solver has no gender gap, by solver.
     """
 
@@ -214,7 +211,7 @@ class ExtraFigures(Result):
     gender_gap_refused: Mapping[str, str] = field(default_factory=dict, metadata=IF_ANY)
 
 
-def _majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy | None:
+def _measure_majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy | None:
     """Return the majority's accuracy; None if no problem has three respondents."""
     try:
         return metrics.measure_human_accuracy(dataset, responses)
@@ -222,7 +219,7 @@ def _majority(dataset: Dataset, responses: Sequence[Response]) -> HumanAccuracy 
         return None
 
 
-def _consistency(
+def _compare_switched(
     solvers: Mapping[str, Graded], options: Mapping[str, Any]
 ) -> dict[str, Consistency]:
     if not options["switched"]:
@@ -236,9 +233,9 @@ def _consistency(
     shared = switched.keys() & solvers.keys()
     if len(switched) != len(solvers) or (shared and shared != {*solvers}):
         raise InputError(
-            f"the files of --switched have {', '.join(map(repr, switched))}, and PREDICTIONS "
-            f"{', '.join(map(repr, solvers))}; give one for each, by the same names, or by other "
-            "names in the same order"
+            f"the solvers of --switched are {', '.join(map(repr, switched))}, and those of "
+            f"PREDICTIONS {', '.join(map(repr, solvers))}; give one file for each, with the same "
+            "names, or with other names in the same order"
         )
     return {
         name: metrics.consistency(before, switched[name] if shared else after)
@@ -246,14 +243,10 @@ def _consistency(
     }
 
 
-def _gaps(
+def _measure_gender_gaps(
     solvers: Mapping[str, Graded], women: Mapping[str, Mapping[str, float]], seed: int
 ) -> tuple[dict[str, dict[str, GenderGap]], dict[str, str]]:
-    """Return the gender gaps by solver, and the reason for each solver without one.
-
-    Raises:
-        SameInputError: no solver has a gap.
-    """
+    """Return the gender gaps by solver, and the reason for each solver without one."""
     gaps: dict[str, dict[str, GenderGap]] = {}
     refused: dict[str, str] = {}
     for name, found in solvers.items() if women else ():
@@ -271,14 +264,14 @@ def _gaps(
     return gaps, refused
 
 
-def _json_of(path: str) -> Any:
+def _read_json(path: str) -> Any:
     try:
         return parse_json(formats.Source(path).text)
     except ValueError as error:
         raise FormatError(f"this is not JSON: {error}", path) from None
 
 
-def women_by_occupation(path: str) -> dict[str, dict[str, float]]:
+def read_women_by_occupation(path: str) -> dict[str, dict[str, float]]:
     """Return the percentage of women by occupation, for each column of percentages."""
     rows = data.read(path)
     columns = [name for name in rows.names if name.endswith("pct_female")]
@@ -299,14 +292,14 @@ def women_by_occupation(path: str) -> dict[str, dict[str, float]]:
 
 
 MAJORITY, PERSON = "people, majority", "a single person"
-"""The names of respondents in tables of solvers."""
+"""Names of respondents in tables of solvers."""
 
 
-def score_tables(
+def make_score_tables(
     name: str,
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
-    extra: ExtraFigures,
+    extra: ExtraResults,
     seen: Mapping[str, Overlap],
     log_notes: Sequence[str] = (),
 ) -> Iterator[report.Table]:
@@ -314,22 +307,22 @@ def score_tables(
 
     Args:
         name: name of the data set.
-        counts: the number of problems of each solver.
-        scores: those of the solvers whose accuracy is not withheld.
-        extra: the measurements of the extra inputs.
-        seen: the problems that solvers may have seen in training.
+        counts: number of problems that each solver was asked.
+        scores: scores of the solvers whose accuracy is not withheld.
+        extra: results that need additional input files.
+        seen: problems that solvers may have seen in training.
         log_notes: sentences about the solvers' logs.
     """
-    yield _main(name, counts, scores, extra, seen, log_notes)
+    yield _make_accuracy_table(name, counts, scores, extra, seen, log_notes)
     compared = {solver: of.comparisons for solver, of in scores.items() if of.comparisons}
     if compared:
         yield report.Table(
             "Pairwise comparisons of the correct option with each incorrect one",
             ["solver", "comparisons", "won", "95 %"],
-            [[solver, of.n, *share(of)] for solver, of in compared.items()],
+            [[solver, of.n, *make_cells(of)] for solver, of in compared.items()],
             "A guesser wins half of them.",
         )
-    yield from _groups(scores)
+    yield from _make_group_tables(scores)
     calibrated = {solver: of for solver, of in scores.items() if of.calibration}
     if calibrated:
         names = "confidence ece ece_null brier log_loss".split()
@@ -343,15 +336,15 @@ def score_tables(
             "one.",
         )
     if extra.switched:
-        yield table("The options switched in the sentence", extra.switched, head="solver")
-    yield from _gap_tables(extra)
+        yield table("Consistency with the options switched", extra.switched, head="solver")
+    yield from _make_gap_tables(extra)
 
 
-def _main(
+def _make_accuracy_table(
     name: str,
     counts: Mapping[str, int],
     scores: Mapping[str, Score],
-    extra: ExtraFigures,
+    extra: ExtraResults,
     seen: Mapping[str, Overlap],
     log_notes: Sequence[str],
 ) -> report.Table:
@@ -362,11 +355,11 @@ def _main(
     }
     for solver, found in scores.items():
         both = found.twins and [percent(found.twins.value), span(found.twins.interval)]
-        cells[solver] = [*share(found.accuracy), probability(found.p_value), *(both or empty)]
+        cells[solver] = [*make_cells(found.accuracy), probability(found.p_value), *(both or empty)]
     if people := extra.people_majority:
         cells[MAJORITY] = [percent(people.accuracy), span(people.interval), None, *empty]
     if extra.people_single:
-        cells[PERSON] = [*share(extra.people_single.accuracy), None, *empty]
+        cells[PERSON] = [*make_cells(extra.people_single.accuracy), None, *empty]
     is_one_size = len(set(counts.values())) == 1
     added = {
         "missing": {solver: found.missing for solver, found in scores.items()},
@@ -382,12 +375,14 @@ def _main(
     if is_one_size:
         title += f": {count_noun(next(iter(counts.values())), 'problem')}"
         title += f", {count_noun(next(iter(whole.values())).n, 'twin')}" if whole else ""
-    notes = _score_notes(scores, whole)
+    notes = _collect_notes(scores, whole)
     if extra.people_single and extra.people_single.people == 1:
         notes.append(
-            "Only one person answered, so that interval covers other problems, not other people"
+            "Only one person answered, so the interval covers other problems, but not other people"
         )
-    notes += off_scores({solver: found.against_scores for solver, found in scores.items()})
+    notes += _output.explain_choices(
+        {solver: found.against_scores for solver, found in scores.items()}
+    )
     notes += log_notes
     for solver, overlap in seen.items():
         notes += describe_overlap(solver, overlap.record())
@@ -396,18 +391,18 @@ def _main(
     return report.Table(title, heads, rows, " ".join(f"{note}." for note in notes))
 
 
-def _score_notes(scores: Mapping[str, Score], whole: Mapping[str, Proportion]) -> list[str]:
+def _collect_notes(scores: Mapping[str, Score], whole: Mapping[str, Proportion]) -> list[str]:
     notes = []
     if scores:
         guessing = {name: percent(found.accuracy.chance or 0) for name, found in scores.items()}
-        notes = [f"Guessing gives {of_each(guessing)}"]
+        notes = [f"Guessing gives {join_by_solver(guessing)}"]
     if whole:
         guessing = {name: percent(found.chance or 0) for name, found in whole.items()}
-        notes[0] += f", and {of_each(guessing)} of twins with both halves right"
+        notes[0] += f", and {join_by_solver(guessing)} of twins with both halves right"
     for solver, found in scores.items():
         name = report.format_value(solver)
         if found.possible:
-            notes.append(f"{name}: with the missing answers, {span(found.possible)} % are possible")
+            notes.append(f"{name}: with the missing answers, {span(found.possible)} % is possible")
         if found.below_chance:
             notes.append(f"{name}: {metrics.describe_below_chance(found.below_chance)}")
     if any(found.invalid for found in scores.values()):
@@ -417,13 +412,13 @@ def _score_notes(scores: Mapping[str, Score], whole: Mapping[str, Proportion]) -
     return notes
 
 
-def _groups(scores: Mapping[str, Score]) -> Iterator[report.Table]:
+def _make_group_tables(scores: Mapping[str, Score]) -> Iterator[report.Table]:
     several = len(scores) > 1
     fields = (name for found in scores.values() for name in (*found.groups, *found.refused))
     for by in dict.fromkeys(fields):
         values = dict.fromkeys(v for found in scores.values() for v in found.groups.get(by, ()))
         rows: Rows = [
-            [value, *([solver] if several else []), of.n, *share(of), percent(of.chance or 0)]
+            [value, *([solver] if several else []), of.n, *make_cells(of), percent(of.chance or 0)]
             for value in values
             for solver, found in scores.items()
             if (of := found.groups.get(by, {}).get(value))
@@ -440,16 +435,16 @@ def _groups(scores: Mapping[str, Score]) -> Iterator[report.Table]:
         yield report.Table(f"By {by}", header, rows, " ".join(sentences))
 
 
-def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
+def _make_gap_tables(extra: ExtraResults) -> Iterator[report.Table]:
     for what in dict.fromkeys(what for of in extra.gender_gap.values() for what in of):
         rows: Rows = []
         sizes: dict[str, str] = {}
         for solver, of in extra.gender_gap.items():
             female, male = of[what].female, of[what].male
             sizes[solver] = f"{female.plain.n}, {male.plain.n} / {female.gotcha.n}, {male.gotcha.n}"
-            rows.append([solver, "no", _points(female.plain), _points(male.plain),
+            rows.append([solver, "no", _format_points(female.plain), _format_points(male.plain),
                          points(female.value), points(male.value)])  # fmt: skip
-            rows.append(["", "yes", _points(female.gotcha), _points(male.gotcha),
+            rows.append(["", "yes", _format_points(female.gotcha), _format_points(male.gotcha),
                          points_span(female.interval), points_span(male.interval)])  # fmt: skip
             rounded = (points(gap.of_rounded / 100) for gap in (female, male))
             rows.append(["", "rounded", "", "", *rounded])
@@ -461,18 +456,17 @@ def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
             rows,
             "".join(f"{report.format_value(name)}: {note}. " for name, note in notes)
-            + f"In percent, of {of_each(sizes)} sentences. "
-            "Under ΔF and ΔM: their 95 % intervals, and "
-            "the differences of the rounded cells, as table 7 of WinoGrande prints them.",
+            + f"In percent, of {join_by_solver(sizes)} sentences. Under ΔF and ΔM: their 95 % "
+            "intervals, and the differences of the rounded cells, as table 7 of WinoGrande prints "
+            "them.",
         )
 
 
-def _points(found: Proportion) -> str:
+def _format_points(found: Proportion) -> str:
     return format_rate(found).replace(" %", "", 1)
 
 
-def _drawn(scores: Mapping[str, Score], extra: ExtraFigures) -> list[report.Drawing]:
-    """Return the chart of accuracies; empty if all are withheld."""
+def _draw_accuracies(scores: Mapping[str, Score], extra: ExtraResults) -> list[report.Drawing]:
     rows = [
         report.FractionWithInterval(solver, found.accuracy.value, *found.accuracy.interval)
         for solver, found in scores.items()
@@ -496,7 +490,7 @@ def _drawn(scores: Mapping[str, Score], extra: ExtraFigures) -> list[report.Draw
     ]
 
 
-def _confidence(scores: Mapping[str, Score]) -> list[report.Section]:
+def _draw_confidence(scores: Mapping[str, Score]) -> list[report.Section]:
     """Return the section of a page with a reliability diagram of each solver that has scores."""
     stated = {solver: found for solver, found in scores.items() if found.calibration}
     caption = (

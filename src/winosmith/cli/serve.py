@@ -13,7 +13,7 @@ from winosmith.cli.admin import database_option, site_argument
 if TYPE_CHECKING:
     from winosmith.web import Site
 
-MINUTES = 30
+_MINUTES = 30
 """Validity of the first admin's link, in minutes."""
 
 
@@ -23,14 +23,15 @@ MINUTES = 30
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535),
-              help="Port, or 0 for a free one.")  # fmt: skip
-@click.option("--public-url", metavar="URL", help="Public https address of the site.")
-@click.option("--database", envvar="WINOSMITH_DATABASE", metavar="URL", help="postgresql://… "
-              "instead of a file in DIR; also read from WINOSMITH_DATABASE.")  # fmt: skip
+              help="Port; 0 selects a free port.")  # fmt: skip
+@click.option("--public-url", metavar="URL", help="Public HTTPS address of the site.")
+@click.option("--database", envvar="WINOSMITH_DATABASE", metavar="URL", help="URL of a PostgreSQL "
+              "database, used instead of a file in DIR; also read from "
+              "WINOSMITH_DATABASE.")  # fmt: skip
 @click.option("--workers", type=click.IntRange(1, 512),
-              help="Number of processes that answer; one per core if omitted.")  # fmt: skip
+              help="Number of server processes; by default one per core.")  # fmt: skip
 @click.option("--work/--no-work", default=True, help="Start a worker for imports, backups and "
-              "mail; without it, run `winosmith work` elsewhere.")  # fmt: skip
+              "mail; with --no-work, run `winosmith work` elsewhere.")  # fmt: skip
 def command(
     folder: str,
     host: str,
@@ -40,7 +41,7 @@ def command(
     workers: int | None,
     work: bool,
 ) -> None:
-    """Serve the site in a folder (winosmith-site by default), which is created at the first start.
+    """Serve the site in a folder (winosmith-site by default), which is created at first start.
 
     The folder contains the database, the site's key and its settings (site.toml). To run a public
     server, see docs/how-to/serve.md.
@@ -65,7 +66,6 @@ def command(
 
 
 def _print_start(site: Site, door: str) -> None:
-    """Print the paths, the address, and the link of the first admin."""
     from winosmith.web.hosting import first_admin_path
 
     address = site.public_url or door
@@ -76,8 +76,8 @@ def _print_start(site: Site, door: str) -> None:
     ]
     if site.public_url:
         lines.append(f"Listens at  {door}")
-    if path := first_admin_path(MINUTES):
-        lines += [f"First admin {address}{path}", f"            (once, within {MINUTES} minutes)"]
+    if path := first_admin_path(_MINUTES):
+        lines += [f"First admin {address}{path}", f"            (once, within {_MINUTES} minutes)"]
     echo("\n".join([*lines, "Stop with Ctrl-C."]))
 
 
@@ -87,10 +87,10 @@ def _print_start(site: Site, door: str) -> None:
 @click.option("--public-url", envvar="WINOSMITH_PUBLIC_URL", metavar="URL", help="Public "
               "address of the site for links in mails, as for `winosmith serve`.")  # fmt: skip
 def work(folder: str, database: str | None, public_url: str | None) -> None:
-    """Do the jobs of the site of DIR: imports, backups, mail, and hourly and daily jobs.
+    """Run the background jobs of the site in DIR: imports, backups, mail, hourly and daily jobs.
 
-    `winosmith serve` starts this command, and starts it again if it ends. One worker works at a
-    time; another one waits until the first has ended. An interrupted job is resumed.
+    `winosmith serve` starts this command, and restarts it if it ends. Only one worker runs at a
+    time; another worker waits until the first has ended. An interrupted job is resumed.
 
     \b
     Example, on another machine than the server's, with --no-work there:

@@ -24,7 +24,7 @@ Options = dict[str, Any]
 
 @click.command()
 @_options.data_argument()
-@click.option("--solver", required=True, type=click.Choice(list(KINDS)), help="Solver.")
+@click.option("--solver", required=True, type=click.Choice(list(KINDS)), help="Kind of solver.")
 @click.option("--out", required=True, metavar="FILE.jsonl", help="Output file of predictions.")
 @click.option("--train", metavar="DATA", help="Solved problems to learn from, or to draw --shots "
               "from, in the same format as DATA.",
@@ -65,17 +65,17 @@ def command(**options: Any) -> None:
     """  # noqa: D301
     _solvers.check_options(options["solver"])
     if options["cluster"] and options["solver"] in ("chat", "hunting"):
-        raise click.UsageError(f"{options['solver']} works from this machine; omit --cluster")
+        raise click.UsageError(f"{options['solver']} runs only on this machine; omit --cluster")
     dataset = _options.read_data(options["data"], options["format_name"])
     train = _options.read_train(options)
-    sees = _solvers.choose_sees(options, dataset, train)
+    sees = _solvers.choose_input(options, dataset, train)
     if options["sees"] is None and sees == "pronoun":
-        say("Problems differ in nothing but the pronoun, so the solver sees it (--sees pronoun)")
+        say("Problems differ only in the pronoun, so the solver sees the pronoun (--sees pronoun)")
         options["sees"] = sees
-    bar = _Bar()
+    bar = _ProgressBar()
     solver = _solvers.make_solver(options, train, bar.show_texts)  # may show a bar of its own
     with (
-        _options.on_cluster(options["cluster"]) as executor,
+        _options.connect_cluster(options["cluster"]) as executor,
         progress("Solving", len(dataset)) as bar.advance,
     ):
         predictions = solve.predict_to_file(
@@ -87,12 +87,12 @@ def command(**options: Any) -> None:
             on_progress=bar.show_problems,
             executor=executor,
         )
-    _report(dataset, predictions, _solvers.summarise_replies(solver, dataset), options)
+    _print_result(dataset, predictions, _solvers.summarise_replies(solver, dataset), options)
 
 
 @dataclass
-class _Bar:
-    """A progress bar: the problems that are solved, and the texts that a model has read since."""
+class _ProgressBar:
+    """A progress bar of solved problems, and of texts that a model has read since the last one."""
 
     advance: Callable[[int, str], None] = lambda done, note: None
     done: int = 0
@@ -105,7 +105,9 @@ class _Bar:
         self.advance(self.done, f"text {done} of {of}")
 
 
-def _report(dataset: Dataset, found: Answers, interview: dict[str, Any], options: Options) -> None:
+def _print_result(
+    dataset: Dataset, found: Answers, interview: dict[str, Any], options: Options
+) -> None:
     answered = [
         (problem.answer, prediction)
         for problem, prediction in zip(dataset, found.predictions, strict=True)
@@ -129,12 +131,12 @@ def _report(dataset: Dataset, found: Answers, interview: dict[str, Any], options
     if options["as_json"]:
         print_json(report)
         return
-    _print(dataset, report)
+    _print_summary(dataset, report)
     if answered:
         echo(f"With intervals: winosmith score {options['data']} {Path(options['out'])}")
 
 
-def _print(dataset: Dataset, report: dict[str, Any]) -> None:
+def _print_summary(dataset: Dataset, report: dict[str, Any]) -> None:
     rows = [("problems", f"{report['problems']:,}")]
     if report["answers_known"]:
         share = percent(report["accuracy"])
@@ -144,19 +146,19 @@ def _print(dataset: Dataset, report: dict[str, Any]) -> None:
         rows.append(("accuracy", "the answers are withheld"))
     if report["ties"]:
         rows.append(("undecided", f"{report['ties']:,} ties (each counts 1 / options tied)"))
-    rows += _replies(report.get("interview", {}), len(dataset))
+    rows += _make_reply_rows(report.get("interview", {}), len(dataset))
     print_table(format_value(f"{dataset.name} by {report['solver']}"), ("", ""), rows)
     echo(f"Signature: {report['signature']}")
     echo(f"Written to {report['file']}", bold=True)
 
 
-def _replies(interview: dict[str, Any], problems: int) -> list[tuple[str, str]]:
+def _make_reply_rows(interview: dict[str, Any], problems: int) -> list[tuple[str, str]]:
     """Return the rows about a chat model's replies, to all problems or to those of this run."""
     if not interview:
         return []
     rows = [("replies", f"{interview['replies']:,}, {interview['unclear']:,} of them unclear")]
     if interview["problems"] < problems:
-        rows.append(("of this run", f"replies on {interview['problems']:,} of the problems"))
+        rows.append(("of this run", f"replies to {interview['problems']:,} of the problems"))
     if interview["cut_off"]:
         rows.append(("cut off", f"{interview['cut_off']:,}; a higher --max-tokens may fix them"))
     if interview["first_place"] is not None:

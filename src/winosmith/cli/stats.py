@@ -23,7 +23,7 @@ from winosmith.text import count_noun
 @click.command()
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", type=_options.DATA)
 @_options.format_option
-@_options.seed_option("Random seed of the search for leaks.")
+@_options.seed_option("Random seed for the search for leaks.")
 @_options.page_option
 @_options.json_option
 def command(
@@ -38,28 +38,27 @@ def command(
     Several files are counted as one data set. Lengths and vocabularies are in Penn Treebank tokens.
     Data sets of WinoGrande's table 5 are counted by its rules, and the published numbers are shown
     for comparison. A field gives the answer away if some property of it (its last character, its
-    parity, its order in a twin …) predicts answers on which it was not fitted: in the released
-    WinoGrande, the id does. For perturbed problems, the three depths are compared, and the problem
-    in which they differ most is shown.
+    parity, its order in a twin …) predicts held-out answers: in the released WinoGrande, the id
+    does. For perturbed problems, the three depths are compared, and the problem in which they
+    differ most is shown.
 
     \b
     Example:
         winosmith stats dev.jsonl
         winosmith stats train.c.txt test.c.txt
     """  # noqa: D301
-    asked = _read(data, format_name)
+    asked = _read_items(data, format_name)
     result = (
-        _of_problems(asked, seed)
+        _describe_problems(asked, seed)
         if isinstance(asked, Dataset)
-        else _of_claims(
+        else _describe_claims(
             " + ".join(Path(path).stem for path in data), metrics.claim_statistics(asked)
         )
     )
     result.show(as_json=as_json, out=out)
 
 
-def _read(paths: Sequence[str], format_name: str | None) -> Dataset | tuple[Claim, ...]:
-    """Return the problems or claims of all files, in order."""
+def _read_items(paths: Sequence[str], format_name: str | None) -> Dataset | tuple[Claim, ...]:
     parts: list[Dataset | tuple[Claim, ...]] = []
     for path in paths:
         contents = _options.read_contents(path, format_name)
@@ -73,8 +72,7 @@ def _read(paths: Sequence[str], format_name: str | None) -> Dataset | tuple[Clai
     return join_data(parts, " + ".join(Path(path).stem for path in paths))
 
 
-def _counts(found: Statistics | ClaimStatistics) -> Rows:
-    """Return the rows on tokens, or the reason that they are not counted."""
+def _count_tokens(found: Statistics | ClaimStatistics) -> Rows:
     if found.average_length is None or found.vocabulary is None:
         none = "not counted: no spaces between words"
         return [["average length", none], ["vocabulary", none]]
@@ -85,26 +83,29 @@ def _counts(found: Statistics | ClaimStatistics) -> Rows:
     ]
 
 
-def _of_claims(name: str, found: ClaimStatistics) -> Output:
-    """Return the statistics of true-or-false claims."""
+def _describe_claims(name: str, found: ClaimStatistics) -> Output:
     words = ("true", "false", "withheld")
     counts = found.true, found.false, found.withheld
     holds = [f"{word}: {n:,}" for word, n in zip(words, counts, strict=True) if n]
-    rows: Rows = [["claims", f"{found.claims:,}"], *_counts(found), ["labels", ", ".join(holds)]]
+    rows: Rows = [
+        ["claims", f"{found.claims:,}"],
+        *_count_tokens(found),
+        ["labels", ", ".join(holds)],
+    ]
     return Output(
         f"{name}: counted",
         {"data": name, **found.record()},
         [
             report.Section(
-                "Counts", [report.Table(format_value(name), ["", ""], rows), *_table5(found)]
+                "Counts",
+                [report.Table(format_value(name), ["", ""], rows), *_show_table5(found)],
             )
         ],
-        apart=True,
+        spaced=True,
     )
 
 
-def _of_problems(dataset: Dataset, seed: int) -> Output:
-    """Return the statistics of problems: counts, copies, families and leaks."""
+def _describe_problems(dataset: Dataset, seed: int) -> Output:
     found, families = metrics.statistics(dataset, seed), metrics.lineage_statistics(dataset)
     pairs, advice = _options.find_unmarked_twins(dataset)
     return Output(
@@ -115,30 +116,30 @@ def _of_problems(dataset: Dataset, seed: int) -> Output:
             **({"unmarked_twins": pairs} if pairs else {}),
             **({"lineages": families.record()} if families else {}),
         },
-        list(_sections(dataset.name, found, families, advice)),
+        list(_make_sections(dataset.name, found, families, advice)),
         signature=found.signature,
-        apart=True,
+        spaced=True,
     )
 
 
-def _sections(
+def _make_sections(
     name: str, found: Statistics, families: LineageStatistics | None, advice: str
 ) -> Iterator[report.Section]:
-    counts = report.Table(format_value(name), ["", ""], _rows(found))
-    yield report.Section("Counts", [counts, *_table5(found)])
+    counts = report.Table(format_value(name), ["", ""], _make_count_rows(found))
+    yield report.Section("Counts", [counts, *_show_table5(found)])
     repeated = [format_value(line) for line in (advice, *found.copies.sentences()) if line]
     if repeated:
         yield report.Section("Twins and copies", [report.Text(repeated)])
     if families:
-        yield report.Section("Families", list(_lineages(families, found.without_spaces)))
-    yield report.Section("Fields that give the answer away", [_leaks(found)])
+        yield report.Section("Families", list(_show_lineages(families, found.without_spaces)))
+    yield report.Section("Fields that give the answer away", [_describe_leaks(found)])
 
 
-def _table5(found: Statistics | ClaimStatistics) -> list[report.Block]:
+def _show_table5(found: Statistics | ClaimStatistics) -> list[report.Block]:
     return [] if found.table5 is None else [report.Text([str(found.table5)])]
 
 
-def _rows(found: Statistics) -> Rows:
+def _make_count_rows(found: Statistics) -> Rows:
     answers = [f"option {index + 1}: {count:,}" for index, count in enumerate(found.answers)]
     if found.withheld:
         answers = [*(answers if any(found.answers) else []), f"withheld: {found.withheld:,}"]
@@ -149,7 +150,7 @@ def _rows(found: Statistics) -> Rows:
     by_options = [f"{n} in {count_noun(of, 'problem')}" for n, of in found.options.items()]
     rows: Rows = [
         ["problems", f"{found.problems:,}{more}"],
-        *_counts(found),
+        *_count_tokens(found),
         ["twins", f"{found.twins:,}"],
         ["singles", f"{found.singles:,}"],
         ["answers", ", ".join(answers)],
@@ -167,13 +168,12 @@ def _rows(found: Statistics) -> Rows:
             ]
         )
     if labelled:
-        told = f"{marked:,} of {labelled:,} ({percent(marked / labelled)})"
-        rows.append(["associative", told])
+        rate = f"{marked:,} of {labelled:,} ({percent(marked / labelled)})"
+        rows.append(["associative", rate])
     return rows
 
 
-def _lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.Block]:
-    """Yield the families and their three depths, and why those of one problem differ."""
+def _show_lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.Block]:
     families = count_noun(found.families, "family", "families")
     unvalidated = f", {found.unvalidated:,} of them unvalidated" if found.unvalidated else ""
     yield table(
@@ -193,7 +193,7 @@ def _lineages(found: LineageStatistics, uncounted: int) -> Iterator[report.Block
         )
 
 
-def _leaks(found: Statistics) -> report.Text:
+def _describe_leaks(found: Statistics) -> report.Text:
     if found.leaks:
         return report.Text([f"LEAK {format_value(str(leak))}" for leak in found.leaks], "warning")
     if found.leaks is None:

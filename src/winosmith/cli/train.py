@@ -1,4 +1,4 @@
-"""`winosmith train`: fine-tune an encoder to choose, over a grid, in sequence, or by size."""
+"""`winosmith train`: fine-tune an encoder in one run, over a grid, in sequence, or by size."""
 
 from __future__ import annotations
 
@@ -25,32 +25,35 @@ from winosmith.study import Trainable
 
 Options = dict[str, Any]
 
-_DECLARED = ("weight_decay", "dropout", "split_point", "max_length", "patience", "sees")
+_DECLARED_SETTINGS = ("weight_decay", "dropout", "split_point", "max_length", "patience", "sees")
 """Settings with generated options."""
 
 
 @click.command()
 @click.argument("train", metavar="TRAIN...", nargs=-1, required=True, type=_options.MORE_DATA)
-@click.option("--dev", required=True, metavar="DATA|N", help="Data that selects the epoch and "
-              "the run: a file, or a number of problems to draw from TRAIN in twins.")  # fmt: skip
+@click.option("--dev", required=True, metavar="DATA|N", help="Development data, which select the "
+              "epoch and the run: a file, or a number of problems to draw from TRAIN in whole "
+              "twins.")  # fmt: skip
 @click.option("--model", required=True, metavar="HUB_ID|FOLDER",
-              help="An encoder, or a model that was trained before.")  # fmt: skip
+              help="Encoder to fine-tune, or a model that was trained before.")  # fmt: skip
 @click.option("--out", required=True, metavar="DIR", help="Output folder: the best model is in "
               "DIR/model, the record of all runs in DIR/runs.json.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
               help="Grid of settings: winogrande is 3 learning rates × 4 epochs × 2 batch sizes × "
               "3 seeds, with the released code's weight decay and dropout; evograd 3 × 4 × 4 for "
               "evolved data.")  # fmt: skip
-@click.option("--learning-rate", type=float, multiple=True, help="Learning rates instead of the "
+@click.option("--learning-rate", type=float, multiple=True, help="Learning rate, instead of the "
               "grid's; may be repeated.")  # fmt: skip
-@click.option("--epochs", type=int, multiple=True, help="Epochs instead of the grid's.")
-@click.option("--batch-size", type=int, multiple=True, help="Batch sizes, in problems.")
-@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Seeds 0 to N − 1 instead "
-              "of the grid's.")  # fmt: skip
+@click.option("--epochs", type=int, multiple=True, help="Number of epochs, instead of the grid's; "
+              "may be repeated.")  # fmt: skip
+@click.option("--batch-size", type=int, multiple=True, help="Batch size in problems, instead of "
+              "the grid's; may be repeated.")  # fmt: skip
+@click.option("--seeds", type=click.IntRange(min=1), metavar="N", help="Use the seeds 0 to N − 1 "
+              "instead of the grid's.")  # fmt: skip
 @click.option("--then", metavar="TARGET", multiple=True, type=_options.MORE_DATA, help="Then train "
               "the result on this data, with the same grid; the models are in DIR/first and "
               "DIR/then.")  # fmt: skip
-@click.option("--then-dev", metavar="DATA|N", help="Development data of TARGET.")
+@click.option("--then-dev", metavar="DATA|N", help="Development data for TARGET.")
 @click.option("--on-all", is_flag=True, help="Finally train on train and dev with the settings "
               "selected on dev; this model is in DIR/all.")  # fmt: skip
 @click.option("--curve", is_flag=True, help="Train on each file TRAIN separately, or on nested "
@@ -60,7 +63,7 @@ _DECLARED = ("weight_decay", "dropout", "split_point", "max_length", "patience",
               "SuperGLUE-WSC (a file of claims needs no option).")  # fmt: skip
 @click.option("--local-context", is_flag=True, help="Show only the words from two before the blank "
               "to the end.")  # fmt: skip
-@declared_options(TrainingSettings, only=_DECLARED)
+@declared_options(TrainingSettings, only=_DECLARED_SETTINGS)
 @_options.device_option
 @click.option("--force", is_flag=True, help="Replace the files of other settings in DIR.")
 @_options.format_option
@@ -68,10 +71,9 @@ _DECLARED = ("weight_decay", "dropout", "split_point", "max_length", "patience",
 def command(**options: Any) -> None:
     """Fine-tune an encoder to choose between two options; keep the best run on dev.
 
-    Runs follow one another; you can stop them at any time, even with kill, and the same command
-    resumes them. Runs at chance are listed, and excluded from means. Several files TRAIN are used
-    together. Use the result with: winosmith solve DATA --solver encoder --model DIR --out
-    FILE.jsonl
+    You can stop the command at any time, even with kill; run it again to resume. Runs at chance are
+    listed, and excluded from means. Several TRAIN files are combined. Use the result with:
+    winosmith solve DATA --solver encoder --model DIR --out FILE.jsonl
 
     \b
     Example:
@@ -79,38 +81,37 @@ def command(**options: Any) -> None:
             --model FacebookAI/roberta-large --grid winogrande
         winosmith train train_xl.jsonl --dev dev.jsonl --out tuned --model minilm --seeds 3
     """  # noqa: D301
-    report = _trained(options)
+    report = _train(options)
     if options["as_json"]:
         print_json(report)
     else:
         print_report(report)
 
 
-def _trained(options: Options) -> dict[str, Any]:
+def _train(options: Options) -> dict[str, Any]:
     if options["curve"] and (options["then"] or options["on_all"]):
         raise InputError("--curve can't be combined with --then or --on-all")
     if bool(options["then"]) != bool(options["then_dev"]):
         raise InputError("--then and --then-dev belong together; give both or none")
     parts = [read_trainable(path, options) for path in options["train"]]
     if options["curve"]:
-        return _curve(parts, options)
+        return _train_curve(parts, options)
     joined = study.join_data(parts, Path(options["train"][0]).stem)
-    train, dev = with_dev(joined, options["dev"], options)
+    train, dev = choose_dev(joined, options["dev"], options)
     if not options["then"]:
-        return _one(train, dev, options["model"], Path(options["out"]), options)
+        return _train_once(train, dev, options["model"], Path(options["out"]), options)
     out = Path(options["out"])
-    report = _one(train, dev, options["model"], out / "first", options)
+    report = _train_once(train, dev, options["model"], out / "first", options)
     parts = [read_trainable(path, options) for path in options["then"]]
-    target, target_dev = with_dev(study.join_data(parts), options["then_dev"], options)
+    target, target_dev = choose_dev(study.join_data(parts), options["then_dev"], options)
     model = out / "first" / ("all" if options["on_all"] else "")
-    report["then"] = _one(target, target_dev, model, out / "then", options)
-    report["forgetting"] = _forgetting(dev, out, options)
+    report["then"] = _train_once(target, target_dev, model, out / "then", options)
+    report["forgetting"] = _measure_forgetting(dev, out, options)
     return report
 
 
-def _arguments(options: Options, advance: Callable[[int, str], None]) -> dict[str, Any]:
-    """Return the arguments that all trainings of the command share."""
-    base, given = GRIDS[options["grid"]], _options.given_options(click.get_current_context())
+def _make_arguments(options: Options, advance: Callable[[int, str], None]) -> dict[str, Any]:
+    base, given = GRIDS[options["grid"]], _options.find_given_options(click.get_current_context())
     grid = Grid(
         options["learning_rate"] or base.learning_rates,
         options["epochs"] or base.epochs,
@@ -120,7 +121,7 @@ def _arguments(options: Options, advance: Callable[[int, str], None]) -> dict[st
     )
     settings = TrainingSettings(
         local=2 if options["local_context"] else None,
-        **{name: options[name] for name in _DECLARED},
+        **{name: options[name] for name in _DECLARED_SETTINGS},
     )
     runs, current = len(list(grid.runs(settings))), 1
 
@@ -143,11 +144,11 @@ def _arguments(options: Options, advance: Callable[[int, str], None]) -> dict[st
     }
 
 
-def _one(
+def _train_once(
     train: Trainable, dev: Trainable, model: str | Path, out: Path, options: Options
 ) -> dict[str, Any]:
     with progress("Training, step") as advance:
-        arguments = _arguments(options, advance)
+        arguments = _make_arguments(options, advance)
         found = models.train_grid(train, dev, model=model, out=out, **arguments)
         on_all = None
         if options["on_all"]:
@@ -161,21 +162,21 @@ def _one(
                 device=options["device"],
                 on_step=arguments["on_step"],
             )
-    return report_of(found, dev, str(model), on_all)
+    return make_report(found, dev, str(model), on_all)
 
 
-def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
+def _train_curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
     only = parts[0]
     dev = options["dev"]
     if len(parts) == 1:
-        whole, measured = with_dev(only, dev, options)
+        whole, measured = choose_dev(only, dev, options)
         if not isinstance(whole, Dataset):
-            raise InputError("--curve takes nested parts of problems; name a file for each size")
+            raise InputError("--curve can't draw parts of claims; give one file for each size")
         sizes: list[Trainable] = list(study.draw_nested_parts(whole))
     else:
         if dev.isdigit():
-            raise InputError("--curve of several files measures all on one dev file; name it")
-        sizes, measured = sorted(parts, key=len), with_dev(only, dev, options)[1]
+            raise InputError("--curve of several files needs one dev file; name it with --dev")
+        sizes, measured = sorted(parts, key=len), choose_dev(only, dev, options)[1]
     out = Path(options["out"])
     reports: list[dict[str, Any]] = []
     with progress("Training, step") as advance:
@@ -185,16 +186,15 @@ def _curve(parts: list[Trainable], options: Options) -> dict[str, Any]:
             out=out,
             model=options["model"],
             on_size=lambda size, found: reports.append(
-                report_of(found, measured, options["model"], None)
+                make_report(found, measured, options["model"], None)
             ),
-            **_arguments(options, advance),
+            **_make_arguments(options, advance),
         )
     study.write_curve(points, out / "curve.csv")
     return {"curve": str(out / "curve.csv"), "sizes": reports}
 
 
-def _forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] | None:
-    """Return the forgetting on the first dev set after the second training."""
+def _measure_forgetting(dev: Trainable, out: Path, options: Options) -> dict[str, Any] | None:
     if not isinstance(dev, Dataset):
         return None
     before, after = (
@@ -220,38 +220,38 @@ def read_trainable(path: str, options: Options, as_claims: bool = False) -> Trai
     return to_claims(problems) if as_claims else Dataset(problems, Path(path).stem)
 
 
-def with_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, Trainable]:
+def choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, Trainable]:
     """Return the training data, and the dev set: a file, or drawn from the training data."""
     if dev.isdigit() and not Path(dev).exists():
         return study.hold_out(train, int(dev))
     if not Path(dev).is_file():
         raise InputError(f"the dev set {dev!r} is neither a file nor a number of problems")
-    held = read_trainable(dev, options, as_claims=isinstance(train, tuple))
-    shared = study.find_overlap(train, held)
+    dev_set = read_trainable(dev, options, as_claims=isinstance(train, tuple))
+    shared = study.find_overlap(train, dev_set)
     if shared:
         say(
             f"Warning: {len(shared):,} texts of {dev} are in the training data, too, such as "
-            f"{shared[0]!r}; the accuracy on it is too high"
+            f"{shared[0]!r}; the accuracy on these data is too high"
         )
-    return train, held
+    return train, dev_set
 
 
-def report_of(
+def make_report(
     found: models.Trained, dev: Trainable, model: str, on_all: models.FineTuned | None
 ) -> dict[str, Any]:
-    """Return the JSON report of one training."""
+    """Return the JSON report of one training run."""
     digest = models.read_questions(dev, "measure on").digest
     parameters = {
         "model": models.digest_weights(models.find_model_folder(model))[:12],
         "runs": len(found.runs),
         "kept": found.settings.name,
-        **_fields(found.settings, "split_point", "sees", "weight_decay"),
+        **_get_fields(found.settings, "split_point", "sees", "weight_decay"),
         "dropout": "own" if found.settings.dropout is None else found.settings.dropout,
         "n_train": found.n_train,
     }
     return {
         "folder": str(found.folder),
-        **_fields(found, "n_train", "n_dev", "message", "dev_accuracy", "p_value", "at_chance"),
+        **_get_fields(found, "n_train", "n_dev", "message", "dev_accuracy", "p_value", "at_chance"),
         "epoch_kept": found.best + 1,
         "epochs": [asdict(epoch) for epoch in found.epochs],
         "settings": asdict(found.settings),
@@ -259,21 +259,21 @@ def report_of(
             {
                 "name": run.settings.name,
                 "epoch_kept": run.best + 1,
-                **_fields(run, "dev_accuracy", "p_value", "at_chance"),
+                **_get_fields(run, "dev_accuracy", "p_value", "at_chance"),
             }
             for run in found.runs
         ],
-        "by_setting": _by_setting(found.runs),
+        "by_setting": _group_by_setting(found.runs),
         "on_all": on_all and {"folder": str(on_all.folder), "at_chance": on_all.at_chance},
         "signature": str(Signature(digest, len(dev), parameters, found.settings.seed)),
     }
 
 
-def _fields(of: object, *names: str) -> dict[str, Any]:
+def _get_fields(of: object, *names: str) -> dict[str, Any]:
     return {name: getattr(of, name) for name in names}
 
 
-def _by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]]:
+def _group_by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]]:
     """Return, for each setting, the accuracies by seed and their mean without those at chance."""
     settings: dict[str, list[models.TrainingRun]] = {}
     for run in runs:
@@ -283,7 +283,7 @@ def _by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]]:
         above = [run.dev_accuracy for run in own if not run.at_chance]
         rows.append(
             {
-                **_fields(own[0].settings, "learning_rate", "epochs", "batch_size"),
+                **_get_fields(own[0].settings, "learning_rate", "epochs", "batch_size"),
                 "accuracies": {str(run.settings.seed): run.dev_accuracy for run in own},
                 "mean_above_chance": sum(above) / len(above) if above else None,
                 "at_chance": [run.settings.seed for run in own if run.at_chance],
@@ -293,7 +293,7 @@ def _by_setting(runs: Sequence[models.TrainingRun]) -> list[dict[str, Any]]:
 
 
 def print_report(report: dict[str, Any]) -> None:
-    """Print the report of a training, of two in sequence, or of a curve."""
+    """Print the report of a training run, of two in sequence, or of a learning curve."""
     if "curve" in report:
         _print_curve(report)
         return
@@ -313,7 +313,7 @@ def print_report(report: dict[str, Any]) -> None:
 
 
 def _print_training(report: dict[str, Any]) -> None:
-    echo(f"{report['n_train']:,} problems to train on, {report['n_dev']:,} to choose by\n")
+    echo(f"{report['n_train']:,} training problems, {report['n_dev']:,} development problems\n")
     if len(report["runs"]) == 1:
         rows = [
             (at, f"{epoch['loss']:.3f}", percent(epoch["dev_correct"] / report["n_dev"]),
@@ -323,12 +323,12 @@ def _print_training(report: dict[str, Any]) -> None:
         print_table("Epochs", ("epoch", "loss", "dev", "p of guessing"), rows)
     else:
         _print_grid(report)
-    said = report["message"][0].upper() + report["message"][1:]
-    echo(textwrap.fill(said, 79, break_on_hyphens=False))
+    message = report["message"][0].upper() + report["message"][1:]
+    echo(textwrap.fill(message, 79, break_on_hyphens=False))
     if report["on_all"]:
         echo(f"Trained on train and dev: {report['on_all']['folder']}")
         if report["on_all"]["at_chance"]:
-            echo("AT CHANCE on what it was trained on: it collapsed", fg="red")
+            echo("AT CHANCE on its own training data: the training collapsed", fg="red")
     echo(f"Signature: {report['signature']}")
     echo(f"The model is {report['folder']}", bold=True)
 

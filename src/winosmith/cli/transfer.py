@@ -1,4 +1,4 @@
-"""`winosmith transfer`: a solver on the data sets of the field, next to the published rows."""
+"""`winosmith transfer`: results of a solver on published data sets, next to published results."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from winosmith.cli import _options, solve as solve_command
 from winosmith.cli._output import Output
 from winosmith.cli._predictions import measure_overlaps, trained_option
 from winosmith.cli._printing import echo, progress, say
-from winosmith.cli._solvers import OPTIONS, check_options, choose_sees, make_solver
-from winosmith.cli.score import women_by_occupation
+from winosmith.cli._solvers import ALL_OPTIONS, check_options, choose_input, make_solver
+from winosmith.cli.score import read_women_by_occupation
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import Overlap, describe_overlap, list_gap_readings
@@ -41,11 +41,11 @@ _OCCUPATIONS = "occupations-stats.tsv"
 @click.option("--out", required=True, metavar="DIR", help="Output folder for the report, "
               "results.json and the predictions.")  # fmt: skip
 @click.option("--name", help="Name of your system in the tables; by default that of its model.")
-@click.option("--tune", metavar="TRAIN", multiple=True, type=_options.MORE_DATA, help="Of encoder: "
-              "fine-tune on this data and solve its data set again (-ft); the format shows which "
-              "data set it is; may be repeated.")  # fmt: skip
+@click.option("--tune", metavar="TRAIN", multiple=True, type=_options.MORE_DATA, help="For "
+              "encoder: fine-tune on this data and solve its data set again (-ft); the data set is "
+              "recognised by its format; may be repeated.")  # fmt: skip
 @click.option("--grid", type=click.Choice(list(GRIDS)), default="one", show_default=True,
-              help="Of --tune: grid of settings, as in winosmith train.")  # fmt: skip
+              help="With --tune: grid of settings, as in winosmith train.")  # fmt: skip
 @trained_option
 @_options.format_option
 @click.option("--force", is_flag=True, help="Replace the results of another solver in DIR.")
@@ -53,12 +53,12 @@ _OCCUPATIONS = "occupations-stats.tsv"
 def command(**options: Any) -> None:
     """Solve DATA, and show the results next to those of WinoGrande's tables 3, 6 and 7.
 
-    WinoGrande's dev set has the rows of EvoGrad's table 4, too.
+    WinoGrande's dev set is also compared with EvoGrad's table 4.
 
     DATA are files, which are recognised by their format, or folders of `winosmith data get`:
-    WSC273, PDP, SuperGLUE-WSC, DPR, KnowRef, COPA, Winogender and WinoGrande's dev set. Name a file
-    of another format: wsc=schemas.jsonl. Printed numbers that can't be a fraction of their
-    questions are marked.
+    WSC273, PDP, SuperGLUE-WSC, DPR, KnowRef, COPA, Winogender and WinoGrande's dev set. For a file
+    in another format, add the name: wsc=schemas.jsonl. Published numbers that can't be a fraction
+    of their number of questions are marked.
 
     \b
     Example:
@@ -70,28 +70,30 @@ def command(**options: Any) -> None:
     if options["tune"] and (options["solver"] != "encoder" or len(options["model"]) != 1):
         raise InputError("--tune trains an encoder; name one with --solver encoder --model")
 
-    options["name"] = options["name"] or _name(options)
-    targets, seen = _not_seen(_targets(options), options)
+    options["name"] = options["name"] or _name_system(options)
+    targets, seen = _exclude_seen(_read_targets(options), options)
     withheld = {
-        data: f"{study.TARGETS[data]}: {_sentences(options['name'], found)}"
+        data: f"{study.TARGETS[data]}: {_describe_overlap(options['name'], found)}"
         for data, found in seen.items()
         if found.withheld
     }
     found = _solve_all(targets, seen, withheld, options)
-    _result(found, withheld).show(as_json=options["as_json"], out=None)
+    _make_output(found, withheld).show(as_json=options["as_json"], out=None)
     if not options["as_json"]:
         echo(textwrap.fill(f"{study.MARKS}.", 80))
     say(f"Written to {options['out']}: report.html, results.json, predictions")
 
 
 command.params[2:2] = [
-    option for option in solve_command.command.params if option.name in {*OPTIONS, "local_context"}
+    option
+    for option in solve_command.command.params
+    if option.name in {*ALL_OPTIONS, "local_context"}
 ]
 
 
-def _targets(options: Options) -> list[Target]:
+def _read_targets(options: Options) -> list[Target]:
 
-    how = {**_options.reading_arguments(), "format_name": options["format_name"]}
+    how = {**_options.get_reading_arguments(), "format_name": options["format_name"]}
     targets: dict[str, Target] = {}
     for given in options["data"]:
         name, equals, path = given.partition("=")
@@ -105,29 +107,24 @@ def _targets(options: Options) -> list[Target]:
             target = study.read_target(file, known or None, how)
             if target.name in targets:
                 raise InputError(
-                    f"{file} and {targets[target.name].file} are both {target.name}; name one"
+                    f"{file} and {targets[target.name].file} are both {target.name}; give only one "
+                    "of them"
                 )
             targets[target.name] = target
     return list(targets.values())
 
 
-def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], dict[str, Overlap]]:
-    """Return the data sets without an overlap with training data, and all overlaps.
-
-    Training data are those of `winosmith train`, as digests next to a model's weights, and of
-    `--trained-on`.
-
-    Raises:
-        InputError: `--trained-on` names a missing file or an unknown data set.
-        DataError: all data sets overlap.
-    """
+def _exclude_seen(
+    targets: list[Target], options: Options
+) -> tuple[list[Target], dict[str, Overlap]]:
+    """Return the data sets without an overlap with training data, and all overlaps."""
     name, given = options["name"], options["trained_on"]
     trained = study.TrainedOn(
         contents=tuple(c for m in options["model"] for c in published.read_digests(Path(m)))
     )
     seen: dict[str, Overlap] = {}
     for target in targets:
-        problems = _problems(target)
+        problems = _get_problems(target)
         found = trained.overlap(problems)
         for asked in measure_overlaps(problems, [name], given).values():
             found = replace(asked, rows={**found.rows, **asked.rows})
@@ -135,17 +132,19 @@ def _not_seen(targets: list[Target], options: Options) -> tuple[list[Target], di
             seen[target.name] = found
     left = [t for t in targets if t.name not in seen or not seen[t.name].withheld]
     if not left:
-        why = "; ".join(f"{study.TARGETS[data]}: {_sentences(name, f)}" for data, f in seen.items())
+        why = "; ".join(
+            f"{study.TARGETS[data]}: {_describe_overlap(name, f)}" for data, f in seen.items()
+        )
         raise DataError(f"nothing is left to solve: {why}")
     return left, seen
 
 
-def _sentences(name: str, seen: Overlap) -> str:
+def _describe_overlap(name: str, seen: Overlap) -> str:
     return "; ".join(describe_overlap(name, seen.record()))
 
 
-def _problems(target: Target) -> Dataset:
-    """Return the problems of a data set; a claim without others on its text has a second option."""
+def _get_problems(target: Target) -> Dataset:
+    """Return the problems of a data set; an unpaired claim gets "-" as its second option."""
     if isinstance(target.asked, Dataset):
         return target.asked
     recast = to_problems(target.asked)
@@ -171,37 +170,37 @@ def _solve_all(
         recipe["tune"] = {"grid": options["grid"], "files": sorted(options["tune"])}
     folder = OutputFolder.open(options["out"], recipe, force=options["force"])
     name = options["name"]
-    found = {name: _solved_as_seen(targets, train, folder.path / "predictions", options)}
+    found = {name: _solve_by_input(targets, train, folder.path / "predictions", options)}
     if options["tune"]:
-        found[f"{name}-ft"] = _tuned(targets, folder.path, options)
+        found[f"{name}-ft"] = _tune_and_solve(targets, folder.path, options)
     found = {
         system: [
-            replace(one, notes=(*one.notes, _sentences(name, seen[one.data])))
+            replace(one, notes=(*one.notes, _describe_overlap(name, seen[one.data])))
             if one.data in seen and seen[one.data].unknown
             else one
             for one in own
         ]
         for system, own in found.items()
     }
-    result = _result(found, withheld)
+    result = _make_output(found, withheld)
     document = json.dumps(result.record, indent=2, ensure_ascii=False)
     folder.write_lines("results.json", [document, "\n"])
     folder.write_lines("report.html", [result.page()])
     return found
 
 
-def _solved_as_seen(
+def _solve_by_input(
     targets: list[Target], train: Dataset | None, out: Path, options: Options
 ) -> list[Solved]:
-    """Solve the data sets in which the solver sees the blank, and those with the pronoun.
+    """Solve the data sets in which the solver sees the blank, then those with the pronoun.
 
-    One solver is released before the next is made: two may not fit into memory.
+    One solver is released before the next is made, because two may not fit into memory.
 
     Raises:
         DataError: the solver sees the pronoun, and a data set has none.
     """
     problems_of = {t.name: t.asked if isinstance(t.asked, Dataset) else () for t in targets}
-    seen = {name: choose_sees(options, of, train) for name, of in problems_of.items()}
+    seen = {name: choose_input(options, of, train) for name, of in problems_of.items()}
     results: dict[str, Solved] = {}
     for kind in dict.fromkeys(seen.values()):
         own = [target for target in targets if seen[target.name] == kind]
@@ -210,15 +209,15 @@ def _solved_as_seen(
             without = [t.name for t in own if not all((p.pronoun or "").strip() for p in t.asked)]
             if without:
                 raise DataError(
-                    f"the solver sees the pronoun, and not every problem of {', '.join(without)} "
-                    "has one that is known; omit these data sets"
+                    f"the solver sees the pronoun, but not every problem of {', '.join(without)} "
+                    "has a known pronoun; omit these data sets"
                 )
-        results |= {solved.data: solved for solved in _solved(own, solver, out, options)}
+        results |= {solved.data: solved for solved in _solve_targets(own, solver, out, options)}
     return [results[target.name] for target in targets]
 
 
-def _name(options: Options) -> str:
-    """Return the model's name: that of its folder, or of the run above `all` and `model`."""
+def _name_system(options: Options) -> str:
+    """Return the name of the model's folder, or of the run above its folders `all` and `model`."""
     names = []
     for model in map(Path, options["model"]):
         while model.name in ("all", "model") and model.parent.name:
@@ -227,7 +226,9 @@ def _name(options: Options) -> str:
     return "+".join(names) or str(options["solver"])
 
 
-def _solved(targets: list[Target], solver: Solver, out: Path, options: Options) -> list[Solved]:
+def _solve_targets(
+    targets: list[Target], solver: Solver, out: Path, options: Options
+) -> list[Solved]:
     out.mkdir(parents=True, exist_ok=True)
 
     def solve_one(target: Target) -> Solved:
@@ -236,7 +237,7 @@ def _solved(targets: list[Target], solver: Solver, out: Path, options: Options) 
                 target,
                 solver,
                 out,
-                women=_women(target),
+                women=_read_women(target),
                 force=options["force"],
                 on_progress=lambda done: advance(done, ""),
             )
@@ -244,28 +245,27 @@ def _solved(targets: list[Target], solver: Solver, out: Path, options: Options) 
     return [solve_one(target) for target in targets]
 
 
-def _women(target: Target) -> dict[str, float] | None:
-    """Return the percentage of women by occupation, from the table next to Winogender."""
+def _read_women(target: Target) -> dict[str, float] | None:
     if target.name != "winogender":
         return None
     table = Path(target.file).with_name(_OCCUPATIONS)
     if not table.is_file():
-        say(f"{table} is not there, so there is no gender gap; winosmith data get winogender")
+        advice = "download it with: winosmith data get winogender"
+        say(f"{table} is missing, so no gender gap is measured; {advice}")
         return None
-    columns = women_by_occupation(str(table))
+    columns = read_women_by_occupation(str(table))
     first, _ = list_gap_readings(columns)[0]
     return columns[first]
 
 
-def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:
-    """Fine-tune for each data set with training data, then solve it."""
+def _tune_and_solve(targets: list[Target], out: Path, options: Options) -> list[Solved]:
     results = []
     by_name = {target.name: target for target in targets}
     for path in options["tune"]:
         training = study.read_target(path)
         target = by_name.get(training.name)
         if target is None:
-            raise InputError(f"{path} is {training.name}, which is not among DATA; name it there")
+            raise InputError(f"{path} is {training.name}, which is not among DATA; add it to DATA")
         shared = study.find_overlap(training.asked, target.asked)
         if shared:
             say(f"{len(shared):,} texts of {target.file} are in {path}, too, such as {shared[0]!r}")
@@ -287,15 +287,14 @@ def _tuned(targets: list[Target], out: Path, options: Options) -> list[Solved]:
             say(f"{training.name}: {chosen.message}")
             tuned = study.train_on_all(chosen, train, dev, out=folder / "all", **arguments)
         solver = solve.EncoderSolver(tuned.folder, device=options["device"])
-        results += _solved([target], solver, out / "predictions-ft", options)
+        results += _solve_targets([target], solver, out / "predictions-ft", options)
     return results
 
 
 Found = Mapping[str, Sequence[Solved]]
 
 
-def _result(found: Found, withheld: Mapping[str, str]) -> Output:
-    """Return a table for each data set, and why others are withheld."""
+def _make_output(found: Found, withheld: Mapping[str, str]) -> Output:
     record = {
         "systems": {name: [solved.record() for solved in own] for name, own in found.items()},
         "beside": {
@@ -310,5 +309,5 @@ def _result(found: Found, withheld: Mapping[str, str]) -> Output:
         record,
         study.make_transfer_sections(found, tuple(withheld.values())),
         subtitle=f"{', '.join(found)} next to the tables of WinoGrande (AAAI 2020). {study.MARKS}.",
-        apart=True,
+        spaced=True,
     )

@@ -286,7 +286,7 @@ def _is_surely_adjective(cut: Sequence[str], tags: Sequence[str], at: int) -> bo
 def _is_phrase(cut: Sequence[str], at: int, wordnet: WordNet) -> bool:
     pairs = [cut[start : start + 2] for start in (at - 1, at) if start >= 0]
     return any(
-        len(pair) == 2 and all(map(str.isalpha, pair)) and wordnet.knows(" ".join(pair), pos)
+        len(pair) == 2 and all(map(str.isalpha, pair)) and wordnet.has_sense(" ".join(pair), pos)
         for pair in pairs
         for pos in "nvar"
     )

@@ -1,7 +1,7 @@
 """English words: inflected forms, part-of-speech tags, and frequencies.
 
-Inflection uses lemminflect with corrections. Penn Treebank tags and frequencies are the Hanover
-Tagger's (Wartena 2019), whose lexicon is from the British National Corpus.
+Inflection uses lemminflect with corrections. Penn Treebank tags and frequencies come from the
+Hanover Tagger (Wartena 2019), whose lexicon is from the British National Corpus.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ PLURAL_ONLY = frozenset(
 )
 """Nouns without a singular."""
 
-_PARTICIPLES = {"wake": "woken", "awake": "awoken", "prove": "proved", "hang": "hung"}
+_IRREGULAR_PARTICIPLES = {"wake": "woken", "awake": "awoken", "prove": "proved", "hang": "hung"}
 
-_PAST = {"wake": "woke", "broadcast": "broadcast", "forecast": "forecast", "hang": "hung",
+_IRREGULAR_PAST = {"wake": "woke", "broadcast": "broadcast", "forecast": "forecast", "hang": "hung",
          "light": "lit", "lie": "lay", "quit": "quit", "fit": "fit", "ring": "rang",
          "shine": "shone", "sink": "sank", "shrink": "shrank", "spring": "sprang",
          "sing": "sang"}  # fmt: skip
 
-_LEMMAS = {("better", "J"): "good", ("best", "J"): "good", ("worse", "J"): "bad",
+_IRREGULAR_LEMMAS = {("better", "J"): "good", ("best", "J"): "good", ("worse", "J"): "bad",
            ("worst", "J"): "bad", ("better", "R"): "well", ("best", "R"): "well",
            ("worse", "R"): "badly", ("left", "V"): "leave", ("found", "V"): "find",
            ("felt", "V"): "feel", ("fell", "V"): "fall", ("lay", "V"): "lay", ("saw", "V"): "see",
@@ -49,15 +49,15 @@ _LEMMAS = {("better", "J"): "good", ("best", "J"): "good", ("worse", "J"): "bad"
            ("people", "N"): "people", ("glasses", "N"): "glasses",
            ("axes", "N"): "axe"}  # fmt: skip
 
-_AS_THEY_ARE = ("JJ", "RB", "RP", "NNP", "NNPS")
+_UNINFLECTED_TAGS = ("JJ", "RB", "RP", "NNP", "NNPS")
 """Tags of words that are their own dictionary form."""
 
-_KINDS = {"N": "NOUN", "V": "VERB", "J": "ADJ", "R": "ADV"}
+_UNIVERSAL_TAGS = {"N": "NOUN", "V": "VERB", "J": "ADJ", "R": "ADV"}
 
 
 @lru_cache(maxsize=100_000)
 def lemmatize(word: str, tag: str) -> str:
-    """Return the dictionary form of a word with a Penn tag; other tags give the word itself.
+    """Return the dictionary form of a word with a Penn Treebank tag, in lower case.
 
     Raises:
         MissingExtraError: lemminflect is not installed.
@@ -66,17 +66,17 @@ def lemmatize(word: str, tag: str) -> str:
     ('lend', 'wolf', 'good')
     """
     small, kind = word.lower(), tag[:1]
-    if (small, kind) in _LEMMAS:
-        return _LEMMAS[small, kind]
-    if kind not in _KINDS or tag in _AS_THEY_ARE or small in PLURAL_ONLY:
+    if (small, kind) in _IRREGULAR_LEMMAS:
+        return _IRREGULAR_LEMMAS[small, kind]
+    if kind not in _UNIVERSAL_TAGS or tag in _UNINFLECTED_TAGS or small in PLURAL_ONLY:
         return small
-    found = require("lemminflect", "language").getLemma(small, upos=_KINDS[kind])
+    found = require("lemminflect", "language").getLemma(small, upos=_UNIVERSAL_TAGS[kind])
     return str(found[0]) if found else small
 
 
 @lru_cache(maxsize=100_000)
 def inflect(lemma: str, tag: str) -> str:
-    """Return the form of a lemma for a Penn tag; the lemma may have several words.
+    """Return the inflected form of a lemma for a Penn tag; the lemma may have several words.
 
     A multiword verb is inflected at its first word, a multiword noun at its last, except for
     "mother-in-law", "man of letters" and the like.
@@ -107,24 +107,24 @@ def _pluralize(noun: str) -> str:
     before, space, head = noun.rpartition(" ")
     if head in PLURAL_ONLY or head in MASS:
         return noun
-    return before + space + _choose_first("NNS", head)
+    return before + space + _look_up_form("NNS", head)
 
 
 def _inflect_verb(verb: str, tag: str) -> str:
-    if tag == "VBN" and verb in _PARTICIPLES:
-        return _PARTICIPLES[verb]
-    if tag == "VBD" or (tag == "VBN" and _PAST.get(verb) in (verb, "lit", "shone")):
-        return _PAST.get(verb) or ("was" if verb == "be" else _choose_first(tag, verb))
-    return _choose_first(tag, verb)
+    if tag == "VBN" and verb in _IRREGULAR_PARTICIPLES:
+        return _IRREGULAR_PARTICIPLES[verb]
+    if tag == "VBD" or (tag == "VBN" and _IRREGULAR_PAST.get(verb) in (verb, "lit", "shone")):
+        return _IRREGULAR_PAST.get(verb) or ("was" if verb == "be" else _look_up_form(tag, verb))
+    return _look_up_form(tag, verb)
 
 
-def _choose_first(tag: str, word: str) -> str:
+def _look_up_form(tag: str, word: str) -> str:
     stem, hyphen, last = word.rpartition("-")
     found = require("lemminflect", "language").getInflection(last, tag=tag)
     return stem + hyphen + (str(found[0]) if found else last)
 
 
-_IRREGULAR = {
+_IRREGULAR_DEGREES = {
     "good": ("better", "best"),
     "well": ("better", "best"),
     "bad": ("worse", "worst"),
@@ -135,10 +135,10 @@ _IRREGULAR = {
     "many": ("more", "most"),
 }
 
-_WITH_ENDING = frozenset("clever quiet simple narrow shallow gentle able noble humble".split())
-"""Words of two syllables, not in -y, that take an ending more often than "more"."""
+_TAKE_ENDING = frozenset("clever quiet simple narrow shallow gentle able noble humble".split())
+"""Two-syllable words, not in -y, that take an ending more often than "more"."""
 
-_WITH_MORE = frozenset(
+_TAKE_MORE = frozenset(
     "fun real right wrong worth ill just like fake eager proper bitter tender sober upset alive "
     "alone awake asleep aware afraid alike unique spent lost worn torn".split()
 )
@@ -148,24 +148,24 @@ _WITH_MORE = frozenset(
 def inflect_degree(lemma: str, tag: str) -> str:
     """Return the comparative (JJR, RBR) or superlative (JJS, RBS) of an adjective or adverb.
 
-    Words of one syllable and those of two in -y, -le, -ow take the ending, all others "more" or
-    "most" (Quirk et al. 1985, 7.81); adverbs in -ly always take "more".
+    Words of one syllable, and of two syllables in -y, -le or -ow, take the ending; all others take
+    "more" or "most" (Quirk et al. 1985, 7.81). Adverbs in -ly always take "more" or "most".
 
     >>> inflect_degree("big", "JJR"), inflect_degree("quickly", "RBS")
     ('bigger', 'most quickly')
     """
     place = 0 if tag.endswith("R") else 1
-    if lemma in _IRREGULAR:
-        return _IRREGULAR[lemma][place]
+    if lemma in _IRREGULAR_DEGREES:
+        return _IRREGULAR_DEGREES[lemma][place]
     if not _takes_ending(lemma, tag):
         return f"{('more', 'most')[place]} {lemma}"
     return _find_stem(lemma) + ("er", "est")[place]
 
 
 def _takes_ending(lemma: str, tag: str) -> bool:
-    if lemma in _WITH_ENDING:
+    if lemma in _TAKE_ENDING:
         return True
-    if lemma in _WITH_MORE or not lemma.isalpha() or lemma.endswith(("ed", "ing")):
+    if lemma in _TAKE_MORE or not lemma.isalpha() or lemma.endswith(("ed", "ing")):
         return False
     if tag.startswith("RB") and lemma.endswith("ly") and lemma != "early":
         return False
@@ -198,11 +198,11 @@ _VOWEL_SOUND = re.compile(
     r"(unin|unim|uninterest|unidentif|unind|urin|ulul|uku|ushe|uta?h?ter|usher|utter|upa)",
     re.IGNORECASE,
 )
-_SPELT_OUT = frozenset("AEFHILMNORSX")
+_VOWEL_LETTERS = frozenset("AEFHILMNORSX")
 """Letters whose names begin with a vowel: "an MP", "an X-ray"."""
 
 _READ_AS_WORDS = frozenset("NASA NATO NAFTA FIFA LEGO MIDI RAM ROM SIM SWAT".split())
-"""Acronyms from such letters that are pronounced as words: "a NATO base"."""
+"""Acronyms with such a first letter that are pronounced as words: "a NATO base"."""
 
 
 def choose_article(following: str) -> str:
@@ -218,7 +218,7 @@ def choose_article(following: str) -> str:
     if re.match(r"[A-Z]([A-Z]+s?\b|\b|-)", word) and not re.search(r"[AEIOU]{2}", word[:4]):
         if word[0] == "U":
             return "a"
-        return "an" if word[0] in _SPELT_OUT and word not in _READ_AS_WORDS else "a"
+        return "an" if word[0] in _VOWEL_LETTERS and word not in _READ_AS_WORDS else "a"
     if word[0].isdigit():
         return "an" if re.match(r"(8|11\b|18\b)", word) else "a"
     if _SILENT_H.match(word):
@@ -228,10 +228,10 @@ def choose_article(following: str) -> str:
     return "an" if word[0].lower() in "aeiou" else "a"
 
 
-_MODEL = "morphmodel_en.pgz"
+_MODEL_FILE = "morphmodel_en.pgz"
 """The model file inside the installed package; nothing is downloaded."""
 
-_PENN = dict(
+_PENN_OF_C5 = dict(
     pair.split(":")
     for pair in """
     AJ0:JJ AJC:JJR AJS:JJS AT0:DT AV0:RB AVP:RP AVQ:WRB CJC:CC CJS:IN CJT:IN CRD:CD DPS:PRP$ DT0:DT
@@ -259,7 +259,7 @@ _TO_BE_AND_HAVE = frozenset("am is are was were be been being 's 're 'm".split()
 def tag(tokens: Sequence[str]) -> tuple[str, ...]:
     """Return the Penn Treebank tag of each token (Marcus et al. 1993).
 
-    The blank is tagged like a person's name, or like a noun after a determiner.
+    The blank is tagged like a person's name or, after a determiner, like a noun.
 
     Raises:
         MissingExtraError: HanTa is not installed.
@@ -282,7 +282,7 @@ def _tag_cached(tokens: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _load_tagger() -> Any:
-    return require("HanTa.HanoverTagger", "language").HanoverTagger(_MODEL)
+    return require("HanTa.HanoverTagger", "language").HanoverTagger(_MODEL_FILE)
 
 
 def _convert_to_penn(word: str, c5: str) -> str:
@@ -290,7 +290,7 @@ def _convert_to_penn(word: str, c5: str) -> str:
         return _PUNCTUATION.get(word) or _BRACKETS.get(word) or ("''" if word in "\"'”’" else "``")
     if word.lower() == "to" and c5 in ("TO0", "PRP"):
         return "TO"
-    return _PENN.get(c5, "NN")
+    return _PENN_OF_C5.get(c5, "NN")
 
 
 def _correct_tags(words: Sequence[str], tags: list[str]) -> list[str]:
@@ -357,11 +357,11 @@ def _find_verb_before(words: Sequence[str], tags: Sequence[str], at: int) -> str
     return ""
 
 
-_KINDS_OF_C5 = {"NN": "n", "VV": "v", "VB": "v", "VH": "v", "VD": "v", "AJ": "a", "AV": "r"}
+_POS_OF_C5 = {"NN": "n", "VV": "v", "VB": "v", "VH": "v", "VD": "v", "AJ": "a", "AV": "r"}
 """First letters of the corpus's tags (C5) → WordNet's parts of speech."""
 
-_MAIN = 0.22
-"""Least fraction of a word's uses that have the requested part of speech."""
+_MIN_FRACTION = 0.22
+"""Minimum fraction of a word's uses with the requested part of speech."""
 
 
 @lru_cache(maxsize=100_000)
@@ -384,18 +384,18 @@ def estimate_usage(word: str, pos: str) -> float | None:
     (-8, None)
     """
     before, _, last = word.rpartition(" ")
-    shares = [sum(_count_shares(one).values()) for one in before.split()]
-    kinds = _count_shares(last)
+    shares = [sum(_sum_frequencies(one).values()) for one in before.split()]
+    kinds = _sum_frequencies(last)
     own = kinds.get(pos, 0.0)
-    if not own or own < _MAIN * sum(kinds.values()) or not all(shares):
+    if not own or own < _MIN_FRACTION * sum(kinds.values()) or not all(shares):
         return None
     return math.log(min(own, *shares)) if shares else math.log(own)
 
 
-def _count_shares(word: str) -> dict[str, float]:
+def _sum_frequencies(word: str) -> dict[str, float]:
     kinds: defaultdict[str, float] = defaultdict(float)
     for name, share in look_up_lexicon(word):
-        kinds[_KINDS_OF_C5.get(name[:2], name)] += math.exp(share)
+        kinds[_POS_OF_C5.get(name[:2], name)] += math.exp(share)
     return kinds
 
 
@@ -405,7 +405,7 @@ def look_up_lexicon(word: str) -> list[tuple[str, float]]:
     return list(model.tag_word(word, casesensitive=False)) if word in model.cache else []
 
 
-_TELLING = 2e-5
+_MIN_FREQUENCY = 2e-5
 """Relative frequency of a noun, about 40 in 2 million words, above which a missing plural is not
 due to chance."""
 
@@ -434,12 +434,12 @@ def find_countability(noun: str) -> Literal["mass", "count"] | None:
     plural = inflect(head, "NNS")
     if plural == head:
         return None
-    if _estimate_noun_share(plural, "NN2"):
+    if _sum_noun_frequency(plural, "NN2"):
         return "count"
-    return "mass" if _estimate_noun_share(head, "NN1") >= _TELLING else None
+    return "mass" if _sum_noun_frequency(head, "NN1") >= _MIN_FREQUENCY else None
 
 
-def _estimate_noun_share(word: str, name: str) -> float:
+def _sum_noun_frequency(word: str, name: str) -> float:
     return sum(math.exp(share) for tag, share in look_up_lexicon(word) if tag == name)
 
 

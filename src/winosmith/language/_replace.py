@@ -1,4 +1,4 @@
-"""Replacement of a word in a problem, with corrections of the words that depend on it."""
+"""Replace a word in a problem, and correct the words that depend on it."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from winosmith.language._forms import (
 from winosmith.problem import BLANK
 from winosmith.text import FUNCTION_WORDS, tokens
 
-_OPEN = ("NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ",
+_REPLACEABLE_TAGS = ("NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ",
          "JJ", "JJR", "JJS", "RB", "RBR", "RBS")  # fmt: skip
 """The tags of words that may be replaced."""
 
-_ENDS = frozenset((".", "!", "?", '"', "“", "”", "'", ":", "...", "(", "[", "--"))
+_BEFORE_CAPITAL = frozenset((".", "!", "?", '"', "“", "”", "'", ":", "...", "(", "[", "--"))
 """Tokens after which a word may be capitalized without being a name."""
 
-_BEFORE = {
+_DETERMINERS = {
     "NN": {"these": "this", "those": "that", "many": "much", "few": "little"},
     "NNS": {"this": "these", "that": "those", "much": "many", "little": "few"},
 }
 """Determiners that agree with a noun, and their forms before a singular or plural."""
 
-_AFTER = {
+_VERBS = {
     "NN": {"were": "was", "are": "is", "have": "has", "do": "does"},
     "NNS": {"was": "were", "is": "are", "has": "have", "does": "do"},
 }
@@ -44,7 +44,7 @@ Change = tuple[int, int, str]
 def replace_word(
     sentence: str, options: tuple[str, ...], word: int, lemma: str
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Replace one word by another with the same inflection, and correct the words around it.
+    """Replace a word with another in the same inflected form, and correct the words around it.
 
     Number, tense, degree and capitals are those of the original word. "a" and "an", "more" and
     "most", the ending of a possessive, and verbs and determiners that agree with the noun are
@@ -67,30 +67,30 @@ def replace_word(
     >>> replace_word("Ann lent Bea a car because _ had two.", ("Ann", "Bea"), 4, "automobile")
     ('Ann lent Bea an automobile because _ had two.', ('Ann', 'Bea'))
     """
-    cut = tokens(sentence)
-    if not 0 <= word < len(cut) or not _is_replaceable(cut, options, word):
+    words = tokens(sentence)
+    if not 0 <= word < len(words) or not _is_replaceable(words, options, word):
         return None
-    name = _find_tag(cut, word)
-    form = _inflect(cut, word, lemma, name)
-    if form is None or form.lower() == cut[word].lower():
+    name = _find_tag(words, word)
+    form = _inflect(words, word, lemma, name)
+    if form is None or form.lower() == words[word].lower():
         return None
-    linked = [_is_linked(option, cut[word], cut) for option in options]
-    places = [at for at, one in enumerate(cut) if one.lower() == cut[word].lower()]
-    places = [at for at in places if at == word or (any(linked) and not is_name(cut, at))]
-    number = _find_number_change(cut[word], name, lemma)
+    linked = [_is_linked(option, words[word], words) for option in options]
+    places = [at for at, one in enumerate(words) if one.lower() == words[word].lower()]
+    places = [at for at in places if at == word or (any(linked) and not is_name(words, at))]
+    number = _find_number_change(words[word], name, lemma)
     if number and any(linked):
         return None
     changes: list[Change] = []
-    where = find_spans(sentence, cut)
+    where = find_spans(sentence, words)
     for at in places:
-        if not _accepts(cut, at, _find_tag(cut, at), lemma):
+        if not _fits_determiner(words, at, _find_tag(words, at), lemma):
             return None
-        made = _iterate_changes(cut, where, at, _match_word(cut, at, form, lemma), number)
+        made = _list_changes(words, where, at, _match_word(words, at, form, lemma), number)
         if made is None:
             return None
         changes += made
     made_options = tuple(
-        _replace_in_option(option, cut[word], form, lemma) if joined else option
+        _replace_in_option(option, words[word], form, lemma) if joined else option
         for option, joined in zip(options, linked, strict=True)
     )
     changed = sentence
@@ -102,58 +102,58 @@ def replace_word(
     return changed, made_options
 
 
-def is_name(cut: Sequence[str], at: int) -> bool:
+def is_name(words: Sequence[str], at: int) -> bool:
     """Return whether a token is part of a name: capitalized inside a sentence, or tagged so."""
-    word = cut[at]
-    if not word[:1].isupper() or _is_loud(word):
+    word = words[at]
+    if not word[:1].isupper() or _is_all_caps(word):
         return False
-    inside = at > 0 and cut[at - 1] not in _ENDS
-    return inside or tag(cut)[at] in ("NNP", "NNPS")
+    inside = at > 0 and words[at - 1] not in _BEFORE_CAPITAL
+    return inside or tag(words)[at] in ("NNP", "NNPS")
 
 
-def find_spans(sentence: str, cut: Sequence[str]) -> list[tuple[int, int]]:
+def find_spans(sentence: str, words: Sequence[str]) -> list[tuple[int, int]]:
     """Return the start and end of each token in the sentence."""
     found, cursor = [], 0
-    for token in cut:
+    for token in words:
         start = sentence.index(token, cursor)
         cursor = start + len(token)
         found.append((start, cursor))
     return found
 
 
-def _is_replaceable(cut: Sequence[str], options: Sequence[str], at: int) -> bool:
-    word = cut[at]
+def _is_replaceable(words: Sequence[str], options: Sequence[str], at: int) -> bool:
+    word = words[at]
     if word == BLANK or word.lower() in FUNCTION_WORDS or not any(map(str.isalpha, word)):
         return False
-    if word[0] in "'’" or is_name(cut, at) or _find_tag(cut, at) not in _OPEN:
+    if word[0] in "'’" or is_name(words, at) or _find_tag(words, at) not in _REPLACEABLE_TAGS:
         return False
     if word[0].isupper() and any(word in tokens(option) for option in options):
-        return _is_loud(word)  # also capitalized in the option, so probably a name
+        return _is_all_caps(word)  # also capitalized in the option, so probably a name
     return True
 
 
-def _find_tag(cut: Sequence[str], at: int) -> str:
-    return tag(tuple(one.lower() if _is_loud(one) else one for one in cut))[at]
+def _find_tag(words: Sequence[str], at: int) -> str:
+    return tag(tuple(one.lower() if _is_all_caps(one) else one for one in words))[at]
 
 
-def _is_loud(word: str) -> bool:
+def _is_all_caps(word: str) -> bool:
     return len(word) > 1 and word.isupper()
 
 
-def _inflect(cut: Sequence[str], at: int, new: str, name: str) -> str | None:
-    if lemmatize(cut[at], name) == new.lower():
+def _inflect(words: Sequence[str], at: int, new: str, name: str) -> str | None:
+    if lemmatize(words[at], name) == new.lower():
         return None
-    form = inflect(new, _find_number_change(cut[at], name, new) or name)
-    if name in ("JJ", "RB") and _find_degree_before(cut, at):
-        form = inflect(new, name + _find_degree_before(cut, at))
-    word = cut[at]
-    if _is_loud(word) and len(word) > 3:
+    form = inflect(new, _find_number_change(words[at], name, new) or name)
+    if name in ("JJ", "RB") and _find_degree_before(words, at):
+        form = inflect(new, name + _find_degree_before(words, at))
+    word = words[at]
+    if _is_all_caps(word) and len(word) > 3:
         return form.upper()
-    return form[0].upper() + form[1:] if word[0].isupper() and not _is_loud(word) else form
+    return form[0].upper() + form[1:] if word[0].isupper() and not _is_all_caps(word) else form
 
 
-def _find_degree_before(cut: Sequence[str], at: int) -> str:
-    before = cut[at - 1].lower() if at else ""
+def _find_degree_before(words: Sequence[str], at: int) -> str:
+    before = words[at - 1].lower() if at else ""
     return {"more": "R", "most": "S"}.get(before, "")
 
 
@@ -166,46 +166,46 @@ def _find_number_change(word: str, name: str, new: str) -> str:
 
 
 _SINGULAR = frozenset("a an one each every another either neither".split())
-"""Determiners before a countable singular only."""
+"""Determiners that occur only before a countable singular."""
 
-_SEVERAL = frozenset("several both various numerous couple few".split())
-"""Determiners before a countable plural only, in addition to numbers."""
+_PLURAL = frozenset("several both various numerous couple few".split())
+"""Determiners that, like numbers, occur only before a countable plural."""
 
-_ANY = frozenset(
+_ANY_DETERMINERS = frozenset(
     "the this that my your his her its our their whose which what no 's ’s ' ’".split()
 )
 """Determiners before a countable singular or a mass noun."""
 
 
-def _accepts(cut: Sequence[str], at: int, name: str, new: str) -> bool:
-    """Return whether the noun's determiner fits another noun's countability.
+def _fits_determiner(words: Sequence[str], at: int, name: str, new: str) -> bool:
+    """Return whether the noun's determiner also fits the new noun's countability.
 
     A mass noun can't follow "a", "each" or a number; a countable singular needs a determiner, which
     a mass noun does not ("gave advice").
     """
     if name not in ("NN", "NNS"):
         return True
-    tags, first = tag(cut), at - 1
+    tags, first = tag(words), at - 1
     while first >= 0 and tags[first].startswith(("JJ", "RB", "VBN", "VBG")):
         first -= 1
-    before = cut[first].lower() if first >= 0 and tags[first] != "IN" else ""  # "said that …"
+    before = words[first].lower() if first >= 0 and tags[first] != "IN" else ""  # "said that …"
     if is_mass(new):
         is_number = first >= 0 and tags[first] == "CD"
-        return not is_number and before not in (_SINGULAR if name == "NN" else _SEVERAL)
-    from_mass = name == "NN" and is_mass(cut[at].lower())
-    return not from_mass or find_countability(new) is None or before in _ANY
+        return not is_number and before not in (_SINGULAR if name == "NN" else _PLURAL)
+    from_mass = name == "NN" and is_mass(words[at].lower())
+    return not from_mass or find_countability(new) is None or before in _ANY_DETERMINERS
 
 
-def _is_linked(option: str, word: str, cut: Sequence[str]) -> bool:
+def _is_linked(option: str, word: str, words: Sequence[str]) -> bool:
     return any(
-        one == word or (one.lower() == word.lower() and one not in cut) for one in tokens(option)
+        one == word or (one.lower() == word.lower() and one not in words) for one in tokens(option)
     )
 
 
-def _match_word(cut: Sequence[str], at: int, form: str, new: str) -> str:
-    if new[:1].isupper() or _is_loud(cut[at]):
+def _match_word(words: Sequence[str], at: int, form: str, new: str) -> str:
+    if new[:1].isupper() or _is_all_caps(words[at]):
         return form
-    first = form[0].upper() if cut[at][0].isupper() else form[0].lower()
+    first = form[0].upper() if words[at][0].isupper() else form[0].lower()
     return first + form[1:]
 
 
@@ -218,51 +218,51 @@ def _replace_in_option(option: str, word: str, form: str, new: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(word)}(?!\w)", changed, option, flags=re.IGNORECASE)
 
 
-def _iterate_changes(
-    cut: Sequence[str], where: Sequence[tuple[int, int]], at: int, form: str, number: str
+def _list_changes(
+    words: Sequence[str], where: Sequence[tuple[int, int]], at: int, form: str, number: str
 ) -> list[Change] | None:
     start, end = where[at]
-    drops_more = _find_degree_before(cut, at) != "" and _find_tag(cut, at) in ("JJ", "RB")
+    drops_more = _find_degree_before(words, at) != "" and _find_tag(words, at) in ("JJ", "RB")
     changes: list[Change] = [(where[at - 1][0] if drops_more else start, end, form)]
-    changes += _change_possessive(cut, where, at, form)
+    changes += _change_possessive(words, where, at, form)
     first = at - drops_more
-    before = cut[first - 1].lower() if first else ""
+    before = words[first - 1].lower() if first else ""
     if before in ("a", "an"):
         if number:
             return None
-        changes.append((*where[first - 1], _match_case(cut[first - 1], choose_article(form))))
+        changes.append((*where[first - 1], _match_case(words[first - 1], choose_article(form))))
     if number:
-        changes += _make_agree(cut, where, at, number)
+        changes += _make_agree(words, where, at, number)
     return changes
 
 
 def _change_possessive(
-    cut: Sequence[str], where: Sequence[tuple[int, int]], at: int, form: str
+    words: Sequence[str], where: Sequence[tuple[int, int]], at: int, form: str
 ) -> list[Change]:
     after = at + 1
-    if after == len(cut) or cut[after] not in ("'s", "'", "’s", "’"):
+    if after == len(words) or words[after] not in ("'s", "'", "’s", "’"):
         return []
     start, end = where[after]
-    if start != where[at][1] or (len(cut[after]) == 1 and not cut[at].endswith("s")):
+    if start != where[at][1] or (len(words[after]) == 1 and not words[at].endswith("s")):
         return []
-    plural = _find_tag(cut, at) == "NNS" and form.endswith("s")
-    return [(start, end, cut[after][0] + ("" if plural else "s"))]
+    plural = _find_tag(words, at) == "NNS" and form.endswith("s")
+    return [(start, end, words[after][0] + ("" if plural else "s"))]
 
 
 def _make_agree(
-    cut: Sequence[str], where: Sequence[tuple[int, int]], at: int, number: str
+    words: Sequence[str], where: Sequence[tuple[int, int]], at: int, number: str
 ) -> list[Change]:
-    before, after = _BEFORE[number], _AFTER[number]
+    before, after = _DETERMINERS[number], _VERBS[number]
     changes: list[Change] = []
-    if at and cut[at - 1].lower() in before:
-        changes.append((*where[at - 1], _match_case(cut[at - 1], before[cut[at - 1].lower()])))
+    if at and words[at - 1].lower() in before:
+        changes.append((*where[at - 1], _match_case(words[at - 1], before[words[at - 1].lower()])))
     verb = at + 1
-    while verb < len(cut) and tag(cut)[verb] == "RB":
+    while verb < len(words) and tag(words)[verb] == "RB":
         verb += 1
-    if verb < len(cut) and cut[verb].lower() in after:
-        changes.append((*where[verb], after[cut[verb].lower()]))
-    elif verb < len(cut) and tag(cut)[verb] in ("VBZ", "VBP"):
-        base = lemmatize(cut[verb], tag(cut)[verb])
+    if verb < len(words) and words[verb].lower() in after:
+        changes.append((*where[verb], after[words[verb].lower()]))
+    elif verb < len(words) and tag(words)[verb] in ("VBZ", "VBP"):
+        base = lemmatize(words[verb], tag(words)[verb])
         changes.append((*where[verb], inflect(base, "VBZ") if number == "NN" else base))
     return changes
 

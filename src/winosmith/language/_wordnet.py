@@ -1,7 +1,7 @@
 """WordNet (Fellbaum 1998), from Debian's package or from nltk's data; nothing is downloaded.
 
-The reader is nltk's. `_open_reader` handles two obstacles: Debian's dictionary files lack
-`lexnames`, and nltk reads only files below the folders on its path.
+The files are read with nltk. `_open_reader` works around two obstacles: Debian's dictionary files
+lack `lexnames`, and nltk reads only files below the folders on its path.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from winosmith.text import content_words
 
 _DEBIAN = Path("/usr/share/wordnet")
 
-_NEEDED = ("index.sense", "index.noun", "data.noun", "data.verb", "data.adj", "data.adv")
+_REQUIRED_FILES = ("index.sense", "index.noun", "data.noun", "data.verb", "data.adj", "data.adv")
 
 _ADVICE = (
     "install it with `apt install wordnet-base wordnet-sense-index` (Debian, Ubuntu), or with "
     "`python -m nltk.downloader wordnet`, or give the path of its folder"
 )
 
-_LEXNAMES = 45
+_LEXNAME_COUNT = 45
 """Number of lexicographer files of WordNet 3 (lexnames(5WN)); their names are not used here."""
 
-_UNWANTED = frozenset(
+_UNWANTED_DOMAINS = frozenset(
     "slang vulgarism obscenity disparagement ethnic_slur archaism dialect".split()
 )
 """Usage domains with offensive or obsolete words."""
@@ -102,12 +102,12 @@ def _is_complete(place: Path) -> bool:
     if place.suffix == ".zip" and place.is_file():
         with zipfile.ZipFile(place) as archive:
             inside = {Path(name).name for name in archive.namelist()}
-        return inside.issuperset(_NEEDED)
-    return all((place / name).is_file() for name in _NEEDED)
+        return inside.issuperset(_REQUIRED_FILES)
+    return all((place / name).is_file() for name in _REQUIRED_FILES)
 
 
 class WordNet:
-    """The senses of words.
+    """A dictionary of the senses of words.
 
     Args:
         folder: folder of the dictionary files; by default `find_wordnet_folder` finds it. The files
@@ -128,14 +128,14 @@ class WordNet:
             InputError: WordNet is not installed on this machine.
             MissingExtraError: nltk is not installed.
         """
-        return _read_senses(str(self._found), lemma.lower().replace(" ", "_"), pos)
+        return _read_senses(str(self._folder), lemma.lower().replace(" ", "_"), pos)
 
-    def knows(self, lemma: str, pos: str) -> bool:
+    def has_sense(self, lemma: str, pos: str) -> bool:
         """Return whether a lemma has a sense with that part of speech."""
-        return pos in _open(str(self._found)).index.get(lemma.lower().replace(" ", "_"), {})
+        return pos in _open(str(self._folder)).index.get(lemma.lower().replace(" ", "_"), {})
 
     @property
-    def _found(self) -> Path:
+    def _folder(self) -> Path:
         return _find_cached_folder(self.folder)
 
 
@@ -154,11 +154,11 @@ def _read_senses(folder: str, lemma: str, pos: str) -> tuple[Sense, ...]:
     )
 
 
-def _make_sense(opened: _Opened, synset: Any, own: Any) -> Sense:
+def _make_sense(opened: _OpenWordNet, synset: Any, own: Any) -> Sense:
     others = [
-        opened.synonym(other)
+        opened.make_synonym(other)
         for other in synset.lemmas()
-        if other.name().lower() != own.name().lower() and not _is_marked(other)
+        if other.name().lower() != own.name().lower() and not _is_unwanted(other)
     ]
     alike = [other for similar in (synset, *synset.similar_tos()) for other in similar.lemmas()]
     opposites = {
@@ -180,14 +180,14 @@ def _normalize_lemma(lemma: Any) -> str:
     return str(lemma.name()).replace("_", " ")
 
 
-def _is_marked(lemma: Any) -> bool:
+def _is_unwanted(lemma: Any) -> bool:
     of_synset = (name for mark in lemma.synset().usage_domains() for name in mark.lemma_names())
     marks = {*of_synset, *(mark.name() for mark in lemma.usage_domains())}
-    return not _UNWANTED.isdisjoint(marks)
+    return not _UNWANTED_DOMAINS.isdisjoint(marks)
 
 
-class _Opened:
-    """A reader with the counts of senses in memory; nltk reads each from a file."""
+class _OpenWordNet:
+    """A reader that keeps the counts of senses in memory, because nltk reads each from a file."""
 
     def __init__(self, folder: str):
         self.reader = _open_reader(folder)
@@ -211,7 +211,7 @@ class _Opened:
             totals[_strip_suffix(key)] += count
         return totals
 
-    def synonym(self, lemma: Any) -> Synonym:
+    def make_synonym(self, lemma: Any) -> Synonym:
         count = self.counts.get(lemma.key(), 0)
         total = self.totals[_strip_suffix(lemma.key())]
         frames = frozenset(lemma.frame_ids())
@@ -226,8 +226,8 @@ def _strip_suffix(key: str) -> str:
 
 
 @lru_cache(maxsize=2)
-def _open(folder: str) -> _Opened:
-    return _Opened(folder)
+def _open(folder: str) -> _OpenWordNet:
+    return _OpenWordNet(folder)
 
 
 def _open_reader(folder: str) -> Any:
@@ -239,7 +239,7 @@ def _open_reader(folder: str) -> Any:
 
         def open(self, file: str) -> Any:
             if file == "lexnames" and not self._has(file):
-                return io.StringIO("".join(f"{n}\tfile.{n}\t0\n" for n in range(_LEXNAMES)))
+                return io.StringIO("".join(f"{n}\tfile.{n}\t0\n" for n in range(_LEXNAME_COUNT)))
             return super().open(file)
 
         def _has(self, file: str) -> bool:

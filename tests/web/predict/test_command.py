@@ -41,7 +41,7 @@ def test_the_command_lets_a_model_try_again(db: Any) -> None:
     set_current_models(db.rules.models)
     problem = asked(1)
     problem.predictions.update(stand="late")
-    assert "1 prediction of hunting tried again" in _run(db, "--retry", "hunting").output
+    assert "1 prediction of hunting will be retried" in _run(db, "--retry", "hunting").output
     assert problem.predictions.get(model__name="hunting").stand == "waiting"
     assert problem.predictions.get(model__name="association").stand == "late"
     refused = _run(db, "--retry", "nobody").exception

@@ -183,7 +183,7 @@ def test_slow_and_broken_models_are_in_nobodys_way(
     told = site.admin("models", str(site.folder)).stdout
     assert "no-such-place" in told
     free.set()
-    assert "tried again" in site.admin("models", str(site.folder), "--retry", "slow").stdout
+    assert "will be retried" in site.admin("models", str(site.folder), "--retry", "slow").stdout
     until(lambda: stands(site, 2)["slow"][0] == "done")
 
 
