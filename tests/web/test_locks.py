@@ -162,7 +162,7 @@ def told():
     except OperationalError:
         return "gave up"
 
-_lock.PATIENCE = 60
+_lock.MAX_WAIT = 60
 connection.close()
 patient = os.fork()
 if not patient:

@@ -35,14 +35,14 @@ LAYOUT = 1
 
 MANIFEST, SECRET, SETTINGS = "manifest.json", "secret", "site.toml"
 DUMPS = {"sqlite": "site.sqlite3", "postgresql": "database.pgdump"}
-LARGEST_MANIFEST = 10_000_000
+MAX_MANIFEST_SIZE = 10_000_000
 
-PIECE = 1 << 20
+CHUNK_SIZE = 1 << 20
 """Number of bytes copied at once."""
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class Manifest:
     """The manifest of an archive.
 
     Attributes:
@@ -58,7 +58,7 @@ class Contents:
     files: dict[str, str]
 
 
-def backup(site: Site, file: str | Path) -> Contents:
+def backup(site: Site, file: str | Path) -> Manifest:
     """Write a snapshot of the site to an archive, while people may write.
 
     The archive appears when it is complete, and only its owner can read it. With the extension .gz
@@ -77,28 +77,28 @@ def backup(site: Site, file: str | Path) -> Contents:
         path.absolute().parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise write_error(error, path) from error
-    with _aside(path) as folder:
+    with _temporary_folder(path) as folder:
         kind = "postgresql" if site.database.url else "sqlite"
         dump = folder / DUMPS[kind]
         if site.database.url:
             dump_postgresql(site.database.url, dump)
         else:
             copy_sqlite(site.database.path, dump)
-        _put(folder / SECRET, (site.folder / "secret").read_bytes())
+        _write_file(folder / SECRET, (site.folder / "secret").read_bytes())
         settings = site.folder / SETTINGS
-        _put(folder / SETTINGS, settings.read_bytes() if settings.exists() else b"")
-        names = (SECRET, SETTINGS, dump.name, *_copied(site.folder, folder))
+        _write_file(folder / SETTINGS, settings.read_bytes() if settings.exists() else b"")
+        names = (SECRET, SETTINGS, dump.name, *_copy_files(site.folder, folder))
         made = datetime.now(UTC).isoformat(timespec="seconds")
-        contents = Contents(kind, made, __version__, {n: sha256(folder / n) for n in names})
-        _put(folder / MANIFEST, _manifest(contents))
+        contents = Manifest(kind, made, __version__, {n: sha256(folder / n) for n in names})
+        _write_file(folder / MANIFEST, _format_manifest(contents))
         archive = folder / "archive"
-        _pack(folder, (MANIFEST, *names), archive, path.suffix in (".gz", ".tgz"))
+        _write_archive(folder, (MANIFEST, *names), archive, path.suffix in (".gz", ".tgz"))
         os.link(archive, path)  # this never replaces a file that was created in the meantime
-        _sync(path.absolute().parent)
+        _sync_folder(path.absolute().parent)
     return contents
 
 
-def _copied(site: Path, folder: Path) -> Iterator[str]:
+def _copy_files(site: Path, folder: Path) -> Iterator[str]:
     """Copy the site's files other than its database, and yield their names.
 
     Files are replaced, never changed, so each copy is complete. Files that are deleted in the
@@ -106,9 +106,9 @@ def _copied(site: Path, folder: Path) -> Iterator[str]:
     """
     for name in site_files(site):
         with suppress(FileNotFoundError), (site / name).open("rb") as source:
-            _make_room(folder, name)
-            with _new(folder / name) as file:
-                shutil.copyfileobj(source, file, PIECE)
+            _create_parents(folder, name)
+            with _create_file(folder / name) as file:
+                shutil.copyfileobj(source, file, CHUNK_SIZE)
             yield name
 
 
@@ -118,7 +118,7 @@ def restore(
     *,
     database: str | None = None,
     erased: str | Path | None = None,
-) -> Contents:
+) -> Manifest:
     """Restore a site from an archive, completely or not at all.
 
     All log-ins, tokens, invitations and links for a new password end, because they may have been
@@ -137,17 +137,17 @@ def restore(
             superfluous; there is no such log.
     """
     path, target = Path(file), Path(folder).absolute()
-    logs = _logs(path, erased)
+    logs = _find_erasure_logs(path, erased)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise OutputError(f"{target} is not empty; restore into a new folder")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _aside(target) as aside:
-        contents = _unpack(path, aside)
+    with _temporary_folder(target) as aside:
+        contents = _extract_archive(path, aside)
         if contents.database == "sqlite":
             if database:
                 raise InputError(f"{path} contains an SQLite database; omit `database=`")
             check_sqlite(aside / DUMPS["sqlite"])
-            _end_access(aside / DUMPS["sqlite"])
+            _revoke_access(aside / DUMPS["sqlite"])
         else:
             _restore_postgresql(path, aside / DUMPS["postgresql"], database)
         (aside / MANIFEST).unlink()
@@ -157,12 +157,12 @@ def restore(
                 file_.writelines(b"\n" + log.read_bytes() for log in logs)
         target.mkdir(mode=0o700, exist_ok=True)
         Path(aside).replace(target)  # this only replaces an empty folder
-        _sync(target.parent)
+        _sync_folder(target.parent)
         aside.mkdir()  # the end of the block removes it
     return contents
 
 
-def _logs(file: Path, erased: str | Path | None) -> list[Path]:
+def _find_erasure_logs(file: Path, erased: str | Path | None) -> list[Path]:
     if erased is None:
         homes = [file.absolute().parent]
         homes += [homes[0].parent] if homes[0].name == BACKUPS else []
@@ -173,7 +173,7 @@ def _logs(file: Path, erased: str | Path | None) -> list[Path]:
     return [log]
 
 
-ENDED = (
+REVOCATIONS = (
     "DELETE FROM people_session",
     "UPDATE api_token SET revoked = CURRENT_TIMESTAMP WHERE revoked IS NULL",
     "UPDATE people_invitation SET used = CURRENT_TIMESTAMP WHERE used IS NULL",
@@ -182,9 +182,9 @@ ENDED = (
 """Statements that end all access without a password, for both databases."""
 
 
-def _end_access(path: Path) -> None:
+def _revoke_access(path: Path) -> None:
     with closing(sqlite3.connect(path)) as database, database:
-        for statement in ENDED:
+        for statement in REVOCATIONS:
             database.execute(statement)
 
 
@@ -199,7 +199,7 @@ def _restore_postgresql(path: Path, dump: Path, database: str | None) -> None:
 
 
 @contextmanager
-def _aside(path: Path) -> Iterator[Path]:
+def _temporary_folder(path: Path) -> Iterator[Path]:
     try:
         folder = tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent)
     except OSError as error:
@@ -210,25 +210,25 @@ def _aside(path: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _make_room(folder: Path, name: str) -> None:
+def _create_parents(folder: Path, name: str) -> None:
     for parent in reversed(PurePosixPath(name).parents[:-1]):
         (folder / parent).mkdir(mode=0o700, exist_ok=True)
 
 
 @contextmanager
-def _new(path: Path) -> Iterator[BinaryIO]:
+def _create_file(path: Path) -> Iterator[BinaryIO]:
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         yield file
         file.flush()
         os.fsync(file.fileno())
 
 
-def _put(path: Path, data: bytes) -> None:
-    with _new(path) as file:
+def _write_file(path: Path, data: bytes) -> None:
+    with _create_file(path) as file:
         file.write(data)
 
 
-def _sync(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     number = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(number)
@@ -236,7 +236,7 @@ def _sync(folder: Path) -> None:
         os.close(number)
 
 
-def _manifest(contents: Contents) -> bytes:
+def _format_manifest(contents: Manifest) -> bytes:
     about = {
         "layout": LAYOUT,
         "winosmith": contents.version,
@@ -247,26 +247,26 @@ def _manifest(contents: Contents) -> bytes:
     return (json.dumps(about, indent=2) + "\n").encode()
 
 
-def _pack(folder: Path, names: tuple[str, ...], archive: Path, compressed: bool) -> None:
+def _write_archive(folder: Path, names: tuple[str, ...], archive: Path, compressed: bool) -> None:
     number = os.open(archive, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(number, "w+b") as file:
         mode = "w:gz" if compressed else "w:"
         level = {"compresslevel": 6} if compressed else {}
         with tarfile.open(fileobj=file, mode=mode, **level) as tar:  # type: ignore[call-overload]
             for name in names:
-                tar.add(folder / name, name, recursive=False, filter=_anonymous)
+                tar.add(folder / name, name, recursive=False, filter=_remove_owner)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+def _remove_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mode = 0o600
     return member
 
 
-def _unpack(path: Path, folder: Path) -> Contents:
+def _extract_archive(path: Path, folder: Path) -> Manifest:
     """Extract and check the files that the manifest names.
 
     The archive's own paths, modes and links are not used.
@@ -283,8 +283,8 @@ def _unpack(path: Path, folder: Path) -> Contents:
                     raise InputError(
                         f"{path} contains {member.name!r}, so it is not a backup of a site"
                     )
-                _make_room(folder, member.name)
-                _extract(path, tar, member, folder / member.name, wanted.pop(member.name))
+                _create_parents(folder, member.name)
+                _extract_member(path, tar, member, folder / member.name, wanted.pop(member.name))
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -297,15 +297,15 @@ def _unpack(path: Path, folder: Path) -> Contents:
         raise InputError(
             f"{path} is incomplete: {', '.join(wanted)} is missing; use another backup"
         )
-    _put(folder / MANIFEST, b"")
+    _write_file(folder / MANIFEST, b"")
     return contents
 
 
-def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> Contents:
+def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> Manifest:
     no_backup = InputError(
         f"{path} is not a backup of a site; name a file from `winosmith admin backup`"
     )
-    if member is None or member.name != MANIFEST or not 0 < member.size < LARGEST_MANIFEST:
+    if member is None or member.name != MANIFEST or not 0 < member.size < MAX_MANIFEST_SIZE:
         raise no_backup
     file = tar.extractfile(member)
     if file is None:
@@ -319,7 +319,7 @@ def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | N
             )
         names = {SECRET, SETTINGS, DUMPS[about["database"]]}
         files = {str(name): str(digest) for name, digest in about["files"].items()}
-        contents = Contents(about["database"], str(about["made"]), str(about["winosmith"]), files)
+        contents = Manifest(about["database"], str(about["made"]), str(about["winosmith"]), files)
     except (KeyError, TypeError, AttributeError):
         raise no_backup from None
     if not names <= set(files) or not all(map(is_site_file, set(files) - names)):
@@ -327,15 +327,15 @@ def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | N
     return contents
 
 
-def _extract(
+def _extract_member(
     path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path, wanted: str
 ) -> None:
     if member.size > shutil.disk_usage(target.parent).free:
         raise InputError(f"{path} needs {member.size:,} bytes, more than the disk has; make room")
     source = tar.extractfile(member) or io.BytesIO()
     digest = hashlib.sha256()
-    with _new(target) as file:
-        while piece := source.read(PIECE):
+    with _create_file(target) as file:
+        while piece := source.read(CHUNK_SIZE):
             digest.update(piece)
             file.write(piece)
     if digest.hexdigest() != wanted:
@@ -389,7 +389,9 @@ def dump_postgresql(url: str, target: Path) -> None:
         InputError: pg_dump is not installed, or can't read the database.
     """
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    _run(url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={target}")
+    _run_program(
+        url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={target}"
+    )
 
 
 def restore_postgresql(url: str, dump: Path) -> None:
@@ -406,23 +408,26 @@ def restore_postgresql(url: str, dump: Path) -> None:
             ).fetchone()[0]
     except psycopg.OperationalError as error:
         reason = str(error).strip().splitlines()[-1]
-        raise InputError(f"{_shown(url)} can't be reached: {reason}; check the address") from None
+        raise InputError(
+            f"{_hide_password(url)} can't be reached: {reason}; check the address"
+        ) from None
     if tables:
         raise InputError(
-            f"{_shown(url)} already has {tables} tables; restore into an empty database (createdb)"
+            f"{_hide_password(url)} already has {tables} tables; restore into an empty database "
+            "(createdb)"
         )
     options = ("--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction")
-    _run(url, "pg_restore", *options, str(dump))
+    _run_program(url, "pg_restore", *options, str(dump))
     with psycopg.connect(url) as connection:
-        for statement in ENDED:
+        for statement in REVOCATIONS:
             connection.execute(statement)
         # A dump contains no statistics; without them, the server chooses plans by guesses.
         connection.execute("ANALYZE")
 
 
-def _run(url: str, program: str, *arguments: str) -> None:
+def _run_program(url: str, program: str, *arguments: str) -> None:
     """Run one of PostgreSQL's programs; only its environment contains the password."""
-    path = _find(program)
+    path = _find_program(program)
     parts = urlsplit(url)
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2])
     if parts.username:
@@ -435,13 +440,12 @@ def _run(url: str, program: str, *arguments: str) -> None:
         command, capture_output=True, text=True, env=environment, check=False
     )
     if done.returncode:
-        said = done.stderr.strip().splitlines()
-        raise InputError(
-            f"{program} could not work on {_shown(url)}: {said[0] if said else done.returncode}"
-        )
+        lines = done.stderr.strip().splitlines()
+        reason = lines[0] if lines else f"exit code {done.returncode}"
+        raise InputError(f"{program} failed on {_hide_password(url)}: {reason}")
 
 
-def _find(program: str) -> str:
+def _find_program(program: str) -> str:
     if found := shutil.which(program):
         return found
     homes = Path("/usr/lib/postgresql").glob(f"*/bin/{program}")
@@ -451,7 +455,7 @@ def _find(program: str) -> str:
     return str(newest[0])
 
 
-def _shown(url: str) -> str:
+def _hide_password(url: str) -> str:
     parts = urlsplit(url)
     return (
         f"postgresql://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"

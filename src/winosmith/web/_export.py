@@ -32,7 +32,7 @@ Records = Iterable[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportResult:
     """The result of an export.
 
     Attributes:
@@ -46,7 +46,9 @@ class Exported:
     counts: dict[str, int]
 
 
-def export(folder: str | Path, *, format_name: str = "winosmith", public: bool = False) -> Exported:
+def export(
+    folder: str | Path, *, format_name: str = "winosmith", public: bool = False
+) -> ExportResult:
     """Write the data to a folder that is new, or has an earlier export of the same kind.
 
     `problems.*` contains the public problems, in any format. The other files are in `private/`: all
@@ -69,17 +71,19 @@ def export(folder: str | Path, *, format_name: str = "winosmith", public: bool =
     suffix = formats.writer_named(format_name).suffix
     recipe = {"command": "winosmith admin export", "format": format_name, "public": public}
     output = OutputFolder.open(folder, recipe)
-    with output.discard_on_error(), one_moment():
+    with output.discard_on_error(), read_snapshot():
         counts = {"problems": _write_public(output, format_name, suffix)}
         if not public:
             for name, records in _PRIVATE.items():
-                counts[f"{PRIVATE}/{name}"] = _write(output, f"{PRIVATE}/{name}.jsonl", records())
+                counts[f"{PRIVATE}/{name}"] = _write_records(
+                    output, f"{PRIVATE}/{name}.jsonl", records()
+                )
             counts |= _write_tests(output)
-    return Exported(_digest(output.files), dict(output.files), counts)
+    return ExportResult(_total_digest(output.files), dict(output.files), counts)
 
 
 @contextmanager
-def one_moment() -> Iterator[None]:
+def read_snapshot() -> Iterator[None]:
     """Make all reads of the block see one snapshot, without blocking writers."""
     if connection.in_atomic_block:
         yield
@@ -109,7 +113,7 @@ def _write_public(output: OutputFolder, format_name: str, suffix: str) -> int:
     return len(problems)
 
 
-def _write(output: OutputFolder, name: str, records: Records) -> int:
+def _write_records(output: OutputFolder, name: str, records: Records) -> int:
     """Write one record per line; return their number."""
     count = 0
     with output.write(name) as file:
@@ -127,7 +131,7 @@ def _write_tests(output: OutputFolder) -> dict[str, int]:
     return counts
 
 
-def _record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
+def _row_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
     """Return values of a row for JSON.
 
     Args:
@@ -142,66 +146,69 @@ def _record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
             value = None if value is None else getattr(value, part)
         if isinstance(value, Person):
             value = pseudonym(value)
-        found[name] = _time(value) if isinstance(value, datetime) else value
+        found[name] = _format_time(value) if isinstance(value, datetime) else value
     return found
 
 
-def _problems() -> Records:
+def _problem_records() -> Records:
     query = Problem.objects.select_related("twin__contributor")
-    for datum in map(as_problem, _by_number(query)):
+    for datum in map(as_problem, _iter_rows(query)):
         yield {**problem_record(datum), "twin_id": datum.twin_id}  # null marks a single
 
 
-def _responses() -> Records:
-    return map(asdict, iter_responses(_by_number(Problem.objects.all())))
+def _response_records() -> Records:
+    return map(asdict, iter_responses(_iter_rows(Problem.objects.all())))
 
 
-def _people() -> Records:
+def _person_records() -> Records:
     roles = {"judge": "is_judge", "moderator": "is_moderator", "admin": "is_superuser"}
-    for person in _by_number(Person.objects.prefetch_related("agreements__document")):
+    for person in _iter_rows(Person.objects.prefetch_related("agreements__document")):
         agreements = sorted(person.agreements.all(), key=lambda agreement: agreement.pk)
         yield {
             "person": pseudonym(person),
             "agreed": [
-                [one.document.kind, one.document.version, _time(one.at)] for one in agreements
+                [one.document.kind, one.document.version, _format_time(one.at)]
+                for one in agreements
             ],
-            **_record(person, "anonymous", "joined", active="is_active", **roles),
+            **_row_record(person, "anonymous", "joined", active="is_active", **roles),
         }
 
 
-def _table(rows: Any, *names: str, **paths: str) -> Callable[[], Records]:
-    """Return a function that yields the records of a table; see `_record`."""
-    return lambda: (_record(row, *names, **paths) for row in _by_number(rows))
+def _table_reader(rows: Any, *names: str, **paths: str) -> Callable[[], Records]:
+    """Return a function that yields the records of a table; see `_row_record`."""
+    return lambda: (_row_record(row, *names, **paths) for row in _iter_rows(rows))
 
 
 _PRIVATE: dict[str, Callable[[], Records]] = {
-    "problems": _problems,
-    "states": _table(
+    "problems": _problem_records,
+    "states": _table_reader(
         Problem.objects.select_related("twin__revises"),
         "state", "hints", "reasons", "gold", "released", "created", "decided",
         id="ref", topic="twin.topic", revises="twin.revises.ref",
     ),
-    "responses": _responses,
-    "events": _table(
+    "responses": _response_records,
+    "events": _table_reader(
         Event.objects.select_related("problem", "actor"),
         "kind", "before", "after", "reason", "at", "actor",
         event="pk", id="problem.ref", undoes="undoes_id",
     ),
-    "versions": _table(
+    "versions": _table_reader(
         Version.objects.select_related("problem", "root", "parent", "against"),
         "step", "declared", "lineage", "edit",
         id="problem.ref", root="root.ref", parent="parent.ref",
         against="against.name", against_digest="against.digest",
     ),
-    "predictions": _table(
+    "predictions": _table_reader(
         Prediction.objects.select_related("problem", "model"),
         "stand", "scores", "choice", "right", "tie", "input",
         id="problem.ref", model="model.name", asked="asked_at", answered="answered_at",
         revision="model.revision", digest="model.digest",
     ),
-    "people": _people,
-    "documents": _table(Document.objects.all(), "kind", "version", "licence", "created", "text"),
-    "rounds": _table(
+    "people": _person_records,
+    "documents": _table_reader(
+        Document.objects.all(), "kind", "version", "licence", "created", "text"
+    ),
+    "rounds": _table_reader(
         Round.objects.all(),
         "title", "state", "data", "seed", "consent", "declared", "figures",
         "created", "closed", "published",
@@ -210,7 +217,7 @@ _PRIVATE: dict[str, Callable[[], Records]] = {
 }  # fmt: skip
 
 
-def _by_number(query: Any) -> Iterator[Any]:
+def _iter_rows(query: Any) -> Iterator[Any]:
     """Yield rows by ascending key, reading one chunk at a time."""
     return chain.from_iterable(chunks(query))
 
@@ -223,10 +230,10 @@ def chunks(query: Any) -> Iterator[list[Any]]:
         last = chunk[-1].pk
 
 
-def _time(at: datetime | None) -> str | None:
+def _format_time(at: datetime | None) -> str | None:
     return at.astimezone(UTC).isoformat(timespec="microseconds") if at else None
 
 
-def _digest(files: dict[str, str]) -> str:
+def _total_digest(files: dict[str, str]) -> str:
     lines = "".join(f"{files[name]}  {name}\n" for name in sorted(files))
     return hashlib.sha256(lines.encode()).hexdigest()

@@ -81,7 +81,7 @@ REASONS = (
     NUL, _BAD_ID, _NO_SENTENCE, _TOO_LONG, _NO_ANSWER, _NO_GOLD_ANSWER, _NO_EXPLANATION,
     _OTHER_TWIN, _OTHER_PROBLEM,
 )  # fmt: skip
-"""Reasons for which a problem can't be imported, for `pages.retold`."""
+"""Reasons for which a problem can't be imported, for `pages.translate_message`."""
 
 
 class UnfitError(InputError):
@@ -93,7 +93,7 @@ class UnfitError(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """The result of an import.
 
     Attributes:
@@ -116,7 +116,7 @@ def import_problems(
     *,
     embargo: bool = False,
     on_progress: Callable[[int], object] | None = None,
-) -> Imported:
+) -> ImportResult:
     """Import problems; those that are already on the site stay unchanged.
 
     After an interruption, the same call adds the missing problems. Origin, lineage and the fields
@@ -137,19 +137,19 @@ def import_problems(
     """
     for _problem, error in find_unfit(dataset, as_):
         raise error
-    covered = set() if embargo or as_ == "gold" else below_embargoes(dataset)
+    covered = set() if embargo or as_ == "gold" else ids_below_embargoes(dataset)
     added, done = 0, 0
     for chunk in chunked(dataset, CHUNK):
         data = [
             replace(datum, embargo=True) if embargo or datum.id in covered else datum
             for datum in chunk
         ]
-        added += _add(data, as_, covered)
+        added += _add_chunk(data, as_, covered)
         done += len(chunk)
         if on_progress:
             on_progress(done)
     versions, apart = (0, 0) if as_ == "gold" else add_versions(dataset)
-    return Imported(added, done - added, versions, apart)
+    return ImportResult(added, done - added, versions, apart)
 
 
 def with_free_ids(dataset: Dataset, key: str) -> Dataset:
@@ -161,15 +161,15 @@ def with_free_ids(dataset: Dataset, key: str) -> Dataset:
     """
     for number in count(1):
         renamed = with_new_ids(dataset, key, number)
-        if next(_taken(renamed), None) is None or _shares_one(renamed):
+        if next(_find_conflicts(renamed), None) is None or _has_common_problem(renamed):
             break
     return renamed
 
 
-def _shares_one(dataset: Dataset) -> bool:
+def _has_common_problem(dataset: Dataset) -> bool:
     data = {datum.id: datum for datum in dataset}
     some = (Problem.objects.filter(ref__in=refs) for refs in chunked(data, CHUNK))
-    return any(_is_same(row, data[row.ref]) for rows in some for row in rows)
+    return any(_has_same_text(row, data[row.ref]) for rows in some for row in rows)
 
 
 def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
@@ -221,13 +221,13 @@ def find_unfit(dataset: Dataset, as_: As) -> Iterator[tuple[Datum, UnfitError]]:
     """
     found = set()
     reasons = ((datum, _why_unfit(datum, as_)) for datum in dataset)
-    for datum, why in chain(reasons, _taken(dataset)):
+    for datum, why in chain(reasons, _find_conflicts(dataset)):
         if why and datum.id not in found:
             found.add(datum.id)
             yield datum, UnfitError(why, datum.id)
 
 
-def count_known(dataset: Dataset) -> int:
+def count_existing(dataset: Dataset) -> int:
     """Return the number of problems that the site has, by their ids."""
     some = (Problem.objects.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
     return sum(rows.count() for rows in some)
@@ -267,19 +267,19 @@ def _twin_ref(datum: Datum) -> str:
     return f"single-{blake2b(datum.id.encode(), digest_size=12).hexdigest()}"
 
 
-def _twins_of(dataset: Dataset) -> dict[str, set[str]]:
+def _ids_by_twin(dataset: Dataset) -> dict[str, set[str]]:
     twins: dict[str, set[str]] = defaultdict(set)
     for datum in dataset:
         twins[_twin_ref(datum)].add(datum.id)
     return twins
 
 
-def _taken(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
+def _find_conflicts(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
     """Yield each problem whose id, or twin's id, belongs to others on the site, with the reason.
 
     All halves of such a twin are yielded.
     """
-    twins = _twins_of(dataset)
+    twins = _ids_by_twin(dataset)
     for refs in chunked(twins, CHUNK):
         rows = Problem.objects.filter(twin__ref__in=refs).values_list("twin__ref", "ref")
         for twin, ref in rows:
@@ -289,15 +289,15 @@ def _taken(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
     data = {datum.id: datum for datum in dataset}
     for refs in chunked(data, CHUNK):
         for row in Problem.objects.filter(ref__in=refs):
-            if not _is_same(row, data[row.ref]):
+            if not _has_same_text(row, data[row.ref]):
                 yield data[row.ref], _OTHER_PROBLEM % {"id": repr(row.ref)}
 
 
-def _is_same(row: Problem, datum: Datum) -> bool:
+def _has_same_text(row: Problem, datum: Datum) -> bool:
     return (row.sentence, tuple(row.options)) == (datum.sentence, datum.options)
 
 
-def _add(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
+def _add_chunk(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
     """Add the new problems of a chunk in one transaction; return their number.
 
     Args:
@@ -357,7 +357,7 @@ def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
     return twins
 
 
-def below_embargoes(data: Iterable[Datum]) -> set[str]:
+def ids_below_embargoes(data: Iterable[Datum]) -> set[str]:
     """Return the ids of problems with an ancestor under embargo.
 
     The ancestor is in the file, or already on the site. A file is imported in many transactions, so
@@ -372,7 +372,7 @@ def below_embargoes(data: Iterable[Datum]) -> set[str]:
             for above in {datum.lineage.parent, datum.lineage.root}:
                 below.setdefault(above, []).append(datum.id)
     found: set[str] = set()
-    waiting = [*marked, *_under_embargo(below)]
+    waiting = [*marked, *_ids_under_embargo(below)]
     while waiting:
         new = set(below.get(waiting.pop(), ())) - found
         found |= new
@@ -380,7 +380,7 @@ def below_embargoes(data: Iterable[Datum]) -> set[str]:
     return found - marked
 
 
-def _under_embargo(refs: Iterable[str]) -> Iterator[str]:
+def _ids_under_embargo(refs: Iterable[str]) -> Iterator[str]:
     kept_back = Problem.objects.filter(embargo=True, gold=False)
     for some in chunked(refs, ROWS):
         yield from kept_back.filter(ref__in=some).values_list("ref", flat=True)
@@ -400,10 +400,10 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
     perturbed = {datum.id: datum.root for datum in data if datum.lineage}
     if not perturbed:
         return 0, 0
-    rows = _families(perturbed)
+    rows = _load_families(perturbed)
     family = Dataset(map(as_problem, rows.values()))
-    steps = _steps(family)
-    for chunk in chunked(_versions(rows, family, steps), ROWS):
+    steps = _count_steps(family)
+    for chunk in chunked(_make_versions(rows, family, steps), ROWS):
         with writing():
             Version.objects.bulk_create(chunk, ignore_conflicts=True)
     for some in chunked([rows[name].pk for name in steps if rows[name].embargo], ROWS):
@@ -413,7 +413,7 @@ def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
     return placed, len(perturbed) - placed
 
 
-def _families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
+def _load_families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
     kept = Problem.objects.filter(gold=False).exclude(sentence=models.ERASED_SENTENCE)
     query = needed_columns(kept.select_related("twin__contributor"))
     named = set(perturbed.values())
@@ -427,7 +427,7 @@ def _families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
     return {row.ref: row for row in sorted(found, key=lambda row: row.pk)}
 
 
-def _steps(family: Dataset) -> dict[str, int]:
+def _count_steps(family: Dataset) -> dict[str, int]:
     """Return the number of perturbations between each version and its root, by id.
 
     Versions without a path to their root are omitted.
@@ -448,10 +448,10 @@ def _steps(family: Dataset) -> dict[str, int]:
     return steps
 
 
-def _versions(
+def _make_versions(
     rows: Mapping[str, Problem], family: Dataset, steps: Mapping[str, int]
 ) -> Iterator[Any]:
-    covered = _covered([row.pk for row in rows.values() if row.embargo])
+    covered = _covered_keys([row.pk for row in rows.values() if row.embargo])
     for datum, of in zip(family, depths(family), strict=True):
         if datum.id not in steps:
             continue
@@ -468,7 +468,7 @@ def _versions(
         )
 
 
-def _covered(keys: Sequence[int]) -> set[int]:
+def _covered_keys(keys: Sequence[int]) -> set[int]:
     events = Event.objects.filter(kind=COVERING_KINDS[True])
     rows = (events.filter(problem__in=some) for some in chunked(keys, ROWS))
     return {key for some in rows for key in some.values_list("problem_id", flat=True)}

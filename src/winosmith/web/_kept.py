@@ -11,11 +11,11 @@ from typing import Generic, Protocol, TypeVar
 
 from django.core.cache import cache
 
-A_SECOND = 1000
+PROBLEMS_PER_SECOND = 1000
 """Number of problems per second of caching. Counting so many takes 1 to 20 ms, so that statistics
 take at most a fiftieth of a process's time."""
 
-LONGEST = 600
+MAX_AGE = 600
 """Maximum age of statistics in seconds."""
 
 
@@ -33,7 +33,7 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Generic[Value]):
+class CachedValue(Generic[Value]):
     """A value with the number of problems from which it was computed."""
 
     problems: int
@@ -41,9 +41,10 @@ class Kept(Generic[Value]):
 
 
 def cached(name: str, count: Callable[[], Figures]) -> Figures:
-    """Return cached statistics, at most a second old per `A_SECOND` problems, up to `LONGEST`.
+    """Return cached statistics, computed again after some seconds.
 
-    On a site with fewer problems they are always current.
+    They are cached for one second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a site
+    with fewer problems they are always current.
 
     Args:
         name: The name of the statistics, the same for every call.
@@ -69,22 +70,22 @@ def cached_each(
     if missing := [key for key in keys if key not in found]:
         for key, figures in count(missing).items():
             found[key] = figures
-            if seconds := min(LONGEST, figures.problems // A_SECOND):
+            if seconds := min(MAX_AGE, figures.problems // PROBLEMS_PER_SECOND):
                 cache.set(f"{name}.{key}", figures, seconds)
     return found
 
 
-QUICK = 0.03
+QUICK_SECONDS = 0.03
 """Seconds: a value that is computed within this time is never cached."""
 
-SHARE = 20
+CACHE_FACTOR = 20
 """Other values are cached for this many times their computing time: 5 % of one core at most."""
 
-FAULTY = 10
+RETRY_SECONDS = 10
 """Seconds until a failed computation is repeated."""
 
 
-class Refreshed(Generic[Value]):
+class RefreshedValue(Generic[Value]):
     """A value that is computed again when it is old; meanwhile, other threads read the old one.
 
     Args:
@@ -100,7 +101,8 @@ class Refreshed(Generic[Value]):
     def latest(self) -> Value:
         """Return the value; the first call waits until it is computed.
 
-        If a later computation fails, the error is logged, and the old value stays for `FAULTY`.
+        If a later computation fails, the error is logged, and the old value is used for
+        `RETRY_SECONDS` more.
         """
         held = self._made
         if self._turn.acquire(blocking=not held):
@@ -110,13 +112,15 @@ class Refreshed(Generic[Value]):
                     start = time.monotonic()
                     held = [self._make()]
                     took = time.monotonic() - start
-                    self._due = 0.0 if took <= QUICK else time.monotonic() + SHARE * took
+                    self._due = (
+                        0.0 if took <= QUICK_SECONDS else time.monotonic() + CACHE_FACTOR * took
+                    )
                     self._made = held
             except Exception:
                 if not held:
                     raise
                 logging.getLogger(__name__).exception("statistics could not be computed again")
-                self._due = time.monotonic() + FAULTY
+                self._due = time.monotonic() + RETRY_SECONDS
             finally:
                 self._turn.release()
         return held[0]

@@ -2,7 +2,7 @@
 
 SQLite allows one writing connection at a time among all processes; PostgreSQL locks tables and
 rows. A write that has to wait for too long fails with `OperationalError`, and writes nothing; pages
-then return status 503 (`pages.failed`).
+then return status 503 (`pages.handle_error`).
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from winosmith.locks import wait_for_lock
 
 Row = TypeVar("Row")
 
-PATIENCE = 5.0
+MAX_WAIT = 5.0
 """Maximum seconds that a write waits for others."""
 
-LEAST = 0.1
+MIN_WAIT = 0.1
 """Minimum seconds of that wait, and the seconds for which a write polls SQLite's file before the
 next write may poll."""
 
@@ -64,27 +64,27 @@ def writing() -> Iterator[None]:
 
 
 @contextmanager
-def since(seconds: float) -> Iterator[None]:
-    """Limit the waits of this thread's writes to the rest of its request's `PATIENCE`.
+def limit_waits(seconds: float) -> Iterator[None]:
+    """Limit the waits of this thread's writes to the rest of its request's `MAX_WAIT`.
 
     Args:
         seconds: The seconds that the request has already waited.
     """
     before = getattr(_THREAD, "late", None)
-    _THREAD.late = time.monotonic() + PATIENCE - seconds
+    _THREAD.late = time.monotonic() + MAX_WAIT - seconds
     try:
         yield
     finally:
         _THREAD.late = before
 
 
-def bounded() -> None:
-    """Limit the wait for a lock to `PATIENCE` for all statements of this process."""
-    connection_created.connect(_bound, dispatch_uid=__name__)
+def bound_lock_waits() -> None:
+    """Limit the wait for a lock to `MAX_WAIT` for all statements of this process."""
+    connection_created.connect(_bound_connection, dispatch_uid=__name__)
 
 
-def _bound(connection: Any, **_: Any) -> None:
-    wait_for_locks(connection, PATIENCE)
+def _bound_connection(connection: Any, **_: Any) -> None:
+    wait_for_locks(connection, MAX_WAIT)
 
 
 def wait_for_locks(connection: Any, seconds: float) -> None:
@@ -97,28 +97,28 @@ def wait_for_locks(connection: Any, seconds: float) -> None:
 def _begin(held: ExitStack) -> None:
     """Begin a transaction; earlier waits of the thread's request shorten this one."""
     late = getattr(_THREAD, "late", None)
-    until = time.monotonic() + PATIENCE if late is None else late
+    until = time.monotonic() + MAX_WAIT if late is None else late
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        _take_turns(held, until)
+        _begin_in_turn(held, until)
         return
-    if (left := until - time.monotonic()) < PATIENCE - 1 and not connection.in_atomic_block:
-        wait_for_locks(connection, max(LEAST, left))
-        held.callback(wait_for_locks, connection, PATIENCE)
+    if (left := until - time.monotonic()) < MAX_WAIT - 1 and not connection.in_atomic_block:
+        wait_for_locks(connection, max(MIN_WAIT, left))
+        held.callback(wait_for_locks, connection, MAX_WAIT)
     held.enter_context(transaction.atomic())
 
 
-def _take_turns(held: ExitStack, until: float) -> None:
+def _begin_in_turn(held: ExitStack, until: float) -> None:
     """Begin a transaction of SQLite in the order of arrival.
 
     SQLite's own wait is polling, by which some writers starve. With a lock file, the kernel wakes
     the longest-waiting writer. A writer that finds the database locked lets the next one poll after
-    `LEAST`, so that nobody waits for longer than their own `PATIENCE`.
+    `MIN_WAIT`, so that nobody waits for longer than their own `MAX_WAIT`.
     """
-    if not _WRITER.acquire(timeout=max(LEAST, until - time.monotonic())):
+    if not _WRITER.acquire(timeout=max(MIN_WAIT, until - time.monotonic())):
         raise OperationalError("other writes took too long")
     held.callback(_WRITER.release)
-    wait_for_locks(connection, LEAST)
-    held.callback(wait_for_locks, connection, PATIENCE)
+    wait_for_locks(connection, MIN_WAIT)
+    held.callback(wait_for_locks, connection, MAX_WAIT)
     while True:
         with ExitStack() as turn:
             file = turn.enter_context((settings.SITE.folder / "write.lock").open("wb"))

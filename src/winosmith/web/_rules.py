@@ -122,7 +122,7 @@ MOST_WORDS = 10_000
 """Words that send a sentence to the moderators."""
 
 
-def _must(holds: Callable[[Any], object], wanted: str) -> AfterValidator:
+def _require(holds: Callable[[Any], object], wanted: str) -> AfterValidator:
     def check(value: Any) -> Any:
         if not holds(value):
             raise ValueError(wanted)
@@ -131,17 +131,17 @@ def _must(holds: Callable[[Any], object], wanted: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-_ODD = _must(lambda number: number % 2, _("it must be odd, so that a majority exists"))
-_NOT_ONE = _must(lambda number: number != 1, _("it must be 2 or more, or 0 for never"))
-_MAIL_ADDRESS = _must(
+_IS_ODD = _require(lambda number: number % 2, _("it must be odd, so that a majority exists"))
+_IS_NOT_ONE = _require(lambda number: number != 1, _("it must be 2 or more, or 0 for never"))
+_IS_MAIL_ADDRESS = _require(
     lambda text: "@" in text, "it must be a mail address, such as twins@example.org"
 )
 # The forms of BCP 47 (RFC 5646, section 2.1) that name a living language.
-_LANGUAGE_TAG = _must(
+_IS_LANGUAGE_TAG = _require(
     re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*").fullmatch,
     _("it must be a language tag, such as en, de or pt-BR"),
 )
-_SHORT_LIST = _must(
+_IS_SHORT_LIST = _require(
     lambda texts: len(texts) <= MOST_WORDS and all(len(text) <= LONGEST for text in texts),
     _("it must be at most 10,000 words of up to 1,000 characters"),
 )
@@ -156,7 +156,7 @@ def _are_proxies(value: int | tuple[str, ...]) -> bool:
         return False
 
 
-_PROXIES = _must(
+_ARE_PROXIES = _require(
     _are_proxies, 'it must list addresses and networks, like ["127.0.0.1", "10.0.0.0/24"]'
 )
 
@@ -171,7 +171,7 @@ class Mail:
 
     host: Annotated[str, Field(min_length=1, examples=["mail.example.org"])]
     """Name of the server."""
-    sender: Annotated[str, _MAIL_ADDRESS, Field(examples=["twins@example.org"])]
+    sender: Annotated[str, _IS_MAIL_ADDRESS, Field(examples=["twins@example.org"])]
     """Address that the mails come from."""
     port: Annotated[int, Field(ge=1, le=65535)] = 587
     """Port: usually 587 for "starttls" and 465 for "tls"."""
@@ -214,7 +214,7 @@ class SiteRules:
     goal: Annotated[int, _setting("name", ge=0, le=1_000_000_000)] = 0
     """Number of valid problems that you want. Shown to contributors; 0 for no goal."""
     language: Annotated[
-        str, _setting("name", more=True, min_length=1, max_length=LONGEST), _LANGUAGE_TAG
+        str, _setting("name", more=True, min_length=1, max_length=LONGEST), _IS_LANGUAGE_TAG
     ] = "en"
     """Language of the sentences. The tag that browsers use, such as en, de or pt-BR. Screen readers
     and spelling checks go by it."""
@@ -231,7 +231,7 @@ class SiteRules:
     """What a moderator approves before it is judged. A sentence is unusual if a hint says so, or if
     it contains a word that you list under Limits."""
 
-    judges: Annotated[int, _setting("judging", ge=1, le=99), _ODD] = 3
+    judges: Annotated[int, _setting("judging", ge=1, le=99), _IS_ODD] = 3
     """Judges of a problem. An odd number, so that a majority exists."""
     local_first: Annotated[bool, _setting("judging")] = True
     """Judges answer from the words around the blank first. Then they read the whole sentence. This
@@ -260,7 +260,7 @@ class SiteRules:
     hold_gold_percent: Annotated[int, _setting("trust", more=True, ge=0, le=100)] = 70
     """Percent of gold questions correct below which votes wait. Taken over a judge's last gold
     questions; 0 for never."""
-    hold_accounts: Annotated[int, _setting("trust", more=True, ge=0, le=1000), _NOT_ONE] = 3
+    hold_accounts: Annotated[int, _setting("trust", more=True, ge=0, le=1000), _IS_NOT_ONE] = 3
     """Accounts of one address on one problem from which votes wait. Within an hour; fewer accounts
     of one address are never a majority of a problem's votes. 2 or more; 0 for never, as for a class
     in one building."""
@@ -273,7 +273,7 @@ class SiteRules:
     perturbs_per_hour: Annotated[int, _setting("limits", more=True, ge=1, le=1_000_000)] = 120
     """Perturbations that one person may send in an hour. Without an account, the limit is for the
     whole network."""
-    words_to_flag: Annotated[Texts, _setting("limits"), _SHORT_LIST] = ()
+    words_to_flag: Annotated[Texts, _setting("limits"), _IS_SHORT_LIST] = ()
     """Words that send a sentence to the moderators."""
 
     licence: Annotated[str, _setting("server")] = "CC-BY-4.0"
@@ -296,7 +296,7 @@ class SiteRules:
     upload_mb: Annotated[int, _setting("server", ge=1, le=10_000)] = 20
     """Size in megabytes of a file that an admin sends in the browser, at most. Commands read any
     size."""
-    proxies: Annotated[Proxies, _setting("server"), _PROXIES] = 1
+    proxies: Annotated[Proxies, _setting("server"), _ARE_PROXIES] = 1
     """The proxies in front of a site with a public address: their number, or a list of their
     addresses and networks, like ["127.0.0.1", "10.0.0.0/24"]. Each adds the address that it sees to
     X-Forwarded-For; a judge's address is the first one from the right that is not a proxy's."""
@@ -327,7 +327,7 @@ class SiteRules:
         table = read_settings(path)
         try:
             if "models" in table:
-                table["models"] = _models(table["models"])
+                table["models"] = _parse_models(table["models"])
             return from_table(cls, table)
         except RecipeError as error:
             raise RecipeError(f"{path}: {error}") from None
@@ -343,7 +343,7 @@ class SiteRules:
             RecipeError: The settings from the browser don't fit the others.
         """
         chosen = read_chosen(folder, type(self))
-        keys = choosable(type(self))
+        keys = browser_settings(type(self))
         values = {
             name: chosen.get(name, keys[name]["default"]) for name in keys if name not in fixed
         }
@@ -355,7 +355,7 @@ class SiteRules:
             ) from None
 
 
-def _models(tables: Any) -> tuple[SolverRule, ...]:
+def _parse_models(tables: Any) -> tuple[SolverRule, ...]:
     if not isinstance(tables, list):
         raise RecipeError(f"models is {tables!r}; it must be tables, [[models]], or [] for none")
     rules = tuple(map(SolverRule.of, tables))
@@ -377,7 +377,7 @@ def settings_of(group: Group, kind: type = SiteRules) -> dict[str, dict[str, Any
     return {name: key for name, key in found.items() if key.get("group") == group.name}
 
 
-def choosable(kind: type = SiteRules) -> dict[str, dict[str, Any]]:
+def browser_settings(kind: type = SiteRules) -> dict[str, dict[str, Any]]:
     """Return the settings that admins may change in the browser, by name.
 
     None of them names a file, an address or a program, or changes what people agreed to.
@@ -387,18 +387,18 @@ def choosable(kind: type = SiteRules) -> dict[str, dict[str, Any]]:
 
 def label_and_hint(key: Mapping[str, Any]) -> tuple[str, str]:
     """Return the label and the hint of a setting, each in one line."""
-    label, _stop, rest = meaning(key).partition(". ")
+    label, _stop, rest = describe_setting(key).partition(". ")
     return label.removesuffix("."), rest
 
 
-def meaning(key: Mapping[str, Any]) -> str:
+def describe_setting(key: Mapping[str, Any]) -> str:
     """Return the meaning of a setting in one line."""
     return " ".join(key["description"].split())
 
 
-def texts() -> Iterator[str]:
+def form_texts() -> Iterator[str]:
     """Yield the texts of the form that come from docstrings, for the catalogues."""
-    return (text for key in choosable().values() for text in label_and_hint(key) if text)
+    return (text for key in browser_settings().values() for text in label_and_hint(key) if text)
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -430,12 +430,12 @@ def read_chosen(folder: Path, kind: type = SiteRules) -> dict[str, Any]:
         raise RecipeError(f"{path}: {error}; correct the file, or remove it") from None
     except OSError as error:
         raise RecipeError(f"{path}: {error.strerror}; let the server read it") from error
-    if not isinstance(found, dict) or not found.keys() <= choosable(kind).keys():
+    if not isinstance(found, dict) or not found.keys() <= browser_settings(kind).keys():
         raise RecipeError(f"{path} contains other keys than settings of the browser; remove it")
     return found
 
 
-def first_file(kind: type = SiteRules) -> str:
+def settings_template(kind: type = SiteRules) -> str:
     """Return the first `site.toml`: each setting with its meaning and default, commented out.
 
     If only some words are allowed, each is listed with its label.
@@ -445,12 +445,12 @@ def first_file(kind: type = SiteRules) -> str:
         "# change it, and start the server again. Then the browser can't change it.\n"
     ]
     for group in (*GROUPS, SERVER):
-        parts.append(f"# {group.title}\n# {'-' * len(group.title)}\n{_comment(group.lead)}")
+        parts.append(f"# {group.title}\n# {'-' * len(group.title)}\n{_format_comment(group.lead)}")
         for name, key in settings_of(group, kind).items():
             value = key["example"] if key["default"] is None else key["default"]
             values = ", ".join(f'"{one}" ({key["choices"][one]})' for one in key.get("enum", ()))
-            text = f"{meaning(key)} Values: {values}." if values else meaning(key)
-            parts.append(f"{_comment(text)}# {name} = {json.dumps(value)}\n")
+            text = f"{describe_setting(key)} Values: {values}." if values else describe_setting(key)
+            parts.append(f"{_format_comment(text)}# {name} = {json.dumps(value)}\n")
     parts.append(
         "# The models that predict perturbed sentences. If the file has any, the site has only\n"
         "# these. Tables are at the end of the file.\n"
@@ -461,7 +461,7 @@ def first_file(kind: type = SiteRules) -> str:
     )
     mail = schema(Mail)
     parts.append(
-        _comment("T" + meaning(mail).removeprefix("`[mail]`: t"))
+        _format_comment("T" + describe_setting(mail).removeprefix("`[mail]`: t"))
         + "# [mail]\n"
         + "".join(
             f"# {name} = {json.dumps(key.get('examples', [key.get('default')])[0])}\n"
@@ -471,5 +471,5 @@ def first_file(kind: type = SiteRules) -> str:
     return "\n".join(parts)
 
 
-def _comment(text: str) -> str:
+def _format_comment(text: str) -> str:
     return textwrap.fill(text, 99, initial_indent="# ", subsequent_indent="# ") + "\n"

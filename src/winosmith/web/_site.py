@@ -17,7 +17,7 @@ from winosmith.web._rules import CHOSEN, SiteRules, read_settings
 FOLDER, DATABASE, ADDRESS = "WINOSMITH_SITE", "WINOSMITH_DATABASE", "WINOSMITH_PUBLIC_URL"
 """Environment variables by which processes find their site, for Django's settings."""
 
-LEAST_KEY = 50
+MIN_KEY_LENGTH = 50
 """Minimum number of characters of the key; Django warns about shorter ones."""
 
 
@@ -88,12 +88,12 @@ class Site:
                 f"{database!r} is not a postgresql:// address; omit `database=` for SQLite"
             )
         if public_url is not None:
-            public_url = _checked_url(public_url)
+            public_url = _check_url(public_url)
         fixed = frozenset(read_settings(place / "site.toml"))
         where = Database(database, place / "site.sqlite3")
         return cls(
             place,
-            _secret(place / "secret", where),
+            _read_or_create_key(place / "secret", where),
             SiteRules.read(place / "site.toml").with_chosen(place, fixed),
             where,
             public_url,
@@ -156,7 +156,7 @@ class Site:
             )
 
 
-def _secret(path: Path, database: Database) -> str:
+def _read_or_create_key(path: Path, database: Database) -> str:
     """Return the site's key; create one for a new site, readable only by its owner.
 
     A missing key of an existing site is never replaced. `hosting.prepare` checks whether the key
@@ -170,16 +170,16 @@ def _secret(path: Path, database: Database) -> str:
                 f"(tar -xOf BACKUP {path.name}), or restore the whole backup: "
                 "winosmith admin restore BACKUP NEW-DIR"
             )
-        _generate(path)
+        _create_key(path)
     if os.name == "posix" and path.stat().st_mode & 0o077:
         raise InputError(f"{path} is readable by other users; run: chmod 600 {path}")
     key = path.read_text("ascii").strip()
-    if len(key) < LEAST_KEY:
+    if len(key) < MIN_KEY_LENGTH:
         raise InputError(f"{path} contains no key; restore it from the backup")
     return key
 
 
-def _generate(path: Path) -> None:
+def _create_key(path: Path) -> None:
     """Write a new key to a temporary file, and link it into place atomically, if there is none."""
     aside = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -194,7 +194,7 @@ def _generate(path: Path) -> None:
         aside.unlink()
 
 
-def _checked_url(url: str) -> str:
+def _check_url(url: str) -> str:
     parts = urlsplit(url)
     local = parts.scheme == "http" and _is_loopback(parts.hostname or "")
     path = parts.path.strip("/") if parts.hostname else ""

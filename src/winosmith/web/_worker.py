@@ -50,11 +50,11 @@ GRACE = 28.0
 ORPHANED = 5.0
 """The same after the parent process was killed, because its successor waits for the lock."""
 
-LOOK = 0.2
+POLL_SECONDS = 0.2
 """Seconds between two checks whether a process has ended."""
 
 
-def allow_connections() -> int:
+def raise_connection_limit() -> int:
     """Raise the limit of open files; return the number of connections that it allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
@@ -98,7 +98,7 @@ def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = (
                     processes[place] = start(targets[place])
         except OSError:  # no process can be started now
             logging.getLogger(__name__).exception("a process of the server can't be replaced")
-        time.sleep(LOOK)
+        time.sleep(POLL_SECONDS)
     for process in processes:
         process.terminate()
     until = time.monotonic() + GRACE + 2
@@ -110,7 +110,7 @@ def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = (
     return signal.SIGINT in received
 
 
-def answer(door: socket.socket, connections: int, prepare: Callable[[], object]) -> None:
+def answer_requests(door: socket.socket, connections: int, prepare: Callable[[], object]) -> None:
     """Answer requests until SIGTERM arrives or the parent process ends.
 
     Args:

@@ -26,50 +26,50 @@ from winosmith import __version__
 from winosmith.errors import InputError, Interrupted, OutputError, require
 from winosmith.locks import FileLock, read_lock
 from winosmith.outputs import atomic_write
-from winosmith.web._backup import Contents, backup, restore
-from winosmith.web._rules import first_file
+from winosmith.web._backup import Manifest, backup, restore
+from winosmith.web._rules import settings_template
 from winosmith.web._site import Site
 
 if TYPE_CHECKING:
-    from winosmith.web._export import Exported, export
-    from winosmith.web._import import Imported, UnfitError, import_problems, with_new_ids
+    from winosmith.web._export import ExportResult, export
+    from winosmith.web._import import ImportResult, UnfitError, import_problems, with_new_ids
 else:
 
     def __getattr__(name: str) -> Any:
         """Return a function whose module can only be loaded after Django's setup."""
-        if name in ("Exported", "export"):
+        if name in ("ExportResult", "export"):
             return getattr(import_module("winosmith.web._export"), name)
-        if name in ("Imported", "UnfitError", "import_problems", "with_new_ids"):
+        if name in ("ImportResult", "UnfitError", "import_problems", "with_new_ids"):
             return getattr(import_module("winosmith.web._import"), name)
         raise AttributeError(f"{__name__} has no {name!r}")
 
 
 __all__ = [
-    "Contents",
-    "Exported",
-    "Imported",
+    "ExportResult",
+    "ImportResult",
+    "Manifest",
     "UnfitError",
-    "address_known",
-    "address_of",
     "backup",
-    "claim",
+    "browser_address",
+    "count_workers",
     "export",
     "first_admin_path",
     "import_problems",
+    "last_address",
     "listen",
-    "opened",
+    "lock_site",
+    "open_site",
     "prepare",
     "restore",
     "run",
-    "tell_address",
+    "store_address",
     "with_new_ids",
-    "workers_for",
 ]
 
-GATHERED = "gathered.txt"
+STATIC_DIGEST = "gathered.txt"
 """File in the folder of static files with a digest of their sources."""
 
-MIGRATING = 0x77696E6F
+MIGRATION_LOCK = 0x77696E6F
 """The PostgreSQL advisory lock for changes of tables, by one server at a time ("wino")."""
 
 
@@ -86,13 +86,13 @@ def prepare(site: Site) -> None:
     """
     write_settings(site.folder)
     site.activate()
-    with _reached(site):
+    with _convert_database_errors(site):
         _migrate()
         _check_key(site, first=True)
-    _gather()
+    _collect_static_files()
 
 
-def opened(site: Site) -> Site:
+def open_site(site: Site) -> Site:
     """Set up Django for a command, while a server may be running; return the site.
 
     Raises:
@@ -105,8 +105,8 @@ def opened(site: Site) -> Site:
             f"{site.folder} contains no site yet ({site.database.path.name} is missing); start it "
             f"once with: winosmith serve {site.folder}"
         )
-    with _reached(site):
-        if _missing():
+    with _convert_database_errors(site):
+        if _needs_migration():
             raise InputError(
                 f"the tables of {site.database.shown} are of an older version; start "
                 f"`winosmith serve {site.folder}` once to migrate them"
@@ -143,11 +143,11 @@ def write_settings(folder: Path) -> None:
     path = folder / "site.toml"
     if not path.exists():
         with atomic_write(path) as file:
-            file.write(first_file())
+            file.write(settings_template())
 
 
 @contextmanager
-def _reached(site: Site) -> Iterator[None]:
+def _convert_database_errors(site: Site) -> Iterator[None]:
     from django.db import OperationalError
 
     try:
@@ -164,7 +164,7 @@ def _reached(site: Site) -> Iterator[None]:
         ) from None
 
 
-def _missing() -> bool:
+def _needs_migration() -> bool:
     """Return whether migrations are missing.
 
     Raises:
@@ -193,17 +193,17 @@ def _migrate() -> None:
     from django.core.management.sql import emit_post_migrate_signal
     from django.db import connection
 
-    with _one_at_a_time():
+    with _migration_lock():
         if not connection.introspection.table_names():
-            _make_tables()
-        if _missing():
+            _create_tables()
+        if _needs_migration():
             call_command("migrate", interactive=False, verbosity=0)
         else:  # as after `migrate`, areas check their first texts and the search index
             emit_post_migrate_signal(verbosity=0, interactive=False, db="default")
     connection.close()
 
 
-def _make_tables() -> None:
+def _create_tables() -> None:
     """Create the tables of a new site, and mark every migration as done, in one transaction.
 
     Migrations would create the same tables in four times the time, and a kill between a migration
@@ -225,26 +225,26 @@ def _make_tables() -> None:
 
 
 @contextmanager
-def _one_at_a_time() -> Iterator[None]:
+def _migration_lock() -> Iterator[None]:
     from django.db import connection
 
     if connection.vendor != "postgresql":
         yield
         return
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATING])
+        cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
         try:
             yield
         finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATING])
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
 
 
-def _gather() -> None:
+def _collect_static_files() -> None:
     from django.conf import settings
     from django.core.management import call_command
 
-    mark = Path(settings.STATIC_ROOT) / GATHERED
-    fingerprint = _fingerprint()
+    mark = Path(settings.STATIC_ROOT) / STATIC_DIGEST
+    fingerprint = _digest_static_files()
     if mark.exists() and mark.read_text("ascii").strip() == fingerprint:
         return
     # Redoc is ninja's other page, 5 MB that this site does not use.
@@ -260,7 +260,7 @@ def _gather() -> None:
         file.write(fingerprint + "\n")
 
 
-def _fingerprint() -> str:
+def _digest_static_files() -> str:
     from django.contrib.staticfiles.finders import get_finders
 
     digest = sha256(__version__.encode())
@@ -295,7 +295,7 @@ LOCK = "server.lock"
 CLAIM_PATIENCE = 10.0
 """Seconds to wait for the lock; the processes of a killed server end within about one."""
 
-LEFT_FREE = 10
+SPARE_CONNECTIONS = 10
 """Number of a PostgreSQL server's connections left for `winosmith admin` and its administrator, in
 addition to one for each model of the site."""
 
@@ -304,7 +304,7 @@ CONNECTIONS = 20
 requests, and a few for background work."""
 
 
-def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
+def lock_site(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
     """Lock the folder for this process and its children, until the last of them has ended.
 
     Args:
@@ -319,9 +319,9 @@ def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
     """
     until = time.monotonic() + patience
     while (lock := FileLock.take(folder / LOCK)) is None:
-        holder = _server(folder).get("process")
+        holder = _read_server_note(folder).get("process")
         # The processes of a killed server end soon; a living server keeps the lock.
-        if _lives(holder) or time.monotonic() > until:
+        if _is_running(holder) or time.monotonic() > until:
             raise InputError(
                 f"{folder} is already served by process {holder or 'unknown'}; use that server, "
                 f"or stop it first{f' (kill {holder})' if holder else ''}"
@@ -331,22 +331,22 @@ def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
     return lock
 
 
-def tell_address(lock: FileLock, address: str) -> None:
-    """Store the site's address in the lock of `claim`, for `address_known`."""
+def store_address(lock: FileLock, address: str) -> None:
+    """Store the site's address in the lock of `lock_site`, for `last_address`."""
     lock.write({"process": os.getpid(), "address": address})
 
 
-def address_known(folder: Path) -> str | None:
+def last_address(folder: Path) -> str | None:
     """Return the current or last address of a site; None if unknown."""
-    return _server(folder).get("address")
+    return _read_server_note(folder).get("address")
 
 
-def _server(folder: Path) -> dict[str, Any]:
+def _read_server_note(folder: Path) -> dict[str, Any]:
     _held, note = read_lock(folder / LOCK)
     return note if isinstance(note, dict) else {}
 
 
-def _lives(process: int | None) -> bool:
+def _is_running(process: int | None) -> bool:
     if not process:
         return False
     try:
@@ -381,11 +381,11 @@ def listen(host: str, port: int) -> socket.socket:
         door.listen(2048)
     except OSError as error:
         door.close()
-        raise OutputError(_why_not(error, host, port)) from None
+        raise OutputError(_explain_bind_error(error, host, port)) from None
     return door
 
 
-def _why_not(error: OSError, host: str, port: int) -> str:
+def _explain_bind_error(error: OSError, host: str, port: int) -> str:
     import errno
 
     hints = {
@@ -396,13 +396,13 @@ def _why_not(error: OSError, host: str, port: int) -> str:
     return f"{host}:{port}: {hints.get(error.errno or 0, error.strerror)}"
 
 
-def address_of(door: socket.socket) -> str:
+def browser_address(door: socket.socket) -> str:
     """Return the address of a socket for a browser."""
     host, port = door.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def workers_for(asked: int | None) -> int:
+def count_workers(asked: int | None) -> int:
     """Return the number of server processes: the requested number, or one per core.
 
     By default there are fewer if the database has too few connections for all threads.
@@ -422,7 +422,7 @@ def workers_for(asked: int | None) -> int:
             "SELECT current_setting('max_connections')::int"
             " - current_setting('superuser_reserved_connections')::int"
         )
-        room = int(cursor.fetchone()[0]) - LEFT_FREE - len(settings.RULES.models)
+        room = int(cursor.fetchone()[0]) - SPARE_CONNECTIONS - len(settings.RULES.models)
     connection.close()
     most = room // CONNECTIONS
     if most < (asked or 1):
@@ -452,17 +452,19 @@ def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> 
     from django.db import connections
 
     from winosmith.web import _lock, _worker
-    from winosmith.web.jobs import worker
+    from winosmith.web.jobs import worker_child
     from winosmith.web.predict.asking import set_current_models
 
     set_current_models(site.rules.models)
-    load_all()
+    preload()
     gc.freeze()  # shared memory stays shared
     connections.close_all()  # a worker must not inherit a connection
-    jobs = [worker(site)] if work else []
-    answer = partial(_worker.answer, door, _worker.allow_connections(), _lock.bounded)
+    jobs = [worker_child(site)] if work else []
+    answer = partial(
+        _worker.answer_requests, door, _worker.raise_connection_limit(), _lock.bound_lock_waits
+    )
     interrupted = _worker.supervise([answer] * workers, jobs)
-    _into_one_file(site)
+    _merge_write_ahead_log(site)
     if interrupted:
         raise Interrupted(
             "All acknowledged writes are on the disk; "
@@ -470,7 +472,7 @@ def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> 
         )
 
 
-def _into_one_file(site: Site) -> None:
+def _merge_write_ahead_log(site: Site) -> None:
     if site.database.url is None:
         with contextlib.suppress(sqlite3.Error):
             connection = sqlite3.connect(site.database.path, timeout=5)
@@ -478,7 +480,7 @@ def _into_one_file(site: Site) -> None:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def load_all() -> None:
+def preload() -> None:
     """Load the code that all processes share: views, templates, and the association meter's data.
 
     The API, which takes a third of a second, is only loaded if somebody has a token.

@@ -36,7 +36,7 @@ from winosmith.errors import InputError, WinosmithError
 from winosmith.locks import FileLock, read_lock
 from winosmith.web import _lock
 from winosmith.web._lock import writing
-from winosmith.web.pages import renew_rules
+from winosmith.web.pages import reload_rules
 
 if TYPE_CHECKING:
     from winosmith.web._site import Site
@@ -190,8 +190,8 @@ class Job(models.Model):
         late = gettext_noop("This can no longer be stopped.")
         with writing():
             self._decide(now, late, State.STOPPED, decided=person)
-            if self.kind in stops:
-                stops[self.kind](self)
+            if self.kind in stop_hooks:
+                stop_hooks[self.kind](self)
 
     def retry(self, person: Any) -> None:
         """Run a failed or stopped job again, without repeating its finished parts.
@@ -219,7 +219,7 @@ class Job(models.Model):
             if not rows.update(state=state, ended=ended, **columns):
                 raise InputError(_(otherwise))
             if is_over:
-                transaction.on_commit(partial(_forget_file, self))
+                transaction.on_commit(partial(_delete_file, self))
 
 
 State = Job.State
@@ -230,10 +230,10 @@ State = Job.State
     BATCH, VOTES,
 ) = Job.Kind.values  # fmt: skip
 
-OF_MODERATORS = (BATCH, VOTES)
+MODERATOR_KINDS = (BATCH, VOTES)
 """Kinds that moderators request, stop and continue."""
 
-CONTINUABLE = (ROUND, *OF_MODERATORS)
+CONTINUABLE = (ROUND, *MODERATOR_KINDS)
 """Kinds that can continue after a stop; the file of an import is deleted."""
 
 IN_PARTS = (IMPORT, *CONTINUABLE)
@@ -271,10 +271,10 @@ previews: dict[str, Callable[[Job, Reading], None]] = {}
 
 HOUR, DAY = 3600.0, 24 * 3600.0
 
-lost: dict[str, Callable[[Job], object]] = {}
+crash_hooks: dict[str, Callable[[Job], object]] = {}
 """By kind: a function called if a job failed because the worker ended during it."""
 
-stops: dict[str, Callable[[Job], object]] = {}
+stop_hooks: dict[str, Callable[[Job], object]] = {}
 """By kind: a function called in the transaction that stops a job."""
 
 duties: dict[str, float] = {}
@@ -284,7 +284,7 @@ _APART = (
     (MAIL,),
     (NEWS, PUBLISH, ORIGINS, TIDY),
     (ROUND,),
-    (*OF_MODERATORS, TEST_CLOSE),
+    (*MODERATOR_KINDS, TEST_CLOSE),
 )
 
 LANES = (*_APART, tuple(sorted(set(Job.Kind.values).difference(*_APART))))
@@ -294,7 +294,7 @@ watchers: list[Callable[[], object]] = []
 """Functions that the worker runs in separate threads, next to the jobs, until it ends."""
 
 
-class NotNowError(Exception):
+class UnavailableError(Exception):
     """A job, given by its key, can't run now: the database or the mail server is unavailable."""
 
 
@@ -302,7 +302,7 @@ class Stopped(Exception):  # noqa: N818 - a request, not an error
     """Somebody stopped a job while it was running."""
 
 
-def note(actor: Any, kind: str, asked: dict[str, Any], **columns: Any) -> Job:
+def create_job(actor: Any, kind: str, asked: dict[str, Any], **columns: Any) -> Job:
     """Create a job, or a log entry of a finished action, in the caller's transaction."""
     state = columns.pop("state", State.DONE)
     ended = timezone.now() if state == State.DONE else None
@@ -311,7 +311,7 @@ def note(actor: Any, kind: str, asked: dict[str, Any], **columns: Any) -> Job:
     )
 
 
-def later(kind: str, **asked: Any) -> None:
+def queue_job(kind: str, **asked: Any) -> None:
     """Queue a job of the site itself."""
     with writing():
         Job.objects.create(kind=kind, asked=asked, state=State.WAITING)
@@ -341,7 +341,7 @@ def run_next(kinds: Iterable[str], put_off: Mapping[int, float] = MappingProxyTy
             Their next run does not count as another try.
 
     Raises:
-        NotNowError: The database or the mail server did not answer, or was busy; other jobs may
+        UnavailableError: The database or mail server did not answer, or was busy; other jobs may
             still run.
     """
     waits = [key for key, until in put_off.items() if until > time.monotonic()]
@@ -353,33 +353,33 @@ def run_next(kinds: Iterable[str], put_off: Mapping[int, float] = MappingProxyTy
         with suppress(Stopped):
             _run(job, job.tries + (job.pk not in put_off))
     except OperationalError as error:
-        raise NotNowError(job.pk) from error
+        raise UnavailableError(job.pk) from error
     return True
 
 
 def _run(job: Job, tries: int) -> None:
     try:
         if job.state == State.READING:
-            _write(job, tries=tries)
+            _update(job, tries=tries)
             previews[job.kind](job, _reading_reporter(job))
-            return _write(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
-        _write(job, state=State.RUNNING, tries=tries)
+            return _update(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
+        _update(job, state=State.RUNNING, tries=tries)
         came = works[job.kind](job, lambda done: _store_progress(job, done))
-    except (Stopped, OperationalError, NotNowError):
+    except (Stopped, OperationalError, UnavailableError):
         raise  # the worker tries again
     except WinosmithError as error:
-        _end(job, State.FAILED, error=str(error))
+        _finish(job, State.FAILED, error=str(error))
         if job.state == State.READING:  # otherwise the file is kept for a day, for a retry
-            _forget_file(job)
+            _delete_file(job)
     except Exception:
         logging.getLogger(__name__).exception("%s of %s failed", job.kind, job.at)
-        _end(job, State.FAILED, error=FAULT)
+        _finish(job, State.FAILED, error=FAULT)
     else:
-        _end(job, State.DONE, came=came or {}, error="")
-        _forget_file(job)
+        _finish(job, State.DONE, came=came or {}, error="")
+        _delete_file(job)
 
 
-def _end(job: Job, state: Any, **columns: Any) -> None:
+def _finish(job: Job, state: Any, **columns: Any) -> None:
     """Store how a job ended; schedule a duty again, and delete the address of a mail."""
     if job.kind == MAIL:
         if state == State.DONE:
@@ -390,10 +390,10 @@ def _end(job: Job, state: Any, **columns: Any) -> None:
     now = timezone.now()
     if job.mark in duties:
         state, columns["at"] = State.WAITING, now + timedelta(seconds=duties[job.mark])
-    _write(job, state=state, tries=0, ended=now, **columns)
+    _update(job, state=state, tries=0, ended=now, **columns)
 
 
-def _forget_file(job: Job) -> None:
+def _delete_file(job: Job) -> None:
     with suppress(OSError):
         job.file.unlink(missing_ok=True)
 
@@ -403,7 +403,7 @@ REPORT_SECONDS = 1.0
 
 
 def _reading_reporter(job: Job) -> Reading:
-    """Return a function that stores the progress of reading; it raises Stopped like `_write`."""
+    """Return a function that stores the progress of reading; it raises Stopped like `_update`."""
     last = time.monotonic()
 
     def report(share: float) -> None:
@@ -411,7 +411,7 @@ def _reading_reporter(job: Job) -> Reading:
         if time.monotonic() >= last + REPORT_SECONDS:
             last = time.monotonic()
             with suppress(OperationalError):  # the next report may be possible
-                _write(job, came={"read": int(100 * share)})
+                _update(job, came={"read": int(100 * share)})
 
     return report
 
@@ -430,7 +430,7 @@ def _store_progress(job: Job, done: int) -> None:
         raise Stopped
 
 
-def _write(job: Job, **columns: Any) -> None:
+def _update(job: Job, **columns: Any) -> None:
     """Change the row of a running job.
 
     Raises:
@@ -453,13 +453,13 @@ EVERY, AWAY, PUT_OFF = 0.5, 5.0, 30.0
 ROUND_LOCK, ROUND_KEY = "rounds.lock", ONE_WORKER + 1
 """The same locks for the process that runs a round: the worker, or a command if there is none."""
 
-MOST_TRIES = 3
+MAX_TRIES = 3
 
 SERVER = "WINOSMITH_SERVER"
 """Environment variable with the process id of the server; the worker ends with that process."""
 
 
-def work() -> None:
+def run_worker() -> None:
     """Run the site's jobs until a signal arrives, or until the server that started this ends.
 
     The exit code is 1 if the connection to the database was lost.
@@ -476,13 +476,13 @@ def work() -> None:
     def continues() -> bool:
         return not ended.wait(EVERY) and server in (0, os.getppid())
 
-    _lock.bounded()
-    while (_lock_of_worker := _locked(LOCK, ONE_WORKER, {"process": os.getpid()})) is None:
+    _lock.bound_lock_waits()
+    while (_lock_of_worker := _take_lock(LOCK, ONE_WORKER, {"process": os.getpid()})) is None:
         if not continues():
             return
-    take_over()
+    take_over_jobs()
     for kinds in LANES:
-        threading.Thread(target=_lane, args=(kinds,), name=kinds[0], daemon=True).start()
+        threading.Thread(target=_run_lane, args=(kinds,), name=kinds[0], daemon=True).start()
     for watch in watchers:
         threading.Thread(target=watch, name="watcher", daemon=True).start()
     try:
@@ -497,7 +497,7 @@ def work() -> None:
     os._exit(0)  # unfinished jobs run again
 
 
-def _locked(name: str, key: int, note: object = None) -> ExitStack | None:
+def _take_lock(name: str, key: int, note: object = None) -> ExitStack | None:
     """Take the locks of the folder and the database; None if another process has one of them.
 
     Args:
@@ -528,7 +528,7 @@ def _unlock(key: int) -> None:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [key])
 
 
-def worker_process(folder: Path) -> int | None:
+def worker_process_id(folder: Path) -> int | None:
     """Return the process id of the worker on this machine; None if there is none."""
     held, note = read_lock(folder / LOCK)
     return note["process"] if held and isinstance(note, dict) else None
@@ -560,30 +560,30 @@ def wait_for(job: Job) -> None:
     """
     put_off: dict[int, float] = {}
     while Job.objects.get(pk=job.pk).busy:
-        lock = _locked(ROUND_LOCK, ROUND_KEY) if worker_is_gone() else None
+        lock = _take_lock(ROUND_LOCK, ROUND_KEY) if worker_is_gone() else None
         if lock is None:
             time.sleep(1)
             continue
         with lock:
-            take_over([job.kind])
+            take_over_jobs([job.kind])
             try:
                 done = run_next([job.kind], put_off)
-            except NotNowError:
+            except UnavailableError:
                 done, put_off[job.pk] = False, time.monotonic() + PUT_OFF
         if not done:
             time.sleep(1)
 
 
-def take_over(kinds: Iterable[str] = Job.Kind.values) -> None:
+def take_over_jobs(kinds: Iterable[str] = Job.Kind.values) -> None:
     """Claim the unfinished jobs of another worker, by kind, and add new duties.
 
-    Jobs during which a worker ended `MOST_TRIES` times fail; such a duty is scheduled again.
+    Jobs during which a worker ended `MAX_TRIES` times fail; such a duty is scheduled again.
     """
-    left = Job.objects.filter(state__in=BEGUN, kind__in=kinds, tries__gte=MOST_TRIES)
+    left = Job.objects.filter(state__in=BEGUN, kind__in=kinds, tries__gte=MAX_TRIES)
     for job in left:
         with suppress(Stopped):
-            _end(job, State.FAILED, error=ENDED)
-            lost[job.kind](job) if job.kind in lost else None
+            _finish(job, State.FAILED, error=ENDED)
+            crash_hooks[job.kind](job) if job.kind in crash_hooks else None
     now = timezone.now()
     with writing():
         for kind, seconds in duties.items():  # a wrong clock may have scheduled it years ahead
@@ -593,7 +593,7 @@ def take_over(kinds: Iterable[str] = Job.Kind.values) -> None:
         Job.objects.bulk_create(new, ignore_conflicts=True)
 
 
-def _lane(kinds: Iterable[str]) -> None:
+def _run_lane(kinds: Iterable[str]) -> None:
     """Run the jobs of some kinds, one after the other, until the process ends."""
     if ROUND in kinds:  # a round takes hours: pages and models have priority
         with suppress(OSError):  # the process has a lower priority already
@@ -602,17 +602,17 @@ def _lane(kinds: Iterable[str]) -> None:
     while True:
         wait = EVERY
         try:
-            renew_rules()
+            reload_rules()
             if ROUND not in kinds:
                 more = run_next(kinds, put_off)
-            elif lock := _locked(ROUND_LOCK, ROUND_KEY):
+            elif lock := _take_lock(ROUND_LOCK, ROUND_KEY):
                 with lock:
                     more = run_next(kinds, put_off)
             else:
                 more = False  # a command runs one: see `wait_for`
             if more:
                 continue
-        except NotNowError as error:
+        except UnavailableError as error:
             logging.getLogger(__name__).exception("a job is postponed")
             put_off[error.args[0]] = time.monotonic() + PUT_OFF
             connection.close()
@@ -677,6 +677,6 @@ class Child:
                 self.process.kill()
 
 
-def worker(site: Site) -> Child:
+def worker_child(site: Site) -> Child:
     """Return the worker of a site as a process that the server starts and restarts."""
     return Child(["-m", "winosmith", "work", str(site.folder)], site.environment())

@@ -37,7 +37,7 @@ from winosmith.outputs import guard_cell
 from winosmith.web._rules import CHOSEN
 
 
-def site(request: HttpRequest) -> dict[str, Any]:
+def site_context(request: HttpRequest) -> dict[str, Any]:
     """Return the context that every template needs."""
     return {
         "rules": settings.RULES,
@@ -67,10 +67,10 @@ def choose_language(request: HttpRequest) -> HttpResponse:
     An empty choice deletes the stored one, so that the browser's language applies again.
     """
     if request.method != "POST":
-        return _page(request, request.GET.get("next", ""))
+        return _language_page(request, request.GET.get("next", ""))
     wanted, back = request.POST.get("language"), request.POST.get("next", "")
     if wanted != "" and wanted not in dict(settings.LANGUAGES):
-        return _page(request, back, _("Choose one of these languages."), 422)
+        return _language_page(request, back, _("Choose one of these languages."), 422)
     answer = redirect(_return_address(request, back))
     if wanted:
         answer.cookies = set_language(request).cookies
@@ -81,7 +81,9 @@ def choose_language(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def _page(request: HttpRequest, back: str, error: str = "", status: int = 200) -> HttpResponse:
+def _language_page(
+    request: HttpRequest, back: str, error: str = "", status: int = 200
+) -> HttpResponse:
     context = {
         "languages": settings.LANGUAGES,
         "chosen": request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
@@ -118,7 +120,7 @@ def is_number(text: str, digits: int = 18) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= digits
 
 
-def beside(page: Page) -> dict[str, str]:
+def adjacent_pages(page: Page) -> dict[str, str]:
     """Return the queries of the next newer and older pages; "" if there is none."""
     return {
         "newer": f"page={page.number - 1}" if page.has_previous() else "",
@@ -126,7 +128,7 @@ def beside(page: Page) -> dict[str, str]:
     }
 
 
-def newest(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]:
+def newest_rows(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]:
     """Return a page of rows, newest first, and the start of the next page.
 
     Args:
@@ -147,7 +149,7 @@ BOM = "\ufeff"
 """The first character of a CSV file, from which Excel recognises UTF-8."""
 
 
-def csv_file(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpResponse:
+def csv_response(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpResponse:
     """Return a response that streams rows as a CSV file; no text is a formula in a spreadsheet."""
 
     def lines() -> Iterator[str]:
@@ -159,7 +161,7 @@ def csv_file(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpRespon
             )
             yield written.getvalue()
 
-    return attached(StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8"), name)
+    return as_download(StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8"), name)
 
 
 def waiting_page(
@@ -174,7 +176,7 @@ def waiting_page(
 Sent = TypeVar("Sent", bound=HttpResponseBase)
 
 
-def attached(response: Sent, name: str) -> Sent:
+def as_download(response: Sent, name: str) -> Sent:
     """Mark a response as a file to download, and return it."""
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
@@ -183,7 +185,7 @@ def attached(response: Sent, name: str) -> Sent:
 register = template.Library()
 
 
-def retold(text: str, phrases: Iterable[str]) -> str:
+def translate_message(text: str, phrases: Iterable[str]) -> str:
     """Return the translation of an English text that was formatted from one of some phrases.
 
     The toolkit's messages are only in English, as are texts that the site has stored.
@@ -231,7 +233,7 @@ ROW_FAULTS = (
 
 def row_fault(reason: str | None) -> str:
     """Return the reason that a row of a table can't be read, in the reader's language."""
-    return retold(reason or "", ROW_FAULTS)
+    return translate_message(reason or "", ROW_FAULTS)
 
 
 @cache
@@ -248,22 +250,22 @@ def _phrase_pattern(phrase: str) -> re.Pattern[str]:
 @register.filter
 def day(at: date | None) -> str:
     """Return the day of a date or time in the format of all pages; a dash for None."""
-    return _time(at, _("j M Y"))
+    return _format_time(at, _("j M Y"))
 
 
 @register.filter
 def moment(at: datetime | None) -> str:
     """Return a date and time, which times.js converts to the reader's zone; a dash for None."""
-    return _time(at, _("j M Y, H:i"), "moment")
+    return _format_time(at, _("j M Y, H:i"), "moment")
 
 
 @register.filter
 def clock(at: datetime | None) -> str:
     """Return a time of day, which times.js converts to the reader's zone; a dash for None."""
-    return _time(at, "H:i", "clock")
+    return _format_time(at, "H:i", "clock")
 
 
-def _time(at: date | None, how: str, form: str = "") -> str:
+def _format_time(at: date | None, how: str, form: str = "") -> str:
     if at is None:
         return "–"
     exact, text = at.isoformat(), date_format(at, how)
@@ -282,7 +284,7 @@ _WIDEST = 34
 """Maximum width of a bar."""
 
 
-def drawn(
+def bar_chart(
     stacks: Sequence[Sequence[tuple[float, bool]]],
     labels: Sequence[str],
     told: str,
@@ -339,7 +341,7 @@ AGAIN = 5
 """Seconds until a client may try again: about the time that a database takes to restart."""
 
 
-def take_up_choices(
+def apply_browser_settings(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Apply settings that an admin changed from the next request on, in every process (middleware).
@@ -348,17 +350,17 @@ def take_up_choices(
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        renew_rules()
+        reload_rules()
         return get_response(request)
 
     return middleware
 
 
-_taken_up: list[tuple[int, int] | tuple[()] | None] = [()]
+_applied_stamp: list[tuple[int, int] | tuple[()] | None] = [()]
 """The `file_stamp` of the settings file that this process uses; () before the first check."""
 
 
-def renew_rules() -> None:
+def reload_rules() -> None:
     """Apply the latest settings of the admins to this process.
 
     Settings with which a server would not start are logged, and the current ones stay. A file that
@@ -367,17 +369,17 @@ def renew_rules() -> None:
     folder = settings.SITE.folder
     try:
         mark = file_stamp(folder / CHOSEN)
-        if mark == _taken_up[0]:
+        if mark == _applied_stamp[0]:
             return
         with _TURN:
             settings.RULES = settings.RULES.with_chosen(folder, settings.SITE.fixed)
-            _taken_up[0] = mark
+            _applied_stamp[0] = mark
     except OSError:
         logging.getLogger(__name__).exception("settings can't be read")
     except RecipeError as error:
         logging.getLogger(__name__).exception("settings can't be taken up")
         if not isinstance(error.__cause__, OSError):
-            _taken_up[0] = mark
+            _applied_stamp[0] = mark
 
 
 _TURN = threading.Lock()
@@ -409,21 +411,21 @@ def refuse_nul(
     return middleware
 
 
-def failed(request: HttpRequest) -> HttpResponse:
+def handle_error(request: HttpRequest) -> HttpResponse:
     """Return status 503 while the database is unavailable or locked, and 500 for other errors.
 
     The page reads nothing from the database, which may be unavailable. With 503 it contains the
     submitted form, to be sent again.
     """
     away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
-    context = {"away": True, **_sent(request)} if away else {}
+    context = {"away": True, **_submitted_form(request)} if away else {}
     page = HttpResponse(render_to_string("500.html", context), status=503 if away else 500)
     if away:
         page.headers["Retry-After"] = str(AGAIN)
     return page
 
 
-def _sent(request: HttpRequest) -> dict[str, Any]:
+def _submitted_form(request: HttpRequest) -> dict[str, Any]:
     fields = [(name, value) for name, values in request.POST.lists() for value in values]
     if request.FILES or any("password" in name for name, _ in fields):
         return {}
@@ -431,7 +433,7 @@ def _sent(request: HttpRequest) -> dict[str, Any]:
     return {"sent": fields, "texts": texts, "where": request.get_full_path()}
 
 
-class NoSecrets(logging.Filter):
+class SecretLinkFilter(logging.Filter):
     """Replaces the address of a secret link in the log by its route, because it may still work."""
 
     def filter(self, record: logging.LogRecord) -> bool:
@@ -442,7 +444,7 @@ class NoSecrets(logging.Filter):
         return True
 
 
-class NoAddresses(logging.Filter):
+class ClientAddressFilter(logging.Filter):
     """Removes the client's address from waitress's report of a connection that failed."""
 
     def filter(self, record: logging.LogRecord) -> bool:

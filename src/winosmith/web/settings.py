@@ -50,7 +50,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "winosmith.web.pages.security_headers",
-    "winosmith.web.pages.take_up_choices",
+    "winosmith.web.pages.apply_browser_settings",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -73,7 +73,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "winosmith.web.pages.site",
+                "winosmith.web.pages.site_context",
                 "winosmith.web.people.gates.account_context",
                 "winosmith.web.people.news.badge_context",
             ],
@@ -118,7 +118,7 @@ def _sqlite(path: Path) -> dict[str, Any]:
         "NAME": path,
         "CONN_MAX_AGE": 600,
         "OPTIONS": {
-            "timeout": 5,  # seconds (`_lock.PATIENCE`)
+            "timeout": 5,  # seconds (`_lock.MAX_WAIT`)
             # A write transaction takes the lock at once: none fails half-way for want of it.
             "transaction_mode": "IMMEDIATE",
             # FULL: a commit is on the disk before it is acknowledged, in WAL mode, too.
@@ -212,8 +212,8 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
     "filters": {
-        "secrets": {"()": "winosmith.web.pages.NoSecrets"},
-        "addresses": {"()": "winosmith.web.pages.NoAddresses"},
+        "secrets": {"()": "winosmith.web.pages.SecretLinkFilter"},
+        "addresses": {"()": "winosmith.web.pages.ClientAddressFilter"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": logging.WARNING},

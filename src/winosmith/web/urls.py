@@ -21,7 +21,7 @@ from winosmith.web.take import views as take
 from winosmith.web.write import views as write
 
 handler400 = "winosmith.web.api.views.handle_bad_request"
-handler500 = "winosmith.web.pages.failed"
+handler500 = "winosmith.web.pages.handle_error"
 
 AREAS: dict[str, tuple[str, list[URLPattern]]] = {
     "read": (

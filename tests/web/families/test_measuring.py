@@ -17,7 +17,7 @@ from winosmith.report import fixed
 from winosmith.web.families import measuring
 from winosmith.web.families.measuring import header_parameters, measure
 from winosmith.web.families.models import Measured
-from winosmith.web.jobs import take_over
+from winosmith.web.jobs import take_over_jobs
 from winosmith.web.problems.models import Version
 
 
@@ -185,7 +185,7 @@ def test_the_worker_measures_what_has_changed(
     """A page shows the figures once the worker has found them; nothing is measured twice."""
     family(model("alpha"))
     assert "As of" not in visit().get("/families/models/").content.decode()
-    take_over()
+    take_over_jobs()
     work_off()
     assert "As of" in visit().get("/families/models/").content.decode()
     assert not measuring.measure()

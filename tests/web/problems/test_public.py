@@ -178,7 +178,7 @@ def world(
     db: Any, person: Callable[..., Any], forgotten: None, monkeypatch: pytest.MonkeyPatch
 ) -> World:
     """Return the site with each case; lists are counted anew, and nobody downloads too much."""
-    monkeypatch.setattr(_kept, "QUICK", 3600.0)
+    monkeypatch.setattr(_kept, "QUICK_SECONDS", 3600.0)
     for module in (downloads, views):
         monkeypatch.setattr(module, "MOST", 10_000)
     lists._ENTRIES.forget()

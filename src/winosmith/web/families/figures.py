@@ -20,7 +20,7 @@ from django.utils.translation import gettext as _
 from winosmith.metrics import DepthKind, error_depth, round_count
 from winosmith.prediction import Prediction
 from winosmith.web.families.trees import DEPTHS, Bools, Floats, Ints, Tree
-from winosmith.web.pages import drawn, fixed
+from winosmith.web.pages import bar_chart, fixed
 from winosmith.web.predict.models import Model, Prediction as Row, Stand
 from winosmith.web.problems.models import Problem
 
@@ -332,7 +332,7 @@ def draw_chart(name: str, rows: Sequence[AtDepth], chance: float | None) -> dict
     description = ", ".join(
         f"{fixed(row.percent, 0)} % ({row.right}/{row.n}) · {row.depth}" for row in shown
     )
-    return drawn(
+    return bar_chart(
         [[(100 * row.right / row.n, row.n < FEW)] for row in shown],
         [str(row.depth) if at % every == 0 else "" for at, row in enumerate(shown)],
         _("Accuracy of %(name)s by depth: %(told)s") % {"name": name, "told": description},

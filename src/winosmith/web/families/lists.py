@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import round_count
-from winosmith.web._kept import Refreshed
+from winosmith.web._kept import RefreshedValue
 from winosmith.web.families.figures import tie_credit
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.models import Model, Prediction
@@ -103,7 +103,7 @@ def list_families() -> list[Family]:
     return list(found.values())
 
 
-_FAMILIES = Refreshed(list_families)
+_FAMILIES = RefreshedValue(list_families)
 
 
 def list_page(terms: list[Term], sort: str, page: object) -> Page:
@@ -206,7 +206,7 @@ def list_entries() -> list[Entry]:
     return list(found.values())
 
 
-_ENTRIES = Refreshed(list_entries)
+_ENTRIES = RefreshedValue(list_entries)
 
 
 def board_page(sort: str, page: object) -> Page:

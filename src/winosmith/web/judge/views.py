@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from winosmith.errors import InputError
 from winosmith.web.judge import trust, turns, votes
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
-from winosmith.web.pages import beside, is_number, percent
+from winosmith.web.pages import adjacent_pages, is_number, percent
 from winosmith.web.people.addresses import client_address
 from winosmith.web.people.gates import form_once, judges_only, judging_consent_required, rate_limit
 from winosmith.web.people.models import Person
@@ -259,7 +259,7 @@ def show_history(request: HttpRequest) -> HttpResponse:
         "rows": list(map(turns.answer_summary, page.object_list)),
         "judged": turns.count_judged(person)[0],
         "held": trust.held_judge(person),
-        "page": beside(page),
+        "page": adjacent_pages(page),
     }
     return render(request, "judge/history.html", context)
 

@@ -21,7 +21,7 @@ from winosmith.validate import VoteRules, votes
 from winosmith.web._kept import cached
 from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.models import Gold, Skip, Slot, Verdict
-from winosmith.web.pages import retold
+from winosmith.web.pages import translate_message
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
@@ -201,7 +201,7 @@ def translate_verdict(reason: str) -> str:
     Args:
         reason: One of `Problem.reasons`, or several of them as stored in the log.
     """
-    return "; ".join(retold(each, FAULTS) for each in _NEXT.split(reason))
+    return "; ".join(translate_message(each, FAULTS) for each in _NEXT.split(reason))
 
 
 UNDEFINED = (
@@ -216,7 +216,7 @@ UNDEFINED = (
 
 def why_undefined(reason: str) -> str:
     """Return the reason that a coefficient is undefined, in the reader's language."""
-    return retold(reason, UNDEFINED)
+    return translate_message(reason, UNDEFINED)
 
 
 def vote_rules() -> VoteRules:

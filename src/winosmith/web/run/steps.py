@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
-from winosmith.web._rules import GROUPS, SiteRules, choosable, settings_of
+from winosmith.web._rules import GROUPS, SiteRules, browser_settings, settings_of
 from winosmith.web.jobs import BACKUP, SETTINGS, Job
 from winosmith.web.judge.trust import askable_questions, has_enough_gold, judges_of_one_address
 from winosmith.web.market.models import Study
@@ -114,7 +114,7 @@ def _rules_step() -> Step:
     rules = settings.RULES
     judges = ngettext("%d judge a problem", "%d judges a problem", rules.judges) % rules.judges
     join = _("everyone can sign up") if rules.signup == "open" else _("accounts only by invitation")
-    others = choosable().keys() - settings_of(GROUPS[0]).keys()
+    others = browser_settings().keys() - settings_of(GROUPS[0]).keys()
     looked = bool(settings.SITE.fixed & others) or Job.objects.filter(kind=SETTINGS).exists()
     return Step(
         _("Check the rules"),

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, ngettext
 from winosmith.problem import BLANK
 from winosmith.text import Change, changes, mark_differences
 from winosmith.validate import DOMAINS
-from winosmith.web._kept import Kept, cached
+from winosmith.web._kept import CachedValue, cached
 from winosmith.web.judge.submissions import (
     may_revise,
     may_withdraw,
@@ -225,9 +225,9 @@ def count_problems(person: Person | None) -> ProblemCounts:
     return ProblemCounts(today.count(), found.held, found.judging, found.valid, site, goal)
 
 
-def _count_public() -> Kept[int]:
+def _count_public() -> CachedValue[int]:
     count = public_problems().count()
-    return Kept(count, count)
+    return CachedValue(count, count)
 
 
 def version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
