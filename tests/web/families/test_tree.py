@@ -86,7 +86,7 @@ def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, a
 
     def walk(shown: Any, level: int) -> None:
         seen.append(shown.number)
-        assert level <= trees.MOST_ABOVE + trees.LEVELS + 2
+        assert level <= trees.MAX_ABOVE + trees.LEVELS + 2
         below = tree.children[shown.number]
         assert [child.number for child in shown.children] <= below or shown.skipped is not None
         if shown.number not in (*tree.above(number), number):
@@ -98,9 +98,9 @@ def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, a
             walk(child, level + 1)
 
     walk(top, 0)
-    assert len(seen) == len(set(seen)) <= trees.MOST + trees.MOST_ABOVE + 2
+    assert len(seen) == len(set(seen)) <= trees.MAX_SHOWN + trees.MAX_ABOVE + 2
     assert {0, number} <= set(seen)
-    if n <= trees.MOST_CHILDREN and not after and max(map(len, map(tree.above, range(n)))) < 3:
+    if n <= trees.MAX_CHILDREN and not after and max(map(len, map(tree.above, range(n)))) < 3:
         assert set(seen) == {*tree.above(number), *_under(tree, number)}
 
 

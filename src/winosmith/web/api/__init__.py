@@ -15,8 +15,8 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Register the functions for tokens."""
-        from winosmith.web.api.models import drop_dead_tokens, drop_tokens
+        from winosmith.web.api.models import delete_dead_tokens, delete_tokens
         from winosmith.web.people.privacy import cleaners, erasers
 
-        cleaners["api"] = drop_dead_tokens
-        erasers.append(drop_tokens)
+        cleaners["api"] = delete_dead_tokens
+        erasers.append(delete_tokens)

@@ -21,7 +21,7 @@ from winosmith.web.api import families, own, reading
 from winosmith.web.api.door import TYPE, Error, MalformedError, register_handlers
 
 
-def _reject_unknown(operation: Any) -> None:
+def _reject_unknown_parameters(operation: Any) -> None:
     """Make an operation reject unknown parameters, such as misspelt ones.
 
     django-ninja ignores them, even if the parameters' model forbids them.
@@ -57,7 +57,7 @@ api = NinjaAPI(
 for _area in (reading, families, own):
     for _path in _area.router.path_operations.values():
         for _operation in _path.operations:
-            _reject_unknown(_operation)
+            _reject_unknown_parameters(_operation)
     api.add_router("", _area.router)
 register_handlers(api)
 
@@ -97,7 +97,7 @@ def api_description() -> dict[str, Any]:
     }
     error = Error.model_json_schema(ref_template="#/components/schemas/{model}")
     components["schemas"] |= {**error.pop("$defs"), "Error": error}
-    for _path, _method, operation in list_operations(made):
+    for _path, _method, operation in list_api_operations(made):
         operation["operationId"] = operation["operationId"].removeprefix("winosmith_web_api_")
         operation["responses"]["default"] = {
             "description": "What is wrong, and what to do.",
@@ -106,7 +106,7 @@ def api_description() -> dict[str, Any]:
     return made
 
 
-def list_operations(made: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+def list_api_operations(made: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
     """Return the operations of a description: path, method, and definition."""
     return [
         (path, method, operation)

@@ -52,16 +52,16 @@ class Token(models.Model):
 PREFIX = "ws_"
 """The prefix of every token, so that a leaked token can be recognised."""
 
-SECRET = 32
+TOKEN_BYTES = 32
 """Number of random bytes in a token: 256 bits."""
 
 VISIBLE_LENGTH = len(PREFIX) + 5
 """Number of characters that stay visible: 30 of its 256 bits."""
 
-DAYS, LONGEST = 90, 366
+DAYS, MAX_DAYS = 90, 366
 """Default and maximum number of days for which a token works."""
 
-MOST = 20
+MAX_TOKENS = 20
 """Maximum number of active tokens per person."""
 
 
@@ -89,12 +89,12 @@ def create_token(person: Person, name: str, days: int = DAYS) -> tuple[Token, st
         raise InputError(_("Only accounts have tokens; sign up, or log in."))
     if not 1 <= len(name) <= 60:
         raise InputError(_("Give the token a name of 1 to 60 characters."))
-    if not 1 <= days <= LONGEST:
-        raise InputError(_("A token works for 1 to %d days.") % LONGEST)
-    text = PREFIX + secrets.token_urlsafe(SECRET)
+    if not 1 <= days <= MAX_DAYS:
+        raise InputError(_("A token works for 1 to %d days.") % MAX_DAYS)
+    text = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
     with writing():
-        if person.tokens.live().count() >= MOST:
-            raise InputError(_("You have %d tokens; revoke one first.") % MOST)
+        if person.tokens.live().count() >= MAX_TOKENS:
+            raise InputError(_("You have %d tokens; revoke one first.") % MAX_TOKENS)
         token = Token.objects.create(
             person=person,
             name=name,
@@ -139,13 +139,13 @@ def revoke_all_tokens(person: Person) -> int:
         return int(person.tokens.live().update(revoked=timezone.now()))
 
 
-def drop_dead_tokens(_now: datetime, before: datetime) -> int:
+def delete_dead_tokens(_now: datetime, before: datetime) -> int:
     """Delete the tokens that expired or were revoked before a time; return their number."""
     dead = models.Q(expires__lt=before) | models.Q(revoked__lt=before)
     with writing():
         return int(Token.objects.filter(dead).delete()[0])
 
 
-def drop_tokens(person: Person, _texts: bool) -> None:
+def delete_tokens(person: Person, _texts: bool) -> None:
     """Delete the tokens of an erased person."""
     Token.objects.filter(person=person).delete()

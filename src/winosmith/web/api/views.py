@@ -179,6 +179,6 @@ def _render_tokens(
         "error": error,
         "name": typed.get("name", "") if typed else "",
         "days": typed.get("days", "") if typed else rules.DAYS,
-        "longest": rules.LONGEST,
+        "longest": rules.MAX_DAYS,
     }
     return render(request, "api/tokens.html", context, status=status)

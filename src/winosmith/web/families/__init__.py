@@ -18,6 +18,6 @@ class Config(AppConfig):
 
 
 def _measure() -> None:
-    from winosmith.web.families.measuring import measure  # which loads what draws
+    from winosmith.web.families.measuring import measure_if_changed  # which loads what draws
 
-    measure()
+    measure_if_changed()

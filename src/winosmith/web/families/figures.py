@@ -136,7 +136,7 @@ def _load_ties(tree: Tree, numbers: npt.NDArray[np.intp], model: Model) -> dict[
 
 
 @dataclass(frozen=True, slots=True)
-class Depth:
+class ErrorDepth:
     """The depth of a model's errors on one family, by one kind of depth.
 
     Attributes:
@@ -161,7 +161,7 @@ class Depth:
 
 
 @dataclass(frozen=True, slots=True)
-class AtDepth:
+class DepthAccuracy:
     """The number of public versions at one depth, and of correct answers to them.
 
     A tie counts as 1 / (options tied) if the correct one is among them; `ties` of the `n` are ties.
@@ -200,14 +200,14 @@ class PathsAtDepth:
     ties: int = 0
 
 
-def error_depths(answers: Answers) -> list[Depth]:
+def error_depths(answers: Answers) -> list[ErrorDepth]:
     """Return the error depths by all three kinds of depth."""
     return [_error_depth(answers, kind) for kind in DEPTHS]
 
 
-def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[AtDepth]:
+def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[DepthAccuracy]:
     """Return the accuracy at each depth, in ascending order; the root is at 0."""
-    here = _answered(answers, kind)
+    here = _answered_at_known_depth(answers, kind)
     here[0] = answers.answered[0]
     of = answers.tree.depths[kind][here]
     of[: int(here[0])] = 0
@@ -215,7 +215,7 @@ def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[AtDepth]:
     right = np.bincount(of, answers.credit[here], len(counts))
     ties = np.bincount(of, answers.tied[here], len(counts))
     return [
-        AtDepth(depth, int(counts[depth]), round_count(float(right[depth])), int(ties[depth]))
+        DepthAccuracy(depth, int(counts[depth]), round_count(float(right[depth])), int(ties[depth]))
         for depth in np.flatnonzero(counts).tolist()
     ]
 
@@ -230,7 +230,7 @@ def first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
     tree = answers.tree
     depths = np.where(tree.depths[kind] >= 0, tree.depths[kind], -1)
     depths[0] = 0
-    known = _answered(answers, kind)
+    known = _answered_at_known_depth(answers, kind)
     known[0] = answers.answered[0]
     fine, last = _follow_paths(tree.parents, np.where(known, answers.credit, 1.0), known, depths)
     get_there = np.append(fine, 1.0)[tree.parents]  # all paths reach the root
@@ -242,33 +242,33 @@ def first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
     size = 1 + max(int(depths.max()), int(last.max()), 0)
     errors: Floats = np.zeros(size) + np.bincount(depths[known], failed[known], size)
     ends: Floats = np.zeros(size) + np.bincount(np.maximum(last, 0), ended, size)
-    return _ends_by_depth(errors, ends, np.bincount(depths[tied], minlength=size))
+    return _count_paths_by_depth(errors, ends, np.bincount(depths[tied], minlength=size))
 
 
-def _error_depth(answers: Answers, kind: DepthKind) -> Depth:
-    here = _answered(answers, kind)
+def _error_depth(answers: Answers, kind: DepthKind) -> ErrorDepth:
+    here = _answered_at_known_depth(answers, kind)
     depths, wrong = answers.tree.depths[kind][here], 1 - answers.credit[here]
     if not len(depths):
-        return Depth(kind, 0, 0, None, None, None, None)
+        return ErrorDepth(kind, 0, 0, None, None, None, None)
     chance = answers.tree.chance[here]
-    return Depth(
+    return ErrorDepth(
         kind,
         len(depths),
         round_count(float(wrong.sum())),
         error_depth(depths, wrong, "mean"),
         float(np.average(depths, weights=1 - chance)),
         error_depth(depths, wrong, "first"),
-        _coin_first(depths, chance),
+        _chance_first_depth(depths, chance),
     )
 
 
-def _answered(answers: Answers, kind: DepthKind) -> Bools:
+def _answered_at_known_depth(answers: Answers, kind: DepthKind) -> Bools:
     here: Bools = answers.answered & (answers.tree.depths[kind] >= 0)
     here[0] = False
     return here
 
 
-def _coin_first(depths: Ints, chance: Floats) -> float:
+def _chance_first_depth(depths: Ints, chance: Floats) -> float:
     fine = np.exp(np.bincount(depths, weights=np.log(chance)))
     so_far = np.concatenate([[1.0], np.cumprod(fine)])
     here = so_far[:-1] * (1 - fine)
@@ -292,7 +292,7 @@ def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> 
     return fine[:-1], last[:-1]
 
 
-def _ends_by_depth(errors: Floats, ends: Floats, ties: Ints) -> list[PathsAtDepth]:
+def _count_paths_by_depth(errors: Floats, ends: Floats, ties: Ints) -> list[PathsAtDepth]:
     here = errors + ends
     before = np.cumsum(here[::-1])[::-1]
     return [
@@ -307,17 +307,19 @@ def _ends_by_depth(errors: Floats, ends: Floats, ties: Ints) -> list[PathsAtDept
     ]
 
 
-MOST_BARS = 40
+MAX_BARS = 40
 """Maximum number of depths in the chart; the table has all."""
 
-LABELS = 14
+MAX_LABELS = 14
 """Maximum number of depths with a label."""
 
 FEW = 5
 """Bars for fewer versions than this are pale."""
 
 
-def draw_chart(name: str, rows: Sequence[AtDepth], chance: float | None) -> dict[str, Any] | None:
+def draw_chart(
+    name: str, rows: Sequence[DepthAccuracy], chance: float | None
+) -> dict[str, Any] | None:
     """Return the chart of a model's accuracies by depth; None if there is nothing to draw.
 
     Args:
@@ -325,10 +327,10 @@ def draw_chart(name: str, rows: Sequence[AtDepth], chance: float | None) -> dict
         rows: The accuracies, in ascending order of depth.
         chance: The accuracy of guessing, 0–1.
     """
-    shown = rows[:MOST_BARS]
+    shown = rows[:MAX_BARS]
     if not shown:
         return None
-    every = -(-len(shown) // LABELS)
+    every = -(-len(shown) // MAX_LABELS)
     description = ", ".join(
         f"{fixed(row.percent, 0)} % ({row.right}/{row.n}) · {row.depth}" for row in shown
     )

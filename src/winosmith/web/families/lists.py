@@ -22,7 +22,7 @@ from winosmith.web.problems.states import public_problems
 FAMILIES = 20
 """Number of families on a page."""
 
-MOST_FOUND = 5_000
+MAX_FOUND = 5_000
 """Maximum number of versions that a search considers, newest first."""
 
 SORTS = {
@@ -106,7 +106,7 @@ def list_families() -> list[Family]:
 _FAMILIES = RefreshedValue(list_families)
 
 
-def list_page(terms: list[Term], sort: str, page: object) -> Page:
+def families_page(terms: list[Term], sort: str, page: object) -> Page:
     """Return a page of the families with a public root, each with its root.
 
     Args:
@@ -115,7 +115,7 @@ def list_page(terms: list[Term], sort: str, page: object) -> Page:
         sort: One of `SORTS`; anything else is "size".
         page: The page number, from 1; larger numbers give the last page.
     """
-    roots = set(_public_roots(terms))
+    roots = set(_find_public_roots(terms))
     found = [family for family in _FAMILIES.latest() if family.root in roots]
     found.sort(key=_ORDERS.get(sort, _ORDERS["size"]))
     shown = Paginator(found, FAMILIES).get_page(page)
@@ -135,12 +135,12 @@ _ORDERS: dict[str, Any] = {
 }
 
 
-def _public_roots(terms: list[Term]) -> list[int]:
+def _find_public_roots(terms: list[Term]) -> list[int]:
     public = public_problems().select_related(None)
     roots = public.filter(pk__in=Version.objects.values("root")).order_by()
     if terms:
         found = with_terms(public.filter(version__isnull=False), terms).order_by("-place")
-        said = found.values_list("version__root", flat=True)[:MOST_FOUND]
+        said = found.values_list("version__root", flat=True)[:MAX_FOUND]
         roots = roots.filter(pk__in=set(said))
     return list(roots.values_list("pk", flat=True))
 
@@ -157,7 +157,7 @@ BOARD_SORTS = {
 
 
 @dataclass(slots=True)
-class Entry:
+class BoardEntry:
     """A contributor on the board; only valid and public versions count.
 
     Attributes:
@@ -182,7 +182,7 @@ class Entry:
         return sum(self.fools.values())
 
 
-def list_entries() -> list[Entry]:
+def list_board_entries() -> list[BoardEntry]:
     """Return the entries of all contributors, with current counts, unordered."""
     by = "problem__twin__contributor"
     versions = _public_versions().filter(**{f"{by}__isnull": False})
@@ -194,7 +194,7 @@ def list_entries() -> list[Entry]:
     )
     number = dict(versions.values_list(by).annotate(Count("pk")))
     people = Person.objects.only("pk", "salt").in_bulk(number)
-    found = {key: Entry(pseudonym(person), number[key]) for key, person in people.items()}
+    found = {key: BoardEntry(pseudonym(person), number[key]) for key, person in people.items()}
     for key, n in versions.filter(problem__in=first).values_list(by).annotate(Count("pk")):
         if key in found:
             found[key].families = n
@@ -206,7 +206,7 @@ def list_entries() -> list[Entry]:
     return list(found.values())
 
 
-_ENTRIES = RefreshedValue(list_entries)
+_ENTRIES = RefreshedValue(list_board_entries)
 
 
 def board_page(sort: str, page: object) -> Page:

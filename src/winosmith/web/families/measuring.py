@@ -132,14 +132,14 @@ def last_measurement(depth: str) -> Measured | None:
 def inputs_digest() -> str:
     """Return a digest of the results' inputs: versions, answers, models, winosmith's version."""
     with connection.cursor() as cursor:
-        cursor.execute(_STAMP)
+        cursor.execute(_INPUTS)
         counted = [[int(value) for value in row] for row in cursor.fetchall()]
     names = [(model.pk, model.name) for model in current_models()]
     said = repr((names, sorted(counted), __version__))
     return hashlib.sha256(said.encode()).hexdigest()
 
 
-_STAMP = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id),
+_INPUTS = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id),
     sum(CASE WHEN r."right" THEN v.problem_id ELSE 0 END),
     sum(CASE WHEN r.tie THEN v.problem_id ELSE 0 END)
     FROM perturb_version v
@@ -149,15 +149,15 @@ _STAMP = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * v
     GROUP BY r.model_id"""
 
 
-def measure() -> bool:
+def measure_if_changed() -> bool:
     """Measure again if something has changed; return whether it has."""
     now = inputs_digest()
     known = Measured.objects.filter(stamp=now).count()
     if known == len(DEPTHS):
         return False
     start = time.monotonic()
-    graded = [(model, *_grade(model)) for model in current_models()]
-    made = [_measure(depth, graded) for depth in DEPTHS]
+    graded = [(model, *_grade_model(model)) for model in current_models()]
+    made = [_measure_depth(depth, graded) for depth in DEPTHS]
     for one in made:
         one.stamp, one.made_at, one.seconds = now, timezone.now(), time.monotonic() - start
     with writing():
@@ -170,7 +170,7 @@ def measure() -> bool:
     return True
 
 
-def _grade(model: Model) -> tuple[Graded | None, str]:
+def _grade_model(model: Model) -> tuple[Graded | None, str]:
     """Return a model's graded answers, or None and the reason."""
     found = list(answered_problems(model).order_by("place"))
     dataset = Dataset(as_public(found))
@@ -181,7 +181,7 @@ def _grade(model: Model) -> tuple[Graded | None, str]:
         return None, str(error)
 
 
-def _measure(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -> Measured:
+def _measure_depth(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -> Measured:
     found: dict[str, Stability] = {}
     answers = []
     for model, answered, fault in graded:
@@ -208,13 +208,13 @@ def draw_stability(found: Mapping[str, Stability]) -> list[str]:
         found: The result of each model by its name, all for one kind of depth.
     """
     made = [svg for panels in metrics.draw_stability(found) for svg in panels]
-    return [without_styles(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
+    return [styles_to_attributes(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
 
 
-def without_styles(markup: str) -> str:
+def styles_to_attributes(markup: str) -> str:
     """Return an SVG with style properties as attributes, which the content policy allows.
 
-    >>> without_styles('<svg><path style="fill: none; stroke-width: 0.8" /></svg>')
+    >>> styles_to_attributes('<svg><path style="fill: none; stroke-width: 0.8" /></svg>')
     '<svg><path fill="none" stroke-width="0.8" /></svg>'
     """
     from defusedxml.ElementTree import fromstring

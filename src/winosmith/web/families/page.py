@@ -169,7 +169,7 @@ NOT_JUDGED = _("yours, not judged yet")
 
 def load_problems(tree: Tree, top: VisibleNode) -> dict[int, Problem]:
     """Return the problems on a page, and their parents, by their keys."""
-    numbers = {shown.number for shown in _walk(top)}
+    numbers = {shown.number for shown in _iter_nodes(top)}
     numbers |= {int(tree.parents[number]) for number in numbers if number}
     fields = "ref", "sentence", "options", "answer", "state", "embargo", "twin"
     return Problem.objects.only(*fields).in_bulk([int(tree.rows[number]) for number in numbers])
@@ -240,10 +240,10 @@ def build_nodes(
     return made(top)
 
 
-def _walk(top: VisibleNode) -> Iterator[VisibleNode]:
+def _iter_nodes(top: VisibleNode) -> Iterator[VisibleNode]:
     yield top
     for child in top.children:
-        yield from _walk(child)
+        yield from _iter_nodes(child)
 
 
 def _version_depths(tree: Tree, number: int) -> list[tuple[Text, int | None]]:

@@ -30,10 +30,10 @@ DEPTHS: tuple[DepthKind, ...] = ("declared", "lineage", "edit")
 UNKNOWN = -1
 """An unknown depth, and the parent of a root."""
 
-OWN = (State.HELD, State.JUDGING, State.REJECTED, State.VALID)
+OWN_STATES = (State.HELD, State.JUDGING, State.REJECTED, State.VALID)
 """States in which contributors see their own versions that are not public."""
 
-MOST_CACHED = 32
+MAX_CACHED = 32
 """Number of trees in the cache of a process: at 10,000 versions each, about 50 MB."""
 
 
@@ -150,7 +150,7 @@ def load_tree(root: Problem, person: Person | None) -> Tree:
         root: A root that the person may see.
         person: The reader; None for a visitor without a session.
     """
-    return _build_tree(root, _stamp(root), _own_hidden(root, person))
+    return _build_tree(root, _stamp(root), _find_own_hidden(root, person))
 
 
 _STAMP = """SELECT count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id)
@@ -175,12 +175,15 @@ def _stamp(root: Problem) -> tuple[Any, ...]:
         return tuple(cursor.fetchone())
 
 
-def _own_hidden(root: Problem, person: Person | None) -> tuple[int, ...]:
+def _find_own_hidden(root: Problem, person: Person | None) -> tuple[int, ...]:
     """Return the keys of versions that only this person sees; never gold questions."""
     if person is None or not person.is_active:
         return ()
     mine = Version.objects.filter(
-        root=root, problem__twin__contributor=person, problem__gold=False, problem__state__in=OWN
+        root=root,
+        problem__twin__contributor=person,
+        problem__gold=False,
+        problem__state__in=OWN_STATES,
     )
     hidden = mine.filter(problem__public=False)
     return tuple(hidden.order_by("pk").values_list("pk", flat=True))
@@ -199,7 +202,7 @@ def is_public(problem: Problem) -> bool:
     return is_visible_to(None, problem)
 
 
-@lru_cache(MOST_CACHED)
+@lru_cache(MAX_CACHED)
 def _build_tree(root: Problem, _as_stamped: tuple[Any, ...], own: tuple[int, ...]) -> Tree:
     """Return the tree of public and own versions; versions below hidden ones move up."""
     family = _load_family(root)
@@ -231,19 +234,19 @@ def _build_tree(root: Problem, _as_stamped: tuple[Any, ...], own: tuple[int, ...
     )
 
 
-MOST = 50
+MAX_SHOWN = 50
 """Maximum number of versions below the chosen one; more would make the page unreadable."""
 
-MOST_ADDED = 30
+MAX_ADDED = 30
 """Maximum number of versions added to an open page at once."""
 
-MOST_CHILDREN = 30
+MAX_CHILDREN = 30
 """Maximum number of versions shown below one parent."""
 
 LEVELS = 5
 """Number of generations shown at once; deeper ones can be opened."""
 
-MOST_ABOVE = 4
+MAX_ABOVE = 4
 """Number of last steps shown of a long path."""
 
 
@@ -280,7 +283,7 @@ def tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:
     """
     top = tree_below(tree, number, after)
     way = tree.above(number)
-    skipped = max(0, len(way) - 1 - MOST_ABOVE)
+    skipped = max(0, len(way) - 1 - MAX_ABOVE)
     if skipped:
         way = [way[0], *way[1 + skipped :]]
         top_of_rest = way[1]
@@ -291,7 +294,7 @@ def tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:
     return top
 
 
-def tree_below(tree: Tree, number: int, after: int = 0, most: int = MOST) -> VisibleNode:
+def tree_below(tree: Tree, number: int, after: int = 0, most: int = MAX_SHOWN) -> VisibleNode:
     """Return a version and those below it, generation by generation, until the page is full.
 
     Args:
@@ -304,7 +307,7 @@ def tree_below(tree: Tree, number: int, after: int = 0, most: int = MOST) -> Vis
     waiting = [(top, after, 0)]
     for shown, start, level in waiting:
         below = tree.children[shown.number]
-        here = below[start : start + MOST_CHILDREN]
+        here = below[start : start + MAX_CHILDREN]
         if shown is not top and (len(here) > most or level >= LEVELS):
             shown.folded = int(tree.sizes[shown.number])
             continue

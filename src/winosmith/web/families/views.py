@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from winosmith.web.families import figures, measuring, page as pages, trees
-from winosmith.web.families.lists import BOARD_SORTS, SORTS, board_page, list_page
+from winosmith.web.families.lists import BOARD_SORTS, SORTS, board_page, families_page
 from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode, is_public, load_tree
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.people.gates import existing_writer, rate_limit_reading
@@ -26,17 +26,17 @@ from winosmith.web.problems.search import parse
 from winosmith.web.problems.states import is_visible_to
 from winosmith.web.read.downloads import FILES, MOST, HeadedFile, file_response, iter_file, survey
 
-MOST_WORDS = 200
+MAX_QUERY_LENGTH = 200
 """Maximum number of characters in a search."""
 
 
 @require_safe
 def show_families(request: HttpRequest) -> HttpResponse:
     """Show the families, searched and sorted, one page at a time."""
-    words = request.GET.get("q", "")[:MOST_WORDS]
+    words = request.GET.get("q", "")[:MAX_QUERY_LENGTH]
     sort = request.GET.get("sort", "size")
     terms = parse(words)
-    shown = list_page(terms, sort, request.GET.get("page"))
+    shown = families_page(terms, sort, request.GET.get("page"))
     models = current_models()
     note_twins_read(existing_writer(request), [family.problem for family in shown])
     context = {
@@ -111,7 +111,7 @@ def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase
     if not request.htmx:
         query = look.query(version=version, after=look.after)
         return redirect(f"{reverse('families:family', args=[ref])}?{query}")
-    top = trees.tree_below(tree, number, look.after, trees.MOST_ADDED)
+    top = trees.tree_below(tree, number, look.after, trees.MAX_ADDED)
     shown = pages.load_problems(tree, top)
     note_twins_read(person, _displayed_problems(tree, top, shown, hidden))
     answers = [
@@ -191,7 +191,7 @@ def _depth_tabs(look: pages.ViewOptions, version: str) -> list[tuple[str, str, b
 PROBLEMS = "problems.jsonl"
 """The name of the file of problems."""
 
-MOST_DEPTHS = 60
+MAX_DEPTHS = 60
 """Maximum number of rows in the table by depth; the files have all."""
 
 
@@ -255,6 +255,6 @@ def _current_model(name: str) -> Model:
 
 def _rows_by_depth(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:
     results = [one["stability"] for one in answers if "stability" in one]
-    depths = sorted({int(depth) for of in results for depth in of["by_depth"] or {}})[:MOST_DEPTHS]
+    depths = sorted({int(depth) for of in results for depth in of["by_depth"] or {}})[:MAX_DEPTHS]
     rows = [("", [of["roots"] for of in results])] if any(of["roots"] for of in results) else []
     return [*rows, *((str(at), [of["by_depth"].get(str(at)) for of in results]) for at in depths)]

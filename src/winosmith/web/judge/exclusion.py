@@ -13,14 +13,14 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.jobs import Progress
 from winosmith.web.judge.models import Judge, Slot, Slots
-from winosmith.web.judge.trust import ADDRESS, MODERATOR, hold, release, waiting_votes
-from winosmith.web.judge.votes import add_slots, count_votes, decide, settle_votes
+from winosmith.web.judge.trust import ADDRESS, MODERATOR, end_hold, put_on_hold, waiting_votes
+from winosmith.web.judge.votes import add_slots, count_votes, decide_by_votes, settle_votes
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import lock_problem, move
 
 
-def resume(person: Person, by: Person) -> None:
+def resume_judge(person: Person, by: Person) -> None:
     """Take a judge's votes off hold and let the judge continue.
 
     Pace and gold questions are measured from now on, and new votes count; `change_votes` counts the
@@ -37,10 +37,10 @@ def resume(person: Person, by: Person) -> None:
         judge.since, judge.qualified = timezone.now(), judge.qualified or timezone.now()
         judge.cleared = judge.cleared or judge.cause == ADDRESS
         judge.save(update_fields=["since", "qualified", "cleared"])
-        release(judge)
+        end_hold(judge)
 
 
-def pause(person: Person, by: Person) -> None:
+def pause_judge(person: Person, by: Person) -> None:
     """Put a judge on hold: their votes wait, and they get no more problems.
 
     They can still answer the problem that they hold.
@@ -51,7 +51,7 @@ def pause(person: Person, by: Person) -> None:
     _check_moderator(person, by)
     with writing():
         Judge.objects.get_or_create(person=person)
-        hold(Judge.objects.select_for_update().get(person=person), MODERATOR)
+        put_on_hold(Judge.objects.select_for_update().get(person=person), MODERATOR)
 
 
 CHANGES = ("exclude", "include", "resume", "discard")
@@ -59,8 +59,8 @@ CHANGES = ("exclude", "include", "resume", "discard")
 
 - exclude: all votes leave the count.
 - include: excluded votes count again; later votes are no longer omitted for their address.
-- resume: votes that wait for a moderator count; call `resume` first. Votes that wait for a market
-  still wait.
+- resume: votes that wait for a moderator count; call `resume_judge` first. Votes that wait for a
+  market still wait.
 - discard: Exclude the votes that wait. Problems decided by other votes stay decided.
 """
 
@@ -130,7 +130,7 @@ def _change_votes_where(
     return changed
 
 
-def drop_waiting(person: Person) -> None:
+def exclude_waiting_votes(person: Person) -> None:
     """Exclude the waiting votes of a judge who is being erased."""
     judge = Judge.objects.filter(person=person, held__isnull=False).first()
     if judge is not None:
@@ -173,17 +173,17 @@ def recount_votes(problem: Problem, by: Person | None, reason: str, kind: str) -
         missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()
         add_slots(problem, max(0, missing))
         if kind == "include":
-            _close_spare(problem)
+            _close_spare_slot(problem)
         settle_votes(problem)
     elif problem.state in (State.VALID, State.REJECTED) and _is_decided_by_votes(problem):
         if missing > 0:
             move(problem, State("judging"), by=by, kind="recount", reason=reason)
             add_slots(problem, missing)
         else:
-            decide(problem, by=by, kind="recount")
+            decide_by_votes(problem, by=by, kind="recount")
 
 
-def _close_spare(problem: Problem) -> None:
+def _close_spare_slot(problem: Problem) -> None:
     """Close the replacement slot of a vote that counts again, unless a judge holds the slot.
 
     With it the number of votes would be even, and they could be tied.

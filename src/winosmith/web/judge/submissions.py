@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.exclusion import drop_waiting
+from winosmith.web.judge.exclusion import exclude_waiting_votes
 from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot, inherit_seen
-from winosmith.web.judge.votes import close_slots, give_back, open_many
+from winosmith.web.judge.votes import close_slots, open_many, return_slot
 from winosmith.web.people.models import Person
 from winosmith.web.problems import models
 from winosmith.web.problems.lookalikes import AnyHalf, forget, remember
@@ -30,7 +30,7 @@ OPEN = (State.HELD, State.JUDGING, State.REJECTED)
 """The states in which a revision can help a problem."""
 
 
-def enter(
+def submit_twin(
     twin: Twin,
     halves: Sequence[AnyHalf],
     found: Sequence[str],
@@ -104,7 +104,7 @@ def may_revise(person: Person, twin: Twin) -> bool:
     )
 
 
-def retire_replaced(person: Person, twin: Twin) -> bool:
+def retire_replaced_halves(person: Person, twin: Twin) -> bool:
     """Retire the halves that a revision replaces; return whether one was under embargo.
 
     Raises:
@@ -115,11 +115,11 @@ def retire_replaced(person: Person, twin: Twin) -> bool:
     problems = own_problems(person, twin)
     for problem in problems:
         if problem.state not in GONE:
-            retire(person, problem, State("revised"), "revise", "")
+            retire_problem(person, problem, State("revised"), "revise", "")
     return any(problem.embargo for problem in problems)
 
 
-def retire(person: Person, problem: Problem, to: State, kind: str, reason: str) -> None:
+def retire_problem(person: Person, problem: Problem, to: State, kind: str, reason: str) -> None:
     """Move a problem to a state in which only moderators and its contributor see it."""
     event = move(problem, to, by=person, kind=kind, reason=reason)
     if event.before == State.JUDGING:
@@ -155,7 +155,7 @@ def _withdrawable(person: Person, twin: Twin) -> list[Problem]:
     ]
 
 
-def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
+def withdraw_twin(person: Person, twin: Twin, reason: str = "") -> None:
     """Withdraw both halves: only moderators and the contributor still see them.
 
     Raises:
@@ -166,7 +166,7 @@ def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
         if not left:
             raise InputError(_("There is nothing to withdraw here."))
         for problem in left:
-            retire(person, problem, State("withdrawn"), "withdraw", reason)
+            retire_problem(person, problem, State("withdrawn"), "withdraw", reason)
         twin.drafts.all().delete()  # of its revision
 
 
@@ -236,7 +236,7 @@ def hide_texts(person: Person) -> int:
     """Withdraw everything that a person wrote; return the number of twins."""
     twins = [t for t in Twin.objects.filter(contributor=person) if may_withdraw(person, t)]
     for twin in twins:
-        withdraw(person, twin, HIDDEN)
+        withdraw_twin(person, twin, HIDDEN)
     return len(twins)
 
 
@@ -250,7 +250,7 @@ def adopt_texts(account: Person, anonymous: Person) -> None:
     for twin in read:
         twin.contributor = account
         if may_withdraw(account, twin):
-            withdraw(account, twin, _("the contributor has read it as a judge"))
+            withdraw_twin(account, twin, _("the contributor has read it as a judge"))
 
 
 def erase_judge(person: Person, texts: bool) -> bool:
@@ -259,22 +259,22 @@ def erase_judge(person: Person, texts: bool) -> bool:
     Returns:
         Whether sentences of theirs remain.
     """
-    _delete_traces(person)
+    _delete_judging_data(person)
     if texts:
         _blank_texts(person)
     left = Problem.objects.filter(twin__contributor=person).exclude(sentence=models.ERASED_SENTENCE)
     return bool(left.exists())
 
 
-def _delete_traces(person: Person) -> None:
+def _delete_judging_data(person: Person) -> None:
     for slot in Slot.objects.filter(holder=person, answered_at=None):
-        give_back(slot)
+        return_slot(slot)
     Slot.objects.filter(holder=person).update(
         comment="", seconds=None, local_seconds=None, taken_at=None, local_at=None, origin=""
     )
     Skip.objects.filter(person=person).update(comment="")
     Contest.objects.filter(slot__holder=person).update(text="")
-    drop_waiting(person)
+    exclude_waiting_votes(person)
     for model in (Seen, Judge):
         model.objects.filter(person=person).delete()
 

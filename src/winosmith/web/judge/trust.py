@@ -24,8 +24,8 @@ from django.utils.translation import gettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen
-from winosmith.web.judge.votes import count_votes, give_back, queue_place, settle_votes
+from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen_by
+from winosmith.web.judge.votes import count_votes, queue_place, return_slot, settle_votes
 from winosmith.web.people.addresses import read_address
 from winosmith.web.people.models import Person, keyed_digest
 from winosmith.web.problems.models import Problem, State
@@ -204,7 +204,7 @@ def waive_training(judge: Judge) -> None:
     judge.qualified = timezone.now()
     judge.save(update_fields=["qualified"])
     if judge.held is None:
-        hold(judge, TRAINING)
+        put_on_hold(judge, TRAINING)
 
 
 def digest_origin(address: str, at: datetime | None = None) -> str:
@@ -223,7 +223,7 @@ def digest_origin(address: str, at: datetime | None = None) -> str:
     return keyed_digest("judging", f"{hour.isoformat()} {where}")
 
 
-def forget_origins(now: datetime | None = None) -> int:
+def delete_origins(now: datetime | None = None) -> int:
     """Delete the address digests of votes older than two hours; return their number."""
     before = (now or timezone.now()) - 2 * HOUR
     with writing():
@@ -234,7 +234,7 @@ FEW = 3
 """Minimum number of judges within an hour for which a shared address is reported."""
 
 
-def judges_of_one_address() -> int:
+def count_judges_of_one_address() -> int:
     """Return the number of judges in a clock hour if they all share one address; otherwise 0.
 
     The current and the previous hour are checked separately, because digests differ between hours.
@@ -282,7 +282,7 @@ def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
     if rules.hold_accounts and address and not (slot.gold or judge.cleared):
         accounts = _accounts_of_same_address(slot, address)
         if len(accounts) >= rules.hold_accounts:
-            _hold_together(judge, slot.problem, accounts)
+            _hold_accounts(judge, slot.problem, accounts)
         elif len(accounts) > max(1, rules.judges // 2):
             _exclude_vote(judge, slot)
     if rules.hold_pace_seconds and (judge.held is None or _is_temporary(judge)):
@@ -300,11 +300,11 @@ def _check_pace(judge: Judge, slot: Slot) -> None:
     found = median_pace(judge.pk, judge.since)
     if found.seconds is None or found.seconds >= settings.RULES.hold_pace_seconds:
         if judge.held is not None:
-            _end_hold(judge, answered=slot)
+            _end_hold_and_count(judge, answered=slot)
         return
     figures = {"seconds": round(found.seconds, 1), "over": found.over}
     if judge.held is None:
-        hold(judge, PACE, figures)
+        put_on_hold(judge, PACE, figures)
     else:
         judge.measured = figures
         judge.save(update_fields=["measured"])
@@ -317,7 +317,7 @@ def check_gold(judge: Judge) -> None:
     are correct; `false_hold_rate` gives its probability for a careful judge.
     """
     if failed := _find_failed_gold(judge):
-        hold(judge, GOLD, failed)
+        put_on_hold(judge, GOLD, failed)
 
 
 def _exclude_vote(judge: Judge, slot: Slot) -> None:
@@ -332,7 +332,7 @@ def _restore_excluded_vote(judge: Judge, problem: Problem) -> None:
         Slot.objects.filter(problem=problem, holder=judge.pk, gold=False).update(excluded=False)
 
 
-def _hold_together(judge: Judge, problem: Problem, people: set[int]) -> None:
+def _hold_accounts(judge: Judge, problem: Problem, people: set[int]) -> None:
     """Put the accounts of one address on hold with a common mark, which shows them as a group.
 
     Accounts that are answering at this moment are skipped: their next answer is checked too.
@@ -344,10 +344,10 @@ def _hold_together(judge: Judge, problem: Problem, people: set[int]) -> None:
     for one in (judge, *others):
         if one.held is None or _is_temporary(one):
             _restore_excluded_vote(one, problem)
-            hold(one, ADDRESS, {"accounts": len(people)}, together=mark)
+            put_on_hold(one, ADDRESS, {"accounts": len(people)}, together=mark)
 
 
-def hold(
+def put_on_hold(
     judge: Judge, cause: str, measured: dict[str, Any] | None = None, *, together: str = ""
 ) -> None:
     """Make a judge's votes on undecided problems, and later votes, wait for a moderator.
@@ -370,7 +370,7 @@ def hold(
     rows.filter(Q(gold=True) | Q(problem__state=State.JUDGING)).update(provisional=True)
 
 
-def lift_if_unfounded(judge: Judge) -> None:
+def end_unfounded_hold(judge: Judge) -> None:
     """End a hold for gold questions if moderators' decisions leave no reason for it.
 
     Pending contested answers count as incorrect here, so that judges can't end their own hold.
@@ -378,10 +378,10 @@ def lift_if_unfounded(judge: Judge) -> None:
     if judge.held is None or judge.cause != GOLD:
         return
     if not _find_failed_gold(judge, contests=0):
-        _end_hold(judge)
+        _end_hold_and_count(judge)
 
 
-def _end_hold(judge: Judge, *, answered: Slot | None = None) -> None:
+def _end_hold_and_count(judge: Judge, *, answered: Slot | None = None) -> None:
     """Count provisional votes, and decide the problems that only waited for them.
 
     Args:
@@ -401,10 +401,10 @@ def _end_hold(judge: Judge, *, answered: Slot | None = None) -> None:
         if problem.state == State.JUDGING and not settled_there:
             settle_votes(problem)
     if not left.exists():
-        release(judge)
+        end_hold(judge)
 
 
-def release(judge: Judge) -> None:
+def end_hold(judge: Judge) -> None:
     """End a hold; the caller counts the waiting votes."""
     judge.held, judge.cause, judge.measured, judge.together = None, "", {}, ""
     judge.save(update_fields=["held", "cause", "measured", "together"])
@@ -418,7 +418,7 @@ def waiting_votes(judge: Judge) -> Slots:
     return Slot.objects.filter(holder=judge.pk).waiting()
 
 
-def held_judge(person: Person) -> Judge | None:
+def get_judge_on_hold(person: Person) -> Judge | None:
     """Return the row of a judge whose votes wait for a moderator; otherwise None."""
     return Judge.objects.filter(person=person, held__isnull=False).first()
 
@@ -519,10 +519,10 @@ def reclaim_gold_slots(person: Person) -> None:
     rows = Slot.objects.filter(open=True, gold=True, lease_until__lte=timezone.now())
     if not rows.exists():  # the usual case, checked in a tenth of the time
         return
-    rows = rows.filter(unseen(person)).exclude(holder=person)
+    rows = rows.filter(unseen_by(person)).exclude(holder=person)
     for slot in rows.select_for_update(of=("self",), skip_locked=True):
         if training_progress(Judge.objects.filter(person=slot.holder_id).first()) is None:
-            give_back(slot)
+            return_slot(slot)
 
 
 def _create_gold_slot(judge: Judge, problem: Problem) -> Slot:
@@ -593,7 +593,7 @@ def settle_contest(contested: Contest, by: Person, *, upheld: bool, answer: str 
             Gold.objects.filter(problem=now.slot.problem_id).update(retired=True)
         rows = Judge.objects.select_for_update().order_by("pk")
         for judge in rows.filter(held__isnull=False, cause=GOLD):
-            lift_if_unfounded(judge)
+            end_unfounded_hold(judge)
         if not upheld:
             judge = rows.get(person=now.slot.holder_id)
             if judge.held is None:

@@ -22,8 +22,16 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge import trust
-from winosmith.web.judge.models import Contest, Judge, Skip, Slot, note_seen, note_whole, unseen
-from winosmith.web.judge.votes import give_back, settle_votes
+from winosmith.web.judge.models import (
+    Contest,
+    Judge,
+    Skip,
+    Slot,
+    note_fully_seen,
+    note_seen,
+    unseen_by,
+)
+from winosmith.web.judge.votes import return_slot, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
@@ -52,7 +60,7 @@ def next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
 
     Args:
         person: The judge.
-        judge: The judge's row, if the caller's transaction got it from `judge_of`.
+        judge: The judge's row, if the caller's transaction got it from `lock_judge`.
 
     Returns:
         The slot, leased for `SiteRules.lease_minutes`; None if no problem is left for this person,
@@ -62,7 +70,7 @@ def next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
         InputError: The person may not judge.
     """
     with writing():
-        judge = judge or judge_of(person)
+        judge = judge or lock_judge(person)
         if trust.is_stopped(judge) or is_taking_test(person):
             return None
         if _slots_held_by(person).exists() and (held := current_slot(person)) is not None:
@@ -101,7 +109,7 @@ def _lease_slot(slot: Slot, person: Person) -> None:
     slot.save()  # a gold question's slot is created on demand
 
 
-def judge_of(person: Person) -> Judge:
+def lock_judge(person: Person) -> Judge:
     """Return a person's row as a judge, locked until the transaction ends.
 
     All actions of a judge take this lock first, so that two of their windows act one at a time.
@@ -166,13 +174,13 @@ def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None
 def returned_slots(person: Person, now: datetime) -> QuerySet[Slot]:
     """Return the slots with an expired lease that the person may take, the earliest first."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=False, lease_until__lte=now)
-    return rows.filter(unseen(person), gold=False).order_by("lease_until")
+    return rows.filter(unseen_by(person), gold=False).order_by("lease_until")
 
 
 def fresh_slots(person: Person, after: int) -> QuerySet[Slot]:
     """Return the never leased slots after a queue position that the person may take."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=True, place__gt=after)
-    return rows.filter(unseen(person)).order_by("place")
+    return rows.filter(unseen_by(person)).order_by("place")
 
 
 def slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -258,9 +266,9 @@ class NoWorkReason:
 def find_no_work_reason(person: Person) -> NoWorkReason:
     """Return why a person gets no problem now; each number is at most MOST_COUNTED."""
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
-    held = rows.filter(unseen(person), lease_until__gt=timezone.now())
+    held = rows.filter(unseen_by(person), lease_until__gt=timezone.now())
     own = rows.filter(contributor=person)
-    seen = rows.exclude(contributor=person).exclude(unseen(person))
+    seen = rows.exclude(contributor=person).exclude(unseen_by(person))
     return NoWorkReason(
         own[:MOST_COUNTED].count(),
         seen[:MOST_COUNTED].count(),
@@ -269,7 +277,7 @@ def find_no_work_reason(person: Person) -> NoWorkReason:
     )
 
 
-def answer_local(person: Person, ref: str, choice: int) -> Slot:
+def store_local_answer(person: Person, ref: str, choice: int) -> Slot:
     """Store a judge's answer to the local context; a later answer does not replace it.
 
     Args:
@@ -282,7 +290,7 @@ def answer_local(person: Person, ref: str, choice: int) -> Slot:
         InputError: There is no such option.
     """
     with writing():
-        judge_of(person)
+        lock_judge(person)
         slot = _lock_slot(person, ref)
         _check_choice(slot, choice)
         if not needs_local(slot):
@@ -292,11 +300,11 @@ def answer_local(person: Person, ref: str, choice: int) -> Slot:
         slot.local_seconds = _seconds_between(slot.taken_at, now)
         slot.lease_until = now + lease_length()
         slot.save(update_fields=["local_choice", "local_at", "local_seconds", "lease_until"])
-        note_whole(person, slot)
+        note_fully_seen(person, slot)
         return slot
 
 
-def answer(
+def store_answer(
     person: Person,
     ref: str,
     choice: int | None,
@@ -327,7 +335,7 @@ def answer(
             comes first.
     """
     with writing():
-        judge = judge_of(person)
+        judge = lock_judge(person)
         slot = _lock_slot(person, ref)
         if choice is None and not ambiguous:
             raise InputError(_("Choose the option that fits, or mark the problem as ambiguous."))
@@ -361,7 +369,7 @@ _OF_ANSWER = (
 """The model fields that an answer fills."""
 
 
-def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
+def skip_problem(person: Person, ref: str, reason: str, comment: str = "") -> None:
     """Skip a problem: others get it first, and this person never again.
 
     Raises:
@@ -369,25 +377,25 @@ def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
         InputError: The reason is not one of `Skip.Reason`, or the comment is too long.
     """
     with writing():
-        judge_of(person)
+        lock_judge(person)
         slot = _lock_slot(person, ref)
         if reason not in Skip.Reason.values:
             raise InputError(_("Choose a reason for skipping."))
         if len(comment := comment.strip()) > LONGEST:
             raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
         Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
-        note_whole(person, slot)
-        give_back(slot)
+        note_fully_seen(person, slot)
+        return_slot(slot)
 
 
-def undo(person: Person, ref: str) -> Slot:
+def undo_answer(person: Person, ref: str) -> Slot:
     """Undo a judge's last answer, within a minute and before the problem is decided.
 
     Raises:
         ProblemLostError: The answer can no longer be undone.
     """
     with writing():
-        judge = judge_of(person)
+        judge = lock_judge(person)
         slot = undoable_slot(person)
         if slot is None or slot.ref != ref or (judge.job is not None and not judge.quota):
             raise ProblemLostError(_("That answer can no longer be undone."))
@@ -458,7 +466,7 @@ SIZE = 20
 """Number of answers on a page."""
 
 
-def answers_of(person: Person) -> QuerySet[Slot]:
+def list_answers(person: Person) -> QuerySet[Slot]:
     """Return a person's answers with their problems, newest first."""
     rows = Slot.objects.filter(holder=person, answered_at__isnull=False, open=False)
     return rows.select_related("problem").order_by("-answered_at", "-pk")

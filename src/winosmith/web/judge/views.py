@@ -45,7 +45,7 @@ def _render_turn(request: HttpRequest, person: Person, slot: Slot | None) -> Htt
     page = {
         **_common_context(person),
         **found,
-        "held": trust.held_judge(person),
+        "held": trust.get_judge_on_hold(person),
         "training": trust.training_progress(judge) if found["left"] else None,
         "local_first": settings.RULES.local_first,
         "minutes": settings.RULES.lease_minutes,
@@ -102,14 +102,16 @@ def take_next(_request: HttpRequest, person: Person) -> FormResult:
 def submit_local(request: HttpRequest, person: Person) -> FormResult:
     """Store the answer to the local context."""
     choice = _parse_choice(request.POST.get("choice"))
-    return {}, turns.answer_local(person, _slot_ref(request), -1 if choice is None else choice)
+    return {}, turns.store_local_answer(
+        person, _slot_ref(request), -1 if choice is None else choice
+    )
 
 
 @_form_view
 def submit_answer(request: HttpRequest, person: Person) -> FormResult:
     """Store the answer to the whole problem, and lease the next one."""
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
-    slot = turns.answer(
+    slot = turns.store_answer(
         person,
         _slot_ref(request),
         _parse_choice(request.POST.get("choice")),
@@ -128,14 +130,14 @@ def skip_problem(request: HttpRequest, person: Person) -> FormResult:
     """Skip the problem, and lease the next one."""
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
     reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
-    turns.skip(person, _slot_ref(request), reason, comment)
+    turns.skip_problem(person, _slot_ref(request), reason, comment)
     return {}, turns.next_problem(person)
 
 
 @_form_view
 def undo_answer(request: HttpRequest, person: Person) -> FormResult:
     """Undo the last answer, and show the problem again."""
-    return {}, turns.undo(person, _slot_ref(request))
+    return {}, turns.undo_answer(person, _slot_ref(request))
 
 
 @require_safe
@@ -212,7 +214,7 @@ def _show_checked(
         "chosen": None if slot.choice is None else problem.options[slot.choice],
         "contest": Contest.objects.filter(slot=slot).first(),
         "paused": trust.is_stopped(judge),
-        "held": trust.held_judge(slot.holder),
+        "held": trust.get_judge_on_hold(slot.holder),
         "training": trust.training_progress(judge),
         "training_over": _training_outcome(judge, slot),
         "text": text,
@@ -254,11 +256,11 @@ def _parse_choice(text: str | None) -> int | None:
 def show_history(request: HttpRequest) -> HttpResponse:
     """Show the judge's answers, newest first."""
     person: Person = request.user
-    page = Paginator(turns.answers_of(person), turns.SIZE).get_page(request.GET.get("page"))
+    page = Paginator(turns.list_answers(person), turns.SIZE).get_page(request.GET.get("page"))
     context = {
         "rows": list(map(turns.answer_summary, page.object_list)),
         "judged": turns.count_judged(person)[0],
-        "held": trust.held_judge(person),
+        "held": trust.get_judge_on_hold(person),
         "page": adjacent_pages(page),
     }
     return render(request, "judge/history.html", context)
@@ -270,7 +272,7 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
     found = votes.measure_agreement()
     page = {"figures": found, "pairs": _format_percent(found.pairs)}
     if found.alpha is not None:
-        page["undefined"] = votes.why_undefined(found.alpha.reason)
+        page["undefined"] = votes.translate_undefined_reason(found.alpha.reason)
     if found.problems:
         page["valid"] = _format_percent(found.valid / found.problems)
         page["unanimous"] = _format_percent(found.unanimous / found.problems)

@@ -34,7 +34,7 @@ WIDTH = 1000
 """Queue positions reserved for each problem: more than it has judges."""
 
 
-def tally(problem: Problem) -> tuple[int, int]:
+def count_awaited_and_cast(problem: Problem) -> tuple[int, int]:
     """Return the number of votes still awaited on a problem, and of votes that count.
 
     A vote is awaited if its slot is open or a market has not confirmed it.
@@ -122,7 +122,7 @@ def _returned_columns() -> dict[str, object]:
     }
 
 
-def give_back(slot: Slot) -> None:
+def return_slot(slot: Slot) -> None:
     """Return a slot to the queue, where others get it before all fresh slots.
 
     A slot on a gold question is closed instead.
@@ -136,17 +136,17 @@ def settle_votes(problem: Problem) -> None:
     If votes are missing (because a moderator excluded some, or the site needs more judges than
     before), slots are added instead.
     """
-    awaited, voted = tally(problem)
+    awaited, voted = count_awaited_and_cast(problem)
     if awaited:
         return
     missing = settings.RULES.judges - voted
     if missing > 0:
         add_slots(problem, missing)
     else:
-        decide(problem)
+        decide_by_votes(problem)
 
 
-def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict") -> None:
+def decide_by_votes(problem: Problem, *, by: Person | None = None, kind: str = "verdict") -> None:
     """Decide by its votes whether a problem is valid.
 
     The reasons are stored with the problem, in the wording of `winosmith.validate`.
@@ -214,7 +214,7 @@ UNDEFINED = (
 """Texts of `Reliability.reason`: why a coefficient of agreement is undefined."""
 
 
-def why_undefined(reason: str) -> str:
+def translate_undefined_reason(reason: str) -> str:
     """Return the reason that a coefficient is undefined, in the reader's language."""
     return translate_message(reason, UNDEFINED)
 
@@ -258,7 +258,7 @@ class Vote:
     local: str
 
 
-def votes_of(problem: Problem, *, excluded: bool = False) -> list[Vote]:
+def list_votes(problem: Problem, *, excluded: bool = False) -> list[Vote]:
     """Return the votes on a problem, without the judges' names.
 
     Args:
@@ -322,14 +322,14 @@ def _slot_responses(row: Mapping[str, Any], ref: str, who: str) -> Iterator[Resp
     yield Response(ref, who, "validate", shown=shown, **values)
 
 
-def skips_of(problem: Problem) -> dict[str, int]:
+def count_skips(problem: Problem) -> dict[str, int]:
     """Return the number of judges who skipped a problem, by the reason's label."""
     rows: Any = Skip.objects.filter(problem=problem).values("reason")
     counts = rows.annotate(n=Count("pk")).values_list("reason", "n")
     return {str(Skip.Reason(reason).label): n for reason, n in counts}
 
 
-def forget_timings(before: datetime) -> int:
+def delete_timings(before: datetime) -> int:
     """Delete the times of answers given before a time; return the number of these answers.
 
     Each transaction is small, so that other writers need not wait long.
@@ -468,7 +468,7 @@ def agreement_with_others(judges: Iterable[int]) -> dict[int, AgreementWithOther
         rows = _included_votes().filter(problem__in=keys[start : start + CHUNK], provisional=False)
         for problem, holder, choice in rows.values_list("problem", "holder", "choice"):
             chosen[problem][holder] = choice
-    found = {judge: _agreement_of(judge, votes, chosen) for judge, votes in mine.items()}
+    found = {judge: _compare_with_others(judge, votes, chosen) for judge, votes in mine.items()}
     return {judge: agreed for judge, agreed in found.items() if agreed is not None}
 
 
@@ -486,7 +486,7 @@ def chance_agreement(times: Mapping[tuple[Any, Any], int]) -> float:
     return sum(ours[answer] * theirs[answer] for answer in ours) / ours.total() ** 2
 
 
-def _agreement_of(
+def _compare_with_others(
     judge: int, mine: dict[int, int | None], chosen: dict[int, dict[int, int | None]]
 ) -> AgreementWithOthers | None:
     pairs: Counter[tuple[int | None, int | None]] = Counter()

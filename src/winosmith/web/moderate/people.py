@@ -371,6 +371,6 @@ def _change(person: Person, other: Person, kind: Appointment.Kind) -> None:
     elif kind in (Kind.MODERATOR, Kind.NO_MODERATOR):
         Person.objects.filter(pk=other.pk).update(is_moderator=kind == Kind.MODERATOR)
     elif kind in (Kind.PAUSE, Kind.DISCARD):
-        exclusion.pause(other, person)
+        exclusion.pause_judge(other, person)
     elif kind == Kind.RESUME:
-        exclusion.resume(other, person)
+        exclusion.resume_judge(other, person)

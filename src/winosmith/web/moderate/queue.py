@@ -20,7 +20,15 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _, ngettext
 
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Contest, Seen, Slot, Verdict, block_of, lock_reader, note_all
+from winosmith.web.judge.models import (
+    Contest,
+    Seen,
+    Slot,
+    Verdict,
+    block_key,
+    lock_reader,
+    note_all_seen,
+)
 from winosmith.web.moderate.decisions import APPEALED
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import paused_people
@@ -290,13 +298,13 @@ def note_answers_read(person: Person, problems: Sequence[Problem]) -> None:
     unread = [p for p in problems if p.gold or p.state in (State.HELD, State.JUDGING)]
     if not may_judge(person) or not unread:
         return
-    blocks = {block_of(problem): problem for problem in unread}
+    blocks = {block_key(problem): problem for problem in unread}
     known = Seen.objects.filter(person=person, block__in=blocks, spent=True)
     new = blocks.keys() - set(known.values_list("block", flat=True))
     if new:
         with writing():
             lock_reader(person)
-            note_all(person, [blocks[block] for block in new])
+            note_all_seen(person, [blocks[block] for block in new])
 
 
 def moderation_news(person: Person, after: datetime) -> Iterator[Item]:

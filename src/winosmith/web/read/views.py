@@ -23,7 +23,7 @@ from winosmith.problem import BLANK
 from winosmith.text import Change
 from winosmith.validate import StructureRules
 from winosmith.web.judge.models import note_twins_read
-from winosmith.web.judge.votes import votes_of
+from winosmith.web.judge.votes import list_votes
 from winosmith.web.pages import as_download
 from winosmith.web.people.gates import current_page, existing_writer
 from winosmith.web.people.models import Person, pseudonym
@@ -229,7 +229,7 @@ def count_votes(problem: Problem) -> JudgeVotes | None:
     """Return the judges' votes; None before their decision, or without votes."""
     if problem.state not in (State.VALID, State.REJECTED):
         return None
-    votes = votes_of(problem)
+    votes = list_votes(problem)
     if not votes:
         return None
     return JudgeVotes(

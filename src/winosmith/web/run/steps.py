@@ -15,7 +15,11 @@ from django.utils.translation import gettext as _, ngettext
 
 from winosmith.web._rules import GROUPS, SiteRules, browser_settings, settings_of
 from winosmith.web.jobs import BACKUP, SETTINGS, Job
-from winosmith.web.judge.trust import askable_questions, has_enough_gold, judges_of_one_address
+from winosmith.web.judge.trust import (
+    askable_questions,
+    count_judges_of_one_address,
+    has_enough_gold,
+)
 from winosmith.web.market.models import Study
 from winosmith.web.people import addresses
 from winosmith.web.people.models import Invitation, Person, pseudonym
@@ -74,7 +78,7 @@ def count_left(found: list[Step]) -> int:
 def list_faults() -> list[str]:
     """Return faults of the site that change verdicts, as sentences."""
     found = addresses.list_faults()
-    if judges := judges_of_one_address():
+    if judges := count_judges_of_one_address():
         told = _(
             "All %d judges of an hour had the same address, so their votes decide nothing. If they "
             "are in different places, add the missing proxy to `proxies` in site.toml; otherwise, "

@@ -23,7 +23,7 @@ from winosmith.web.judge.submissions import (
     own_problems,
     reason_for_contributor,
 )
-from winosmith.web.judge.votes import Vote, votes_of
+from winosmith.web.judge.votes import Vote, list_votes
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.people import written_by
 from winosmith.web.pages import whole_percent
@@ -317,7 +317,7 @@ def _current_hints(person: Person, found: Twin, problems: list[Problem]) -> list
 
 def _visible_votes(problem: Problem) -> list[Vote]:
     undecided = problem.decided is None or problem.state == State.JUDGING
-    return [] if undecided else votes_of(problem)
+    return [] if undecided else list_votes(problem)
 
 
 def _history_rows(problem: Problem) -> list[Any]:

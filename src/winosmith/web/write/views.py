@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.submissions import get_own_twin, own_problems, withdraw as take_back
+from winosmith.web.judge.submissions import get_own_twin, own_problems, withdraw_twin as take_back
 from winosmith.web.moderate import decisions
 from winosmith.web.pages import adjacent_pages, clock, is_number
 from winosmith.web.people import gates
