@@ -197,13 +197,13 @@ def test_a_database_is_served_with_its_own_key_only(
 LET_IN = """
 from winosmith.web._lock import writing
 from winosmith.web.api.models import create_token
-from winosmith.web.jobs import MAIL, later
+from winosmith.web.jobs import MAIL, queue_job
 from winosmith.web.people.accounts import invite, create_reset_link
 from winosmith.web.people.models import Person
 from django.test import Client
 bob = Person.objects.get(name="bob")
 Client().force_login(bob)
-later(MAIL, email="bob@example.org", there="http://localhost", language="en")
+queue_job(MAIL, email="bob@example.org", there="http://localhost", language="en")
 with writing():
     result = [invite(["judge"], 60), create_reset_link(bob, 60), create_token(bob, "nightly")[1]]
 """

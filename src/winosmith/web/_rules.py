@@ -343,7 +343,7 @@ class SiteRules:
             RecipeError: The settings from the browser don't fit the others.
         """
         chosen = read_chosen(folder, type(self))
-        keys = browser_settings(type(self))
+        keys = editable(type(self))
         values = {
             name: chosen.get(name, keys[name]["default"]) for name in keys if name not in fixed
         }
@@ -377,7 +377,7 @@ def settings_of(group: Group, kind: type = SiteRules) -> dict[str, dict[str, Any
     return {name: key for name, key in found.items() if key.get("group") == group.name}
 
 
-def browser_settings(kind: type = SiteRules) -> dict[str, dict[str, Any]]:
+def editable(kind: type = SiteRules) -> dict[str, dict[str, Any]]:
     """Return the settings that admins may change in the browser, by name.
 
     None of them names a file, an address or a program, or changes what people agreed to.
@@ -398,7 +398,7 @@ def describe_setting(key: Mapping[str, Any]) -> str:
 
 def form_texts() -> Iterator[str]:
     """Yield the texts of the form that come from docstrings, for the catalogues."""
-    return (text for key in browser_settings().values() for text in label_and_hint(key) if text)
+    return (text for key in editable().values() for text in label_and_hint(key) if text)
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -430,7 +430,7 @@ def read_chosen(folder: Path, kind: type = SiteRules) -> dict[str, Any]:
         raise RecipeError(f"{path}: {error}; correct the file, or remove it") from None
     except OSError as error:
         raise RecipeError(f"{path}: {error.strerror}; let the server read it") from error
-    if not isinstance(found, dict) or not found.keys() <= browser_settings(kind).keys():
+    if not isinstance(found, dict) or not found.keys() <= editable(kind).keys():
         raise RecipeError(f"{path} contains other keys than settings of the browser; remove it")
     return found
 

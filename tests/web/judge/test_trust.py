@@ -28,7 +28,7 @@ from winosmith.web.judge.trust import (
     TRAINING,
     Pace,
     contest_gold,
-    count_judges_of_one_address,
+    count_address_judges,
     delete_origins,
     digest_origin,
     false_hold_rate,
@@ -282,7 +282,7 @@ def test_the_hold_for_one_address_works_behind_proxies(
             give_in(who, 9.0, address=_came(header.format(n=n, four=four, six=six)))
     assert _states(problems) == ["judging" if together else "valid"] * 5
     assert [_judge(who).held is not None for who in people] == [together] * 3
-    assert count_judges_of_one_address() == (3 if together else 0)
+    assert count_address_judges() == (3 if together else 0)
 
 
 def test_admins_see_that_all_judges_share_an_address(

@@ -16,7 +16,7 @@ from tests.web.run.visits import choices
 from winosmith.errors import RecipeError
 from winosmith.options import declaration
 from winosmith.web import Site, SiteRules
-from winosmith.web._rules import CHOSEN, _setting, browser_settings, settings_template
+from winosmith.web._rules import CHOSEN, _setting, editable, settings_template
 from winosmith.web._site import is_site_file, site_files
 from winosmith.web.jobs import Job
 from winosmith.web.people.gates import new_key
@@ -96,7 +96,7 @@ def test_what_site_toml_sets_cannot_be_sent(
 
 def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
     """Licence, keeping, topics, models and mail are no choices; nor is what is not named."""
-    left = {field.name for field in fields(SiteRules)} - browser_settings().keys()
+    left = {field.name for field in fields(SiteRules)} - editable().keys()
     assert left == {
         "licence", "retention_days", "topics", "models", "model_seconds", "mail", "upload_mb",
         "hold_pace_over", "hold_gold_over", "held_most", "proxies",

@@ -255,7 +255,7 @@ def get_caller(request: HttpRequest) -> Caller:
     return found
 
 
-def get_reader(request: HttpRequest) -> Person | None:
+def reader(request: HttpRequest) -> Person | None:
     """Return the person who reads; None for a visitor."""
     return get_caller(request).person
 

@@ -14,15 +14,7 @@ from django.urls import reverse
 from ninja import Query, Router
 from pydantic import Field
 
-from winosmith.web.api.door import (
-    Problem,
-    Ref,
-    RequestData,
-    Response,
-    access,
-    get_reader,
-    to_records,
-)
+from winosmith.web.api.door import Problem, Ref, RequestData, Response, access, reader, to_records
 from winosmith.web.families.lists import families_page
 from winosmith.web.families.page import get_root, get_version_number
 from winosmith.web.families.trees import DEPTHS, Tree, load_tree
@@ -118,7 +110,7 @@ def list_families(request: HttpRequest, wanted: Query[FamiliesQuery]) -> dict[st
     shown = families_page(parse(wanted.q), wanted.sort, wanted.page)
     models = current_models()
     roots = [family.problem for family in shown]
-    note_twins_read(get_reader(request), roots)
+    note_twins_read(reader(request), roots)
     return {
         "items": [
             {
@@ -144,12 +136,12 @@ def list_families(request: HttpRequest, wanted: Query[FamiliesQuery]) -> dict[st
 def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsQuery]) -> dict[str, Any]:
     """List the versions of a family, each after its parent, with the models' predictions."""
     root = _get_root(request, ref)
-    tree = load_tree(root, get_reader(request))
+    tree = load_tree(root, reader(request))
     start = get_version_number(tree, wanted.after) + 1 if wanted.after else 0
     here = range(start, min(start + SIZE, len(tree)))
     rows = _load_rows(tree, here)
     above = _load_rows(tree, {int(tree.parents[at]) for at in here} - {-1})
-    note_twins_read(get_reader(request), [rows[at] for at in here if tree.public[at] or at == 0])
+    note_twins_read(reader(request), [rows[at] for at in here if tree.public[at] or at == 0])
     told = dict(zip(here, to_records([rows[at] for at in here]), strict=True))
     made = _load_predictions([row.pk for row in rows.values()])
     models = current_models()
@@ -174,9 +166,9 @@ def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsQuery]) 
 
 def _get_root(request: HttpRequest, ref: str) -> Row:
     """Return the root of a family by one of its versions; the reader must see both."""
-    found = get_root(ref, get_reader(request))
+    found = get_root(ref, reader(request))
     version = getattr(found, "version", None)
-    return found if version is None else get_root(version.root.ref, get_reader(request))
+    return found if version is None else get_root(version.root.ref, reader(request))
 
 
 def _load_rows(tree: Tree, numbers: Any) -> dict[int, Row]:

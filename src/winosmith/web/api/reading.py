@@ -22,7 +22,7 @@ from winosmith.web.api.door import (
     RequestData,
     Response,
     access,
-    get_reader,
+    reader,
     to_records,
 )
 from winosmith.web.judge.models import note_twins_read
@@ -156,7 +156,7 @@ def list_problems(request: HttpRequest, wanted: Query[ProblemsQuery]) -> dict[st
     """List the public problems, searched and filtered, one page at a time."""
     query = make_filters(wanted).apply()
     shown = get_page(query, _make_query({"after": wanted.after, "before": wanted.before}))
-    note_twins_read(get_reader(request), shown.problems)
+    note_twins_read(reader(request), shown.problems)
     count, more = capped_count(query)
     return {
         "items": to_records(shown.problems),
@@ -174,7 +174,7 @@ def list_problems(request: HttpRequest, wanted: Query[ProblemsQuery]) -> dict[st
 )
 def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read a public problem, or one of your own, with its other half and its family."""
-    person = get_reader(request)
+    person = reader(request)
     found = Row.objects.select_related("twin__contributor").filter(ref=ref).first()
     if found is None or not is_visible_to(person, found):
         raise Http404

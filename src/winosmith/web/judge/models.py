@@ -324,7 +324,7 @@ def lock_reader(person: Person) -> None:
     Judge.objects.select_for_update().get_or_create(person=person)
 
 
-def block_key(problem: Problem | Slot) -> int:
+def block_of(problem: Problem | Slot) -> int:
     """Return the key of what a person may read once: the twin, or else the problem."""
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     return -key if settings.RULES.both_halves else problem.twin_id
@@ -341,7 +341,7 @@ def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) ->
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     known, new = Seen.objects.get_or_create(
         person=person,
-        block=block_key(problem),
+        block=block_of(problem),
         defaults={"twin_id": problem.twin_id, "problem_id": key, "spent": spent},
     )
     if spent and not known.spent:
@@ -351,9 +351,9 @@ def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) ->
     return new
 
 
-def note_all_seen(person: Person, problems: Iterable[Problem]) -> None:
+def note_many(person: Person, problems: Iterable[Problem]) -> None:
     """Record that a person reads many whole problems; for each block, the first one is stored."""
-    first = {block_key(problem): problem for problem in reversed(list(problems))}
+    first = {block_of(problem): problem for problem in reversed(list(problems))}
     known = Seen.objects.filter(person=person, block__in=first, spent=False)
     parts = list(known.values_list("block", flat=True))
     Seen.objects.bulk_create(
@@ -367,7 +367,7 @@ def note_all_seen(person: Person, problems: Iterable[Problem]) -> None:
         note_seen(person, first[block])
 
 
-def note_fully_seen(person: Person, slot: Slot) -> None:
+def mark_spent(person: Person, slot: Slot) -> None:
     """Record that a judge sees the whole problem of their slot, or skips it."""
     known = Seen.objects.filter(person=person, twin=slot.twin_id, problem=slot.problem_id)
     known.filter(spent=False).update(spent=True)
@@ -381,7 +381,7 @@ def inherit_seen(old: Twin, new: Twin) -> None:
     """
     people = set(Seen.objects.filter(twin=old).values_list("person", flat=True))
     halves = list(new.problems.order_by("pk"))
-    known = {block_key(half): half for half in halves}
+    known = {block_of(half): half for half in halves}
     Seen.objects.bulk_create(
         Seen(person_id=person, block=block, twin=new, problem=half)
         for person in people
@@ -395,7 +395,7 @@ def has_seen(person: Person, problem: Problem) -> bool:
     return (rows.filter(problem=problem) if settings.RULES.both_halves else rows).exists()
 
 
-def unseen_by(person: Person) -> models.Q:
+def unseen(person: Person) -> models.Q:
     """Return the condition that a slot is new to a person, who neither read nor wrote its twin.
 
     A problem whose local context they know is new, unless they hold another slot on it; its other

@@ -24,7 +24,7 @@ from django.utils.translation import gettext
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen_by
+from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen
 from winosmith.web.judge.votes import count_votes, queue_place, return_slot, settle_votes
 from winosmith.web.people.addresses import read_address
 from winosmith.web.people.models import Person, keyed_digest
@@ -234,7 +234,7 @@ FEW = 3
 """Minimum number of judges within an hour for which a shared address is reported."""
 
 
-def count_judges_of_one_address() -> int:
+def count_address_judges() -> int:
     """Return the number of judges in a clock hour if they all share one address; otherwise 0.
 
     The current and the previous hour are checked separately, because digests differ between hours.
@@ -519,7 +519,7 @@ def reclaim_gold_slots(person: Person) -> None:
     rows = Slot.objects.filter(open=True, gold=True, lease_until__lte=timezone.now())
     if not rows.exists():  # the usual case, checked in a tenth of the time
         return
-    rows = rows.filter(unseen_by(person)).exclude(holder=person)
+    rows = rows.filter(unseen(person)).exclude(holder=person)
     for slot in rows.select_for_update(of=("self",), skip_locked=True):
         if training_progress(Judge.objects.filter(person=slot.holder_id).first()) is None:
             return_slot(slot)

@@ -22,15 +22,7 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge import trust
-from winosmith.web.judge.models import (
-    Contest,
-    Judge,
-    Skip,
-    Slot,
-    note_fully_seen,
-    note_seen,
-    unseen_by,
-)
+from winosmith.web.judge.models import Contest, Judge, Skip, Slot, mark_spent, note_seen, unseen
 from winosmith.web.judge.votes import return_slot, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
@@ -174,13 +166,13 @@ def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None
 def returned_slots(person: Person, now: datetime) -> QuerySet[Slot]:
     """Return the slots with an expired lease that the person may take, the earliest first."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=False, lease_until__lte=now)
-    return rows.filter(unseen_by(person), gold=False).order_by("lease_until")
+    return rows.filter(unseen(person), gold=False).order_by("lease_until")
 
 
 def fresh_slots(person: Person, after: int) -> QuerySet[Slot]:
     """Return the never leased slots after a queue position that the person may take."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=True, place__gt=after)
-    return rows.filter(unseen_by(person)).order_by("place")
+    return rows.filter(unseen(person)).order_by("place")
 
 
 def slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -266,9 +258,9 @@ class NoWorkReason:
 def find_no_work_reason(person: Person) -> NoWorkReason:
     """Return why a person gets no problem now; each number is at most MOST_COUNTED."""
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
-    held = rows.filter(unseen_by(person), lease_until__gt=timezone.now())
+    held = rows.filter(unseen(person), lease_until__gt=timezone.now())
     own = rows.filter(contributor=person)
-    seen = rows.exclude(contributor=person).exclude(unseen_by(person))
+    seen = rows.exclude(contributor=person).exclude(unseen(person))
     return NoWorkReason(
         own[:MOST_COUNTED].count(),
         seen[:MOST_COUNTED].count(),
@@ -300,7 +292,7 @@ def store_local_answer(person: Person, ref: str, choice: int) -> Slot:
         slot.local_seconds = _seconds_between(slot.taken_at, now)
         slot.lease_until = now + lease_length()
         slot.save(update_fields=["local_choice", "local_at", "local_seconds", "lease_until"])
-        note_fully_seen(person, slot)
+        mark_spent(person, slot)
         return slot
 
 
@@ -384,7 +376,7 @@ def skip_problem(person: Person, ref: str, reason: str, comment: str = "") -> No
         if len(comment := comment.strip()) > LONGEST:
             raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
         Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
-        note_fully_seen(person, slot)
+        mark_spent(person, slot)
         return_slot(slot)
 
 

@@ -28,7 +28,7 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import refuse_job
-from winosmith.web.judge.models import Judge, Seen, Skip, Slot, block_key
+from winosmith.web.judge.models import Judge, Seen, Skip, Slot, block_of
 from winosmith.web.judge.trust import askable_questions, get_judge_on_hold, is_stopped
 from winosmith.web.judge.turns import current_slot, judging_status
 from winosmith.web.judge.votes import return_slot
@@ -488,7 +488,7 @@ def _mark_as_read(
     ]
     wrote: QuerySet[Problem] = Problem.objects.filter(twin__contributor__in=others)
     rows += [
-        Seen(person=person, block=block_key(half), twin_id=half.twin_id, problem_id=half.pk)
+        Seen(person=person, block=block_of(half), twin_id=half.twin_id, problem_id=half.pk)
         for half in wrote
     ]
     Seen.objects.bulk_create(rows, ignore_conflicts=True)

@@ -25,9 +25,9 @@ from winosmith.web.judge.models import (
     Seen,
     Slot,
     Verdict,
-    block_key,
+    block_of,
     lock_reader,
-    note_all_seen,
+    note_many,
 )
 from winosmith.web.moderate.decisions import APPEALED
 from winosmith.web.moderate.models import Appeal
@@ -298,13 +298,13 @@ def note_answers_read(person: Person, problems: Sequence[Problem]) -> None:
     unread = [p for p in problems if p.gold or p.state in (State.HELD, State.JUDGING)]
     if not may_judge(person) or not unread:
         return
-    blocks = {block_key(problem): problem for problem in unread}
+    blocks = {block_of(problem): problem for problem in unread}
     known = Seen.objects.filter(person=person, block__in=blocks, spent=True)
     new = blocks.keys() - set(known.values_list("block", flat=True))
     if new:
         with writing():
             lock_reader(person)
-            note_all_seen(person, [blocks[block] for block in new])
+            note_many(person, [blocks[block] for block in new])
 
 
 def moderation_news(person: Person, after: datetime) -> Iterator[Item]:

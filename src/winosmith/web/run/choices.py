@@ -21,14 +21,7 @@ from winosmith.errors import RecipeError
 from winosmith.locks import wait_for_lock
 from winosmith.outputs import atomic_write
 from winosmith.web._lock import writing
-from winosmith.web._rules import (
-    CHOSEN,
-    GROUPS,
-    browser_settings,
-    label_and_hint,
-    read_chosen,
-    settings_of,
-)
+from winosmith.web._rules import CHOSEN, GROUPS, editable, label_and_hint, read_chosen, settings_of
 from winosmith.web.jobs import SETTINGS, Job, create_job
 from winosmith.web.pages import reload_rules
 from winosmith.web.people.models import Person
@@ -38,7 +31,7 @@ PENDING = "chosen.new"
 
 
 def _declarations() -> dict[str, dict[str, Any]]:
-    return browser_settings(type(settings.RULES))
+    return editable(type(settings.RULES))
 
 
 def label(name: str) -> str:
