@@ -387,7 +387,7 @@ def _nested(member: tarfile.TarInfo, data: bytes) -> Any:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (_flipped, "site.sqlite3 has another checksum"),
+        (_flipped, "the checksum of site.sqlite3 is wrong"),
         (_without_key, "secret is missing"),
         (_climbing, r"'\.\./evil', so it is not a backup of a site"),
         (_linked, "'site.toml', so it is not a backup of a site"),

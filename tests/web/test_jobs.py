@@ -364,11 +364,11 @@ def test_a_file_stays_until_the_drop_of_its_job_is_committed(adam: Any) -> None:
     job.file.parent.mkdir(exist_ok=True)
     job.file.touch()
     with suppress(ZeroDivisionError), transaction.atomic():
-        job.drop(adam)
+        job.discard(adam)
         raise ZeroDivisionError
     assert (Job.objects.get(pk=job.pk).state, job.file.exists()) == ("shown", True)
     with TestCase.captureOnCommitCallbacks(execute=True):
-        job.drop(adam)
+        job.discard(adam)
         assert job.file.exists()
     assert not job.file.exists()
 

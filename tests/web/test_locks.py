@@ -224,7 +224,7 @@ def test_a_password_is_on_no_page(sites: Start) -> None:
 @pytest.fixture
 def healthy(database: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return what `/healthz` asks, which forgets what it found last."""
-    monkeypatch.setattr(wsgi, "KEPT", -1.0)
+    monkeypatch.setattr(wsgi, "CACHE_SECONDS", -1.0)
     assert wsgi.find_fault() == ""
     return wsgi
 

@@ -211,7 +211,7 @@ def test_an_older_database_comes_forward_with_its_rows(prepared_site: Path, tmp_
     forward = _run("hosting.prepare(site); hosting.open_site(site)", folder)
     assert forward.returncode == 0, forward.stderr
     assert _rows(folder / "site.sqlite3") == before
-    assert "of an older version" in older.stderr
+    assert "from an older version" in older.stderr
 
 
 def test_a_newer_database_is_refused(prepared_site: Path, tmp_path: Path) -> None:

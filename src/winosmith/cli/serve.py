@@ -54,7 +54,7 @@ def command(
 
     os.umask(0o077)  # what the server writes is readable only by its owner
     site = Site.open(folder, database=database or None, public_url=public_url)
-    site.may_listen_on(host)
+    site.check_host(host)
     lock = hosting.lock_site(site.folder)
     door = hosting.listen(host, port)
     hosting.prepare(site)
@@ -70,7 +70,7 @@ def _print_start(site: Site, door: str) -> None:
 
     address = site.public_url or door
     lines = [
-        f"Database    {site.database.shown}",
+        f"Database    {site.database.location}",
         f"Settings    {site.folder / 'site.toml'}",
         f"Address     {address}/",
     ]

@@ -1,8 +1,8 @@
-"""Backups: one archive with the database, the key and the settings, made while the site runs.
+"""Back up a site to one archive while the site runs, and restore it.
 
-An archive contains `manifest.json` (versions, checksums), `secret`, `site.toml`, `site.sqlite3` or
-`database.pgdump`, the recipes, and the files of finished rounds, as one snapshot. Anyone who can
-read it controls the site, so only its owner can read it.
+An archive is a snapshot. It contains `manifest.json` (versions, checksums), `secret`, `site.toml`,
+`site.sqlite3` or `database.pgdump`, the recipes, and the files of finished rounds. Anyone who can
+read an archive can control the site, so only the archive's owner has permission to read it.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ from winosmith.records import parse_json
 from winosmith.web._site import BACKUPS, ERASURES, Site, is_site_file, site_files
 
 LAYOUT = 1
-"""Version of the archive's layout; a higher number is from a newer version of winosmith."""
+"""Version of the archive's layout. An archive with a higher number needs a newer winosmith."""
 
 MANIFEST, SECRET, SETTINGS = "manifest.json", "secret", "site.toml"
 DUMPS = {"sqlite": "site.sqlite3", "postgresql": "database.pgdump"}
 MAX_MANIFEST_SIZE = 10_000_000
 
 CHUNK_SIZE = 1 << 20
-"""Number of bytes copied at once."""
+"""Number of bytes that are copied in one step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Manifest:
     Attributes:
         database: "sqlite" or "postgresql".
         made: The time of the backup, in UTC, ISO 8601.
-        version: The version of winosmith that made it.
+        version: The version of winosmith that made the backup.
         files: The checksum (SHA-256) of each file.
     """
 
@@ -59,13 +59,13 @@ class Manifest:
 
 
 def backup(site: Site, file: str | Path) -> Manifest:
-    """Write a snapshot of the site to an archive, while people may write.
+    """Write a snapshot of the site to an archive, while the site is in use.
 
-    The archive appears when it is complete, and only its owner can read it. With the extension .gz
-    or .tgz, it is compressed.
+    The file only appears when the archive is complete, and only its owner can read it. An archive
+    with the extension .gz or .tgz is compressed.
 
     Raises:
-        OutputError: The file exists, or can't be written.
+        OutputError: The file already exists, or can't be written.
         InputError: The database can't be read, or is damaged.
     """
     path = Path(file)
@@ -101,8 +101,8 @@ def backup(site: Site, file: str | Path) -> Manifest:
 def _copy_files(site: Path, folder: Path) -> Iterator[str]:
     """Copy the site's files other than its database, and yield their names.
 
-    Files are replaced, never changed, so each copy is complete. Files that are deleted in the
-    meantime are omitted.
+    Each copy is complete, because the site replaces these files and never changes them in place. A
+    file that is deleted in the meantime is omitted.
     """
     for name in site_files(site):
         with suppress(FileNotFoundError), (site / name).open("rb") as source:
@@ -121,20 +121,21 @@ def restore(
 ) -> Manifest:
     """Restore a site from an archive, completely or not at all.
 
-    All log-ins, tokens, invitations and links for a new password end, because they may have been
-    revoked since the backup, and other people may have read it.
+    All log-ins, tokens, invitations and password links are revoked, because they may have been
+    revoked since the backup, and other people may have read the archive.
 
     Args:
-        file: The archive, from `backup`.
+        file: The archive that `backup` wrote.
         folder: A new or empty folder.
-        database: The address of an empty PostgreSQL database, if the archive contains one.
-        erased: The site's log of erasures, or its folder. By default, a log next to the archive, or
-            in the site's folder if the archive is in that site's folder of backups.
+        database: The URL of an empty PostgreSQL database, if the archive contains a PostgreSQL
+            database.
+        erased: The site's log of erasures, or the folder with it. By default, the log next to the
+            archive, or in the site's folder if the archive is in its backup folder.
 
     Raises:
         OutputError: The folder is not empty.
-        InputError: The file is not such an archive, or is damaged; the database is missing or
-            superfluous; there is no such log.
+        InputError: The file is not a backup, or is damaged; `database` is missing or
+            superfluous; the log of erasures does not exist.
     """
     path, target = Path(file), Path(folder).absolute()
     logs = _find_erasure_logs(path, erased)
@@ -156,9 +157,9 @@ def restore(
                 os.fchmod(file_.fileno(), 0o600)
                 file_.writelines(b"\n" + log.read_bytes() for log in logs)
         target.mkdir(mode=0o700, exist_ok=True)
-        Path(aside).replace(target)  # this only replaces an empty folder
+        aside.replace(target)  # this only replaces an empty folder
         _sync_folder(target.parent)
-        aside.mkdir()  # the end of the block removes it
+        aside.mkdir()  # the context manager removes it
     return contents
 
 
@@ -179,7 +180,7 @@ REVOCATIONS = (
     "UPDATE people_invitation SET used = CURRENT_TIMESTAMP WHERE used IS NULL",
     "DELETE FROM run_job WHERE kind = 'mail'",
 )
-"""Statements that end all access without a password, for both databases."""
+"""SQL statements, for both databases, that revoke all access without a password."""
 
 
 def _revoke_access(path: Path) -> None:
@@ -191,8 +192,8 @@ def _revoke_access(path: Path) -> None:
 def _restore_postgresql(path: Path, dump: Path, database: str | None) -> None:
     if not database:
         raise InputError(
-            f"{path} contains a PostgreSQL database; create an empty one (createdb), and name it "
-            "with `database='postgresql://…'`"
+            f"{path} contains a PostgreSQL database; create an empty database (createdb), and give "
+            "its URL as `database='postgresql://…'`"
         )
     restore_postgresql(database, dump)
     dump.unlink()
@@ -203,7 +204,7 @@ def _temporary_folder(path: Path) -> Iterator[Path]:
     try:
         folder = tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent)
     except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}; choose another place") from None
+        raise OutputError(f"{path}: {error.strerror}; choose another folder") from None
     try:
         yield Path(folder)
     finally:
@@ -267,9 +268,9 @@ def _remove_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _extract_archive(path: Path, folder: Path) -> Manifest:
-    """Extract and check the files that the manifest names.
+    """Extract the files that the manifest lists, and check their checksums.
 
-    The archive's own paths, modes and links are not used.
+    File modes in the archive are ignored, and links are refused.
     """
     try:
         with tarfile.open(path, "r:*") as tar:
@@ -281,7 +282,7 @@ def _extract_archive(path: Path, folder: Path) -> Manifest:
                     continue
                 if member.name not in wanted or not member.isfile():
                     raise InputError(
-                        f"{path} contains {member.name!r}, so it is not a backup of a site"
+                        f"{path} contains {member.name!r}, which is not a file of a site's backup"
                     )
                 _create_parents(folder, member.name)
                 _extract_member(path, tar, member, folder / member.name, wanted.pop(member.name))
@@ -292,7 +293,7 @@ def _extract_archive(path: Path, folder: Path) -> Manifest:
             raise InputError(
                 f"{path} does not exist; name a file from `winosmith admin backup`"
             ) from (None)
-        raise InputError(f"{path} can't be read as a backup ({error}); use another one") from None
+        raise InputError(f"{path} is not a readable backup ({error}); use another one") from None
     if wanted:
         raise InputError(
             f"{path} is incomplete: {', '.join(wanted)} is missing; use another backup"
@@ -331,7 +332,7 @@ def _extract_member(
     path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path, wanted: str
 ) -> None:
     if member.size > shutil.disk_usage(target.parent).free:
-        raise InputError(f"{path} needs {member.size:,} bytes, more than the disk has; make room")
+        raise InputError(f"{path} needs {member.size:,} bytes of disk space; free some space")
     source = tar.extractfile(member) or io.BytesIO()
     digest = hashlib.sha256()
     with _create_file(target) as file:
@@ -340,15 +341,15 @@ def _extract_member(
             file.write(piece)
     if digest.hexdigest() != wanted:
         raise InputError(
-            f"{path} is damaged: {member.name} has another checksum; use another backup"
+            f"{path} is damaged: the checksum of {member.name} is wrong; use another backup"
         )
 
 
 def copy_sqlite(source: Path, target: Path) -> None:
-    """Copy a snapshot of a database by SQLite's backup API, without blocking writers.
+    """Copy a snapshot of a database with SQLite's backup API, without blocking writers.
 
     Raises:
-        InputError: There is no database, or it is damaged.
+        InputError: The database does not exist, or is damaged.
     """
     if not source.exists():
         raise InputError(f"{source} does not exist; there is nothing to back up yet")
@@ -358,7 +359,7 @@ def copy_sqlite(source: Path, target: Path) -> None:
             closing(sqlite3.connect(f"{source.as_uri()}?mode=ro", uri=True, timeout=60)) as live,
             closing(sqlite3.connect(target)) as copy,
         ):
-            # All pages in one step: in WAL mode that is one snapshot, and it blocks nobody.
+            # Copying all pages in one step gives a single snapshot, and WAL mode blocks no writer.
             live.backup(copy, pages=-1)
             copy.execute("PRAGMA journal_mode=DELETE")
     except sqlite3.DatabaseError as error:
@@ -367,23 +368,23 @@ def copy_sqlite(source: Path, target: Path) -> None:
 
 
 def check_sqlite(path: Path) -> None:
-    """Reject a damaged database.
+    """Reject a damaged SQLite database.
 
     Raises:
-        InputError: The database is damaged, or not a site's.
+        InputError: The database is damaged, or does not belong to a site.
     """
     try:
         with closing(sqlite3.connect(path)) as database:
-            told = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+            result = database.execute("PRAGMA quick_check(1)").fetchone()[0]
             database.execute("SELECT count(*) FROM django_migrations")
     except sqlite3.DatabaseError as error:
-        told = str(error)
-    if told != "ok":
-        raise InputError(f"the database is damaged ({told}); restore an earlier backup")
+        result = str(error)
+    if result != "ok":
+        raise InputError(f"the database is damaged ({result}); restore an earlier backup")
 
 
 def dump_postgresql(url: str, target: Path) -> None:
-    """Dump a snapshot of a database by pg_dump, without blocking writers.
+    """Write a snapshot of a database with pg_dump, without blocking writers.
 
     Raises:
         InputError: pg_dump is not installed, or can't read the database.
@@ -421,18 +422,18 @@ def restore_postgresql(url: str, dump: Path) -> None:
     with psycopg.connect(url) as connection:
         for statement in REVOCATIONS:
             connection.execute(statement)
-        # A dump contains no statistics; without them, the server chooses plans by guesses.
+        # A dump contains no statistics, without which the server chooses slow query plans.
         connection.execute("ANALYZE")
 
 
 def _run_program(url: str, program: str, *arguments: str) -> None:
-    """Run one of PostgreSQL's programs; only its environment contains the password."""
+    """Run one of PostgreSQL's programs, with the password only in its environment."""
     path = _find_program(program)
     parts = urlsplit(url)
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2])
     if parts.username:
         bare = bare._replace(netloc=f"{parts.username}@{bare.netloc}")
-    environment = {**os.environ}
+    environment = dict(os.environ)
     if parts.password:
         environment["PGPASSWORD"] = unquote(parts.password)
     command = [path, f"--dbname={bare.geturl()}", "--no-password", *arguments]

@@ -1,6 +1,6 @@
-"""Export of all data as files: the public problems, and everything that moderators may know.
+"""Export a site's data to files: the public problems, and the data that moderators may see.
 
-The same data give the same bytes on both databases, and so the same digest over all files.
+The same data give the same bytes, and so the same digest over all files, on SQLite and PostgreSQL.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class ExportResult:
     """The result of an export.
 
     Attributes:
-        digest: The SHA-256 over the names and checksums of all files; 64 hex digits.
-        files: The checksum of each file, by its name in the folder.
+        digest: The SHA-256 of the names and checksums of all files, as 64 hex digits.
+        files: The checksum of each file, by the file's name.
         counts: The number of records in each file.
     """
 
@@ -49,23 +49,23 @@ class ExportResult:
 def export(
     folder: str | Path, *, format_name: str = "winosmith", public: bool = False
 ) -> ExportResult:
-    """Write the data to a folder that is new, or has an earlier export of the same kind.
+    """Export the data to a new folder, or to one with an earlier export of the same kind.
 
     `problems.*` contains the public problems, in any format. The other files are in `private/`: all
     problems, their states (`states`), the judges' answers (`responses`), the audit log (`events`),
-    the versions' places in their families (`versions`), models' predictions (`predictions`), people
-    by pseudonym with their agreements (`people`), the texts of the agreements (`documents`), and
-    the rounds of human tests (`rounds`), each with a folder `tests/NAME` that `winosmith humans`
-    reads. Respondents have only their codes of the round.
+    the families of perturbed problems (`versions`), the models' predictions (`predictions`), the
+    people's pseudonyms and consents (`people`), the texts of the consents (`documents`), and the
+    human tests (`rounds`). Each human test also has a folder `tests/NAME`, which `winosmith humans`
+    can read. It identifies respondents only by their codes in that test.
 
     Args:
         folder: The output folder.
-        format_name: The format of the public problems, one of `winosmith.formats.FORMATS` that can
-            be written.
+        format_name: The format of the public problems: any writable format of
+            `winosmith.formats.FORMATS`.
         public: Whether to write only the public problems.
 
     Raises:
-        OutputError: The folder contains something else, or can't be written.
+        OutputError: The folder contains other files, or can't be written.
         FormatError: The format is unknown or read-only, or can't store a problem.
     """
     suffix = formats.writer_named(format_name).suffix
@@ -84,7 +84,7 @@ def export(
 
 @contextmanager
 def read_snapshot() -> Iterator[None]:
-    """Make all reads of the block see one snapshot, without blocking writers."""
+    """Give all queries in the block the same snapshot, without blocking writers."""
     if connection.in_atomic_block:
         yield
         return
@@ -114,7 +114,7 @@ def _write_public(output: OutputFolder, format_name: str, suffix: str) -> int:
 
 
 def _write_records(output: OutputFolder, name: str, records: Records) -> int:
-    """Write one record per line; return their number."""
+    """Write one record per line, and return the number of records."""
     count = 0
     with output.write(name) as file:
         for count, record in enumerate(records, 1):  # noqa: B007
@@ -123,7 +123,7 @@ def _write_records(output: OutputFolder, name: str, records: Records) -> int:
 
 
 def _write_tests(output: OutputFolder) -> dict[str, int]:
-    """Write each round of human tests; return the number of its answers."""
+    """Write each human test, and return its number of answers by file name."""
     counts = {}
     for round_ in Round.objects.order_by("pk"):
         name = f"{PRIVATE}/tests/{round_.name}"
@@ -132,12 +132,13 @@ def _write_tests(output: OutputFolder) -> dict[str, int]:
 
 
 def _row_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
-    """Return values of a row for JSON.
+    """Return the chosen values of a database row, for JSON.
 
     Args:
-        row: A row.
-        names: Columns, under their own names.
-        paths: By name, the path to a value, such as "problem.ref"; None if a row on it is missing.
+        row: The row.
+        names: The columns whose values keep the column's name.
+        paths: For each other name, the path of its value, such as "problem.ref". The value is None
+            if a related row is missing.
     """
     found = {}
     for name, path in {**paths, **dict(zip(names, names, strict=True))}.items():
@@ -175,7 +176,7 @@ def _person_records() -> Records:
 
 
 def _table_reader(rows: Any, *names: str, **paths: str) -> Callable[[], Records]:
-    """Return a function that yields the records of a table; see `_row_record`."""
+    """Return a function that yields the table's rows as records; see `_row_record`."""
     return lambda: (_row_record(row, *names, **paths) for row in _iter_rows(rows))
 
 
@@ -218,12 +219,12 @@ _PRIVATE: dict[str, Callable[[], Records]] = {
 
 
 def _iter_rows(query: Any) -> Iterator[Any]:
-    """Yield rows by ascending key, reading one chunk at a time."""
+    """Yield the rows in ascending order of their keys, reading one chunk at a time."""
     return chain.from_iterable(chunks(query))
 
 
 def chunks(query: Any) -> Iterator[list[Any]]:
-    """Yield rows by ascending key, in chunks of a thousand."""
+    """Yield the rows in chunks of a thousand, in ascending order of their keys."""
     query, last = query.order_by("pk"), 0
     while chunk := list(query.filter(pk__gt=last)[:1000]):
         yield chunk

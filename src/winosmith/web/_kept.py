@@ -12,19 +12,19 @@ from typing import Generic, Protocol, TypeVar
 from django.core.cache import cache
 
 PROBLEMS_PER_SECOND = 1000
-"""Number of problems per second of caching. Counting so many takes 1 to 20 ms, so that statistics
-take at most a fiftieth of a process's time."""
+"""Number of problems per second of caching. To count 1,000 problems takes 1 to 20 ms, so that
+statistics take at most a fiftieth of a process's time."""
 
 MAX_AGE = 600
 """Maximum age of statistics in seconds."""
 
 
 class Counted(Protocol):
-    """Statistics with the number of their problems."""
+    """Statistics about a number of problems, on which the caching time depends."""
 
     @property
     def problems(self) -> int:
-        """Return the number of problems."""
+        """Number of problems."""
         ...
 
 
@@ -34,7 +34,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class CachedValue(Generic[Value]):
-    """A value with the number of problems from which it was computed."""
+    """A value, and the number of problems from which it was computed."""
 
     problems: int
     value: Value
@@ -47,8 +47,8 @@ def cached(name: str, count: Callable[[], Figures]) -> Figures:
     with fewer problems they are always current.
 
     Args:
-        name: The name of the statistics, the same for every call.
-        count: A function that computes them.
+        name: The name of the statistics, which is the cache key.
+        count: A function that computes the statistics.
     """
     return cached_each(name, [0], lambda _: {0: count()})[0]
 
@@ -56,12 +56,12 @@ def cached(name: str, count: Callable[[], Figures]) -> Figures:
 def cached_each(
     name: str, keys: Sequence[int], count: Callable[[list[int]], dict[int, Figures]]
 ) -> dict[int, Figures]:
-    """Return cached statistics by key, each cached according to its own number of problems.
+    """Return cached statistics for each key; the number of problems sets the caching time.
 
     Args:
-        name: The name of the statistics, the same for every call.
+        name: The name of the statistics, which is the start of the cache keys.
         keys: The keys.
-        count: A function that computes the statistics of several keys at once.
+        count: A function that computes the statistics for several keys.
     """
     names = {f"{name}.{key}": key for key in keys}
     found: dict[int, Figures] = {
@@ -76,25 +76,26 @@ def cached_each(
 
 
 QUICK_SECONDS = 0.03
-"""Seconds: a value that is computed within this time is never cached."""
+"""Maximum seconds of a computation whose value is not cached."""
 
 CACHE_FACTOR = 20
-"""Other values are cached for this many times their computing time: 5 % of one core at most."""
+"""Factor by which the caching time exceeds the computing time, so that a value takes at most 5 % of
+a core."""
 
 RETRY_SECONDS = 10
-"""Seconds until a failed computation is repeated."""
+"""Seconds until a failed computation is tried again."""
 
 
 class RefreshedValue(Generic[Value]):
-    """A value that is computed again when it is old; meanwhile, other threads read the old one.
+    """A cached value that one thread computes again, while other threads read the old value.
 
     Args:
-        make: A function that computes it from the database.
+        make: A function that computes the value from the database.
     """
 
     def __init__(self, make: Callable[[], Value]):
         self._make = make
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._made: list[Value] = []
         self._due = 0.0
 
@@ -105,7 +106,7 @@ class RefreshedValue(Generic[Value]):
         `RETRY_SECONDS` more.
         """
         held = self._made
-        if self._turn.acquire(blocking=not held):
+        if self._lock.acquire(blocking=not held):
             try:
                 held = self._made
                 if not held or time.monotonic() >= self._due:
@@ -122,10 +123,10 @@ class RefreshedValue(Generic[Value]):
                 logging.getLogger(__name__).exception("statistics could not be computed again")
                 self._due = time.monotonic() + RETRY_SECONDS
             finally:
-                self._turn.release()
+                self._lock.release()
         return held[0]
 
     def forget(self) -> None:
         """Discard the value, so that the next call computes it."""
-        with self._turn:
+        with self._lock:
             self._made = []

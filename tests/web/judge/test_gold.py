@@ -253,7 +253,7 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(
     for problem, words, why in (
         (withheld, "because", "no answer"),
         (plain, " ", "give the reason"),
-        (voted, "because", "has votes already"),
+        (voted, "because", "already has votes"),
     ):
         with pytest.raises(InputError, match=why):
             add_gold(problem, words)

@@ -513,7 +513,7 @@ def test_an_erased_judges_waiting_votes_leave_their_places_to_others(
     assert _states([problem]) == ["judging"]
     erase(ann, texts=False)
     event = problem.events.get(kind="exclude-vote")
-    assert event.reason == "the judge was erased before a moderator looked"
+    assert event.reason == "the judge was erased before a moderator checked the votes"
     give_in(person("bob"), 9.0)
     assert _states([problem]) == ["valid"]
     assert problem.slots.filter(excluded=True).count() == 1

@@ -45,7 +45,7 @@ def test_what_is_saved_holds_at_once_and_after_a_start(
     assert (job.actor.name, job.kind, job.state) == ("adam", "settings", "done")
     assert job.asked == {"title": "Graz", "judges": 5, "words_to_flag": ["brat", "fool"]}
     assert [(str(label), value) for label, value in describe_request(job)] == [
-        ("Name of the site", "Graz"), ("Judges of a problem", "5"),
+        ("Name of the site", "Graz"), ("Number of judges per problem", "5"),
         ("Words that send a sentence to the moderators", "brat, fool"),
     ]  # fmt: skip
 
@@ -72,7 +72,7 @@ def test_a_file_that_cannot_be_used_changes_nothing(
     (kept / CHOSEN).write_text(text)
     assert visit().get("/guidelines/").status_code == 200
     assert before == settings.RULES
-    assert "settings can't be taken up" in caplog.text
+    assert "the settings are not valid" in caplog.text
     with pytest.raises(RecipeError, match=CHOSEN):
         Site.open(kept)
 

@@ -1,4 +1,4 @@
-"""Pages of families, the page that compares models over all families, and their files."""
+"""The pages and files of families, and the page that compares models over all families."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MAX_QUERY_LENGTH = 200
 
 @require_safe
 def show_families(request: HttpRequest) -> HttpResponse:
-    """Show the families, searched and sorted, one page at a time."""
+    """Show a page of the families that match a search, in the chosen order."""
     words = request.GET.get("q", "")[:MAX_QUERY_LENGTH]
     sort = request.GET.get("sort", "size")
     terms = parse(words)
@@ -68,7 +68,7 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
     top = trees.tree_around(tree, focus, look.after)
     shown = pages.load_problems(tree, top)
     note_twins_read(person, _displayed_problems(tree, top, shown, hidden))
-    seen = tree.as_seen()
+    seen = tree.with_all_public()
     figured = [(model, replace(of, tree=seen)) for model, of in answers]
     rows = [(model, figures.error_depths(of), of.waiting) for model, of in figured]
     drawn = [
@@ -102,7 +102,7 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 @require_safe
 def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
-    """Show the part below a version, for an open page; otherwise redirect to the page."""
+    """Show the part of the tree below a version, for htmx; redirect other requests to the page."""
     person = existing_writer(request)
     root = pages.get_root(ref, person)
     tree = load_tree(root, person)
@@ -126,7 +126,7 @@ def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase
 
 @require_safe
 def show_board(request: HttpRequest) -> HttpResponse:
-    """Show the contributors, by pseudonym."""
+    """Show the board of contributors, under their pseudonyms."""
     sort = request.GET.get("sort", "fools")
     models = current_models()
     shown = board_page(sort, request.GET.get("page"))
@@ -147,10 +147,10 @@ def _redirect_to_root(
     request: HttpRequest, version: Problem, root: Problem, person: Person | None
 ) -> HttpResponseBase:
     pages.get_root(root.ref, person)
-    asked = request.GET.copy()
-    if version.pk in load_tree(root, person).places:
-        asked["version"] = version.ref
-    return redirect(f"{reverse('families:family', args=[root.ref])}?{asked.urlencode()}")
+    query = request.GET.copy()
+    if version.pk in load_tree(root, person).numbers:
+        query["version"] = version.ref
+    return redirect(f"{reverse('families:family', args=[root.ref])}?{query.urlencode()}")
 
 
 def _displayed_problems(
@@ -189,10 +189,10 @@ def _depth_tabs(look: pages.ViewOptions, version: str) -> list[tuple[str, str, b
 
 
 PROBLEMS = "problems.jsonl"
-"""The name of the file of problems."""
+"""Name of the file with the problems."""
 
 MAX_DEPTHS = 60
-"""Maximum number of rows in the table by depth; the files have all."""
+"""Maximum number of depths in the table; the files contain all depths."""
 
 
 @require_safe
@@ -223,10 +223,11 @@ def show_models(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Send the problems of families, or a model's predictions on them.
+    """Send the problems of families, or a model's predictions for them.
 
-    `problems.jsonl` has all problems; with `?model=NAME` those that the model answered.
-    `NAME.jsonl` has its answers; with `?of=all` those to all public problems of the site.
+    `problems.jsonl` contains all problems, or with `?model=NAME` the problems that the model
+    answered. `NAME.jsonl` contains the model's predictions. With `?of=all`, both include the
+    site's other public problems.
     """
     families = request.GET.get("of", "") != "all"
     if name == PROBLEMS:

@@ -1,4 +1,4 @@
-"""Judging: k different people judge each problem."""
+"""Judging: several different people judge each problem."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Config(AppConfig):
     name = "winosmith.web.judge"
 
     def ready(self) -> None:
-        """Register the functions that export, hide, adopt, erase and tidy up judging data."""
+        """Register the functions that export, hide, adopt, erase and clean up judging data."""
         from winosmith.web.jobs import HOUR, ORIGINS, add_duty
         from winosmith.web.judge import submissions, trust, turns, votes
         from winosmith.web.people import accounts, news, privacy

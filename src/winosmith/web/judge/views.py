@@ -1,4 +1,4 @@
-"""The pages for judging, and the public page about the agreement of judges."""
+"""The pages for judging, and the public page about the judges' agreement."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from winosmith.web.people.gates import form_once, judges_only, judging_consent_r
 from winosmith.web.people.models import Person
 
 FormResult = tuple[dict[str, Any], Slot | None]
-"""The result of a form, stored for repeated submissions, and the slot that the judge holds now."""
+"""A form's result, which is stored for repeated submissions, and the judge's current slot."""
 
 
 @require_safe
 @judges_only
 @judging_consent_required
 def show_turn(request: HttpRequest) -> HttpResponse:
-    """Show the judge's problem, a link to the next one, or why there is none."""
+    """Show the judge's current problem, a link to the next problem, or why there is none."""
     person: Person = request.user
     return _render_turn(request, person, turns.current_slot(person))
 
@@ -59,8 +59,8 @@ def _form_view(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Return a view that processes a form once and shows errors with the form.
 
-    With scripts, htmx submits the form and receives the next part of the page; without them, the
-    view redirects there.
+    With JavaScript, htmx submits the form and receives the next part of the page. Without it, the
+    view redirects to the page.
     """
 
     @require_POST
@@ -68,15 +68,15 @@ def _form_view(
     @judging_consent_required
     @wraps(act)
     def view(request: HttpRequest) -> HttpResponse:
-        person, held = request.user, []
+        person, slots = request.user, []
 
-        def acted() -> dict[str, Any]:
+        def process() -> dict[str, Any]:
             result, slot = act(request, person)
-            held.append(slot)
+            slots.append(slot)
             return result
 
         try:
-            result = form_once(request, person, acted, _slot_ref(request))
+            result = form_once(request, person, process, _slot_ref(request))
         except InputError as error:
             slot = None if isinstance(error, turns.ProblemLostError) else turns.current_slot(person)
             if slot is None or slot.ref != _slot_ref(request):
@@ -85,7 +85,7 @@ def _form_view(
             return _render_problem(request, slot, error=str(error), typed=request.POST, status=422)
         if "to" in result or not request.htmx:
             return _redirect(request, result.get("to", "judge:turn"))
-        shown = _render_turn(request, person, held[0] if held else turns.current_slot(person))
+        shown = _render_turn(request, person, slots[0] if slots else turns.current_slot(person))
         shown.headers.setdefault("HX-Replace-Url", reverse("judge:turn"))
         return shown
 
@@ -109,7 +109,7 @@ def submit_local(request: HttpRequest, person: Person) -> FormResult:
 
 @_form_view
 def submit_answer(request: HttpRequest, person: Person) -> FormResult:
-    """Store the answer to the whole problem, and lease the next one."""
+    """Store the answer to the whole problem, and lease the next problem."""
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
     slot = turns.store_answer(
         person,
@@ -120,14 +120,14 @@ def submit_answer(request: HttpRequest, person: Person) -> FormResult:
         comment=request.POST.get("comment", ""),
         address=client_address(request),
     )
-    if slot.gold:  # its result is shown before the next problem
+    if slot.gold:  # the result is shown before the next problem
         return {"to": reverse("judge:checked", args=[slot.ref])}, None
-    return {}, turns.next_problem(person, person.judging)  # `answer` has locked it
+    return {}, turns.next_problem(person, person.judging)  # `store_answer` has locked the row
 
 
 @_form_view
 def skip_problem(request: HttpRequest, person: Person) -> FormResult:
-    """Skip the problem, and lease the next one."""
+    """Skip the problem, and lease the next problem."""
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
     reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
     turns.skip_problem(person, _slot_ref(request), reason, comment)
@@ -153,7 +153,7 @@ def show_gold_result(request: HttpRequest, ref: str) -> HttpResponse:
 @judges_only
 @judging_consent_required
 def submit_contest(request: HttpRequest, ref: str) -> HttpResponse:
-    """Store a judge's contest of the known answer."""
+    """Store a judge's contest of a gold question's answer."""
     slot = _get_answered_gold(request, ref)
     person, text = request.user, request.POST.get("text", "")
     try:
@@ -239,7 +239,7 @@ def _slot_ref(request: HttpRequest) -> str:
 
 
 def _parse_choice(text: str | None) -> int | None:
-    """Return an option's index from a form; None if none was chosen.
+    """Return the index of the chosen option; None if no option was chosen.
 
     Raises:
         InputError: The text is not an index.

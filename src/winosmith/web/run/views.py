@@ -372,7 +372,12 @@ def show_progress(request: HttpRequest, mark: str) -> HttpResponse:
 def decide_job(request: HttpRequest, mark: str) -> HttpResponseBase:
     """Confirm, discard, stop or retry a job, once per form."""
     found, person = _get_job(mark), request.user
-    acts = {"confirm": found.confirm, "drop": found.drop, "stop": found.stop, "retry": found.retry}
+    acts = {
+        "confirm": found.confirm,
+        "drop": found.discard,
+        "stop": found.stop,
+        "retry": found.retry,
+    }
     act = acts.get(request.POST.get("do", ""))
     if act is None:
         return _render_job(request, found, status=422)
