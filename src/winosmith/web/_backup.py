@@ -409,13 +409,10 @@ def restore_postgresql(url: str, dump: Path) -> None:
             ).fetchone()[0]
     except psycopg.OperationalError as error:
         reason = str(error).strip().splitlines()[-1]
-        raise InputError(
-            f"{_hide_password(url)} can't be reached: {reason}; check the address"
-        ) from None
+        raise InputError(f"{_redact(url)} can't be reached: {reason}; check the address") from None
     if tables:
         raise InputError(
-            f"{_hide_password(url)} already has {tables} tables; restore into an empty database "
-            "(createdb)"
+            f"{_redact(url)} already has {tables} tables; restore into an empty database (createdb)"
         )
     options = ("--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction")
     _run_program(url, "pg_restore", *options, str(dump))
@@ -443,7 +440,7 @@ def _run_program(url: str, program: str, *arguments: str) -> None:
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         reason = lines[0] if lines else f"exit code {done.returncode}"
-        raise InputError(f"{program} failed on {_hide_password(url)}: {reason}")
+        raise InputError(f"{program} failed on {_redact(url)}: {reason}")
 
 
 def _find_program(program: str) -> str:
@@ -456,7 +453,7 @@ def _find_program(program: str) -> str:
     return str(newest[0])
 
 
-def _hide_password(url: str) -> str:
+def _redact(url: str) -> str:
     parts = urlsplit(url)
     return (
         f"postgresql://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"

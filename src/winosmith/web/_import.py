@@ -300,13 +300,7 @@ def _has_same_text(row: Problem, datum: Datum) -> bool:
 
 
 def _add_chunk(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
-    """Add the new problems of a chunk in one transaction, and return their number.
-
-    Args:
-        data: The problems of the chunk.
-        as_: The purpose, as in `import_problems`.
-        covered: The ids of problems that are under embargo because an ancestor is.
-    """
+    """Add the new problems of a chunk in one transaction, and return their number."""
     with writing():
         known = set(
             Problem.objects.filter(ref__in=[datum.id for datum in data]).values_list(

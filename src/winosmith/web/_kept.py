@@ -33,8 +33,8 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class CachedValue(Generic[Value]):
-    """A value, and the number of problems from which it was computed."""
+class Entry(Generic[Value]):
+    """A cache entry: a value, and the number of problems from which it was computed."""
 
     problems: int
     value: Value

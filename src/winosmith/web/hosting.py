@@ -116,12 +116,7 @@ def open_site(site: Site) -> Site:
 
 
 def _check_key(site: Site, *, first: bool = False) -> None:
-    """Reject the site's key if the database was created with another key.
-
-    Args:
-        site: The site.
-        first: Whether to store a digest of the key if the database has none yet.
-    """
+    """Reject a key with which the database was not created; if `first`, store a missing digest."""
     from winosmith.web._lock import writing
     from winosmith.web.people.models import SiteKey, keyed_digest
 

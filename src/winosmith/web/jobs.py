@@ -500,13 +500,7 @@ def run_worker() -> None:
 
 
 def _take_lock(name: str, key: int, note: object = None) -> ExitStack | None:
-    """Take the locks of the folder and the database; return None if another process has one.
-
-    Args:
-        name: The name of the lock file in the site's folder.
-        key: The key of the PostgreSQL advisory lock.
-        note: The content of the file while it is locked.
-    """
+    """Take the lock file and the PostgreSQL lock; None if another process has one of them."""
     file = FileLock.take(settings.SITE.folder / name)
     if file is None:
         return None

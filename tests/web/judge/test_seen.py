@@ -10,7 +10,7 @@ import pytest
 from django.db.models import F
 
 from tests.web.judge.making import give, twin
-from winosmith.web.judge.models import Seen, Slot, note_many, note_seen
+from winosmith.web.judge.models import Seen, Slot, note_all, note_seen
 from winosmith.web.judge.turns import current_slot, next_problem, skip_problem, store_local_answer
 from winosmith.web.judge.votes import add_slots, close_slots
 
@@ -97,7 +97,7 @@ def test_what_is_read_elsewhere_closes_a_part(db: Any, rules: Any, person: Maker
     (first, second), bob = twin(), person("bob")
     readers = {
         person("ann"): lambda who: note_seen(who, second),
-        person("cat"): lambda who: note_many(who, [second, first]),
+        person("cat"): lambda who: note_all(who, [second, first]),
         person("eva", is_moderator=True): lambda who: note_answers_read(who, [second]),
     }
     for who, read in readers.items():

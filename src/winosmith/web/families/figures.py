@@ -60,26 +60,22 @@ class Answers:
     @cached_property
     def wrong(self) -> Bools:
         """Mask of the public versions with an incorrect answer, (n,)."""
-        found: Bools = self.tree.public & (self.stands == WRONG)
-        return found
+        return self.tree.public & (self.stands == WRONG)
 
     @cached_property
     def right(self) -> Bools:
         """Mask of the public versions with a correct answer, (n,)."""
-        found: Bools = self.tree.public & (self.stands == RIGHT)
-        return found
+        return self.tree.public & (self.stands == RIGHT)
 
     @cached_property
     def tied(self) -> Bools:
         """Mask of the public versions with a tie, (n,)."""
-        found: Bools = self.tree.public & (self.stands == TIED)
-        return found
+        return self.tree.public & (self.stands == TIED)
 
     @cached_property
     def answered(self) -> Bools:
         """Mask of the public versions with an answer, including ties, (n,)."""
-        found: Bools = self.right | self.wrong | self.tied
-        return found
+        return self.right | self.wrong | self.tied
 
     @cached_property
     def credit(self) -> Floats:
@@ -97,8 +93,7 @@ class Answers:
     @cached_property
     def wrong_below(self) -> list[int]:
         """For each version, the number of public descendants with an incorrect answer."""
-        found: list[int] = self.tree.sum_below(self.wrong).tolist()
-        return found
+        return self.tree.sum_below(self.wrong).tolist()
 
 
 def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:

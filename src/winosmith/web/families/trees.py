@@ -95,8 +95,7 @@ class Tree:
 
     @cached_property
     def _rows(self) -> list[int]:
-        found: list[int] = self.rows.tolist()
-        return found
+        return self.rows.tolist()
 
     @cached_property
     def numbers(self) -> dict[int, int]:
@@ -107,13 +106,11 @@ class Tree:
         """Return the version numbers of problem keys; -1 for keys that are not in the tree."""
         order = self._order
         at = np.minimum(np.searchsorted(self.rows, rows, sorter=order), len(self) - 1)
-        found: Ints = np.where(self.rows[order[at]] == rows, order[at], UNKNOWN)
-        return found
+        return np.where(self.rows[order[at]] == rows, order[at], UNKNOWN)
 
     @cached_property
     def _order(self) -> Ints:
-        found: Ints = np.argsort(self.rows)
-        return found
+        return np.argsort(self.rows)
 
     @cached_property
     def leaves(self) -> list[int]:

@@ -352,7 +352,7 @@ def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) ->
     return new
 
 
-def note_many(person: Person, problems: Iterable[Problem]) -> None:
+def note_all(person: Person, problems: Iterable[Problem]) -> None:
     """Record that a person reads many whole problems; each block's first problem is stored."""
     first = {block_of(problem): problem for problem in reversed(list(problems))}
     known = Seen.objects.filter(person=person, block__in=first, spent=False)

@@ -384,11 +384,9 @@ def end_unfounded_hold(judge: Judge) -> None:
 def _end_hold_and_count(judge: Judge, *, answered: Slot | None = None) -> None:
     """Count a judge's provisional votes, decide the problems that waited for them, end the hold.
 
-    Args:
-        judge: The judge on hold; the hold ends when no vote waits.
-        answered: The slot that was answered in this transaction, whose problem the caller settles.
-            Problems that other judges are answering now are left for the next call, because a
-            transaction that has locked one problem must not wait for another.
+    `answered` is the slot answered in this transaction, whose problem the caller settles. Problems
+    that others are answering now are left for the next call, because a transaction that has locked
+    one problem must not wait for another.
     """
     left = waiting_votes(judge) if not judge.provisional else Slot.objects.none()
     rows = Problem.objects.filter(pk__in=left.values("problem")).select_related("twin__contributor")

@@ -102,9 +102,8 @@ def take_next(_request: HttpRequest, person: Person) -> FormResult:
 def submit_local(request: HttpRequest, person: Person) -> FormResult:
     """Store the answer to the local context."""
     choice = _parse_choice(request.POST.get("choice"))
-    return {}, turns.store_local_answer(
-        person, _slot_ref(request), -1 if choice is None else choice
-    )
+    choice = -1 if choice is None else choice  # an unknown option, which is refused
+    return {}, turns.store_local_answer(person, _slot_ref(request), choice)
 
 
 @_form_view

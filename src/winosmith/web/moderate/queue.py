@@ -20,15 +20,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _, ngettext
 
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import (
-    Contest,
-    Seen,
-    Slot,
-    Verdict,
-    block_of,
-    lock_reader,
-    note_many,
-)
+from winosmith.web.judge.models import Contest, Seen, Slot, Verdict, block_of, lock_reader, note_all
 from winosmith.web.moderate.decisions import APPEALED
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import paused_people
@@ -304,7 +296,7 @@ def note_answers_read(person: Person, problems: Sequence[Problem]) -> None:
     if new:
         with writing():
             lock_reader(person)
-            note_many(person, [blocks[block] for block in new])
+            note_all(person, [blocks[block] for block in new])
 
 
 def moderation_news(person: Person, after: datetime) -> Iterator[Item]:

@@ -414,9 +414,8 @@ def _create_version(person: Person, typed: SentenceInput, goes: Place) -> Proble
     )
     half = Half(typed.sentence, typed.options, typed.answer)
     found = checks.hints([half], person, without=twin.revises_id, family=goes.root)
-    (problem,) = submit_twin(
-        twin, [half], found, embargo=embargo, record=_build_record(typed, goes)
-    )
+    record = _build_record(typed, goes)
+    (problem,) = submit_twin(twin, [half], found, embargo=embargo, record=record)
     against = Model.objects.filter(name=typed.against, current=True).first()
     enter_family(problem, goes.parent, against=against)
     request_predictions(problem, urgent=True)

@@ -18,7 +18,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from winosmith.web._kept import CachedValue, cached
+from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.pages import bar_chart, fixed
 from winosmith.web.problems.models import Event, Problem, State, Twin
@@ -276,7 +276,7 @@ def funnel_rows(found: Statistics) -> list[tuple[str, int, float | None]]:
     return [(_("came in"), came, None), *shares]
 
 
-def _count_waiting() -> CachedValue[dict[str, int]]:
+def _count_waiting() -> Entry[dict[str, int]]:
     """Return what waits, by kind."""
     problems = Problem.objects.filter(gold=False)
     states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
@@ -288,7 +288,7 @@ def _count_waiting() -> CachedValue[dict[str, int]]:
         "provisional": Slot.objects.waiting().count(),
         "decided": sum(states[state] for state in DECIDED),
     }
-    return CachedValue(states.total(), by_kind)
+    return Entry(states.total(), by_kind)
 
 
 def page_context(asked: str) -> dict[str, Any]:

@@ -371,16 +371,11 @@ def show_progress(request: HttpRequest, mark: str) -> HttpResponse:
 @admins_only
 def decide_job(request: HttpRequest, mark: str) -> HttpResponseBase:
     """Confirm, discard, stop or retry a job, once per form."""
-    found, person = _get_job(mark), request.user
-    acts = {
-        "confirm": found.confirm,
-        "drop": found.discard,
-        "stop": found.stop,
-        "retry": found.retry,
-    }
+    job, person = _get_job(mark), request.user
+    acts = {"confirm": job.confirm, "drop": job.discard, "stop": job.stop, "retry": job.retry}
     act = acts.get(request.POST.get("do", ""))
     if act is None:
-        return _render_job(request, found, status=422)
+        return _render_job(request, job, status=422)
     try:
         form_once(request, person, lambda: act(person))
     except InputError as error:

@@ -28,7 +28,7 @@ from winosmith import humans
 from winosmith.errors import DataError, InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
-from winosmith.web.judge.models import Seen, lock_reader, note_many
+from winosmith.web.judge.models import Seen, lock_reader, note_all
 from winosmith.web.judge.turns import current_slot
 from winosmith.web.judge.votes import return_slot
 from winosmith.web.pages import is_number
@@ -97,7 +97,7 @@ def record_reading(person: Person, sheet: Sheet) -> None:
     asked = problem_ids([sheet])
     twins = set(Problem.objects.filter(ref__in=asked).values_list("twin", flat=True))
     halves = sorted(Problem.objects.filter(twin__in=twins), key=lambda row: row.ref not in asked)
-    note_many(person, halves)
+    note_all(person, halves)
 
 
 CODE_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"

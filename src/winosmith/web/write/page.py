@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _, ngettext
 from winosmith.problem import BLANK
 from winosmith.text import Change, changes, mark_differences
 from winosmith.validate import DOMAINS
-from winosmith.web._kept import CachedValue, cached
+from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.submissions import (
     may_revise,
     may_withdraw,
@@ -225,9 +225,9 @@ def count_problems(person: Person | None) -> ProblemCounts:
     return ProblemCounts(today.count(), found.held, found.judging, found.valid, site, goal)
 
 
-def _count_public() -> CachedValue[int]:
+def _count_public() -> Entry[int]:
     count = public_problems().count()
-    return CachedValue(count, count)
+    return Entry(count, count)
 
 
 def version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
