@@ -389,8 +389,8 @@ def _nested(member: tarfile.TarInfo, data: bytes) -> Any:
     [
         (_flipped, "the checksum of site.sqlite3 is wrong"),
         (_without_key, "secret is missing"),
-        (_climbing, r"'\.\./evil', so it is not a backup of a site"),
-        (_linked, "'site.toml', so it is not a backup of a site"),
+        (_climbing, r"'\.\./evil', which is not a file of a site's backup"),
+        (_linked, "'site.toml', which is not a file of a site's backup"),
         (_newer, "install that version"),
         (_renamed, "is not a backup of a site"),
         (_nested, "nested too deep"),
@@ -461,7 +461,7 @@ def test_a_postgresql_backup_needs_an_empty_database(
     site.database, full = None, site.database
     refused = site.admin("restore", file, str(tmp_path / "again"), ok=False)
     assert refused.returncode == 2
-    assert "name it with --database" in refused.stderr
+    assert "give its URL as --database" in refused.stderr
     refused = site.admin("restore", file, str(tmp_path / "again"), "--database", full, ok=False)
     assert "into an empty database" in refused.stderr
     assert not (tmp_path / "again").exists()

@@ -170,7 +170,7 @@ if not patient:
     told()
     os._exit(0)
 time.sleep(2)
-with _lock.since(59):
+with _lock.limit_waits(59):
     result = [told()]
 waits = os.waitpid(patient, os.WNOHANG) == (0, 0)
 if waits:

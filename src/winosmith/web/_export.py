@@ -134,11 +134,8 @@ def _write_tests(output: OutputFolder) -> dict[str, int]:
 def _row_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
     """Return the chosen values of a database row, for JSON.
 
-    Args:
-        row: The row.
-        names: The columns whose values keep the column's name.
-        paths: For each other name, the path of its value, such as "problem.ref". The value is None
-            if a related row is missing.
+    `names` are columns. `paths` gives the paths of further values, such as "problem.ref"; such a
+    value is None if a related row is missing.
     """
     found = {}
     for name, path in {**paths, **dict(zip(names, names, strict=True))}.items():

@@ -51,16 +51,14 @@ LONGEST = 80
 
 NUL = gettext_noop("it contains NUL, the character 0, which PostgreSQL can't store")
 _BAD_ID = gettext_noop(
-    "the id %(id)s can't be part of a page's address (up to %(most)s characters, no /); import "
-    "with new ids"
+    "the id %(id)s can't be part of a URL (up to %(most)s characters, no /); import with new ids"
 )
 _NO_SENTENCE = gettext_noop(
     "the problem %(id)s is a question, contains '_' in addition to its blank, or has more than "
     "%(most)s options; a site stores sentences with one blank and 2 to %(most)s options"
 )
 _TOO_LONG = gettext_noop(
-    "the sentence or an option of %(id)s has %(n)s characters; a site's pages have room for "
-    "%(most)s"
+    "the sentence or an option of %(id)s has %(n)s characters; a site allows at most %(most)s"
 )
 _NO_ANSWER = gettext_noop("the problem %(id)s has no answer; judging needs one")
 _NO_GOLD_ANSWER = gettext_noop("the problem %(id)s has no answer; a gold question needs one")
@@ -70,11 +68,11 @@ _NO_EXPLANATION = gettext_noop(
 )
 _OTHER_TWIN = gettext_noop(
     "the site already has another twin %(twin)s, whose problem %(id)s is not in the file; import "
-    "with new ids or, if the file has them, under another name"
+    "with new ids, or under another name if the ids are already new"
 )
 _OTHER_PROBLEM = gettext_noop(
-    "the site already has another problem %(id)s; import with new ids or, if the file has them, "
-    "under another name"
+    "the site already has another problem %(id)s; import with new ids, or under another name if "
+    "the ids are already new"
 )
 
 REASONS = (

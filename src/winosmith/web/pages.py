@@ -42,12 +42,12 @@ def site_context(request: HttpRequest) -> dict[str, Any]:
     return {
         "rules": settings.RULES,
         "winosmith_version": __version__,
-        "area": _area(request),
+        "area": _current_area(request),
         "languages": settings.LANGUAGES,
     }
 
 
-def _area(request: HttpRequest) -> str:
+def _current_area(request: HttpRequest) -> str:
     match = request.resolver_match
     if match is None:
         return ""
@@ -67,10 +67,10 @@ def choose_language(request: HttpRequest) -> HttpResponse:
     An empty choice deletes the stored language, so that the browser's language applies again.
     """
     if request.method != "POST":
-        return _language_page(request, request.GET.get("next", ""))
+        return _render(request, request.GET.get("next", ""))
     wanted, back = request.POST.get("language"), request.POST.get("next", "")
     if wanted != "" and wanted not in dict(settings.LANGUAGES):
-        return _language_page(request, back, _("Choose one of these languages."), 422)
+        return _render(request, back, _("Choose one of these languages."), 422)
     answer = redirect(_safe_return_url(request, back))
     if wanted:
         answer.cookies = set_language(request).cookies
@@ -81,9 +81,7 @@ def choose_language(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def _language_page(
-    request: HttpRequest, back: str, error: str = "", status: int = 200
-) -> HttpResponse:
+def _render(request: HttpRequest, back: str, error: str = "", status: int = 200) -> HttpResponse:
     context = {
         "languages": settings.LANGUAGES,
         "chosen": request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
@@ -231,7 +229,7 @@ ROW_FAULTS = (
 """The toolkit's messages for a row that can't be read, or is not a problem."""
 
 
-def row_fault(reason: str | None) -> str:
+def translate_row_fault(reason: str | None) -> str:
     """Translate the reason that a row of a table can't be read to the reader's language."""
     return translate_message(reason or "", ROW_FAULTS)
 
@@ -315,13 +313,13 @@ def bar_chart(
         for value, pale in stack:
             foot += value
             height = round(value * scale, 2)
-            bar = {"x": x, "y": _y(foot * scale), "width": width, "height": height, "pale": pale}
-            bars.append(bar)
+            y = _svg_y(foot * scale)
+            bars.append({"x": x, "y": y, "width": width, "height": height, "pale": pale})
     return {
         "bars": bars,
-        "ticks": [(_y(part * top * scale), f"{part * top:g}{unit}") for part in (0, 0.5, 1)],
+        "ticks": [(_svg_y(part * top * scale), f"{part * top:g}{unit}") for part in (0, 0.5, 1)],
         "labels": [(round(x, 2), name) for x, name in zip(middles, labels, strict=True) if name],
-        "line": None if line is None else _y(line * scale),
+        "line": None if line is None else _svg_y(line * scale),
         "told": description,
         "axis": axis,
         "width": WIDTH,
@@ -333,7 +331,7 @@ def bar_chart(
     }
 
 
-def _y(height: float) -> float:
+def _svg_y(height: float) -> float:
     return round(HEIGHT - _BOTTOM - height, 2)
 
 

@@ -165,8 +165,8 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
         "tokens/",
         [
             path("", api.show_tokens, name="mine"),
-            path("<int:number>/revoke/", api.revoke_one, name="revoke"),
-            path("revoke/", api.revoke_every, name="revoke_all"),
+            path("<int:number>/revoke/", api.revoke_one_token, name="revoke"),
+            path("revoke/", api.revoke_every_token, name="revoke_all"),
         ],
     ),
     "market": (

@@ -47,14 +47,14 @@ def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
     path = environ.get("PATH_INFO", "")
     if path == HEALTH:
         found = find_fault()
-        return _answer(start_response, found or "ok", UNAVAILABLE if found else "200 OK")
+        return _send_text(start_response, found or "ok", UNAVAILABLE if found else "200 OK")
     if not LONG.search(path):
         answer: Any = _pages(environ, start_response)
     elif _files.acquire(blocking=False):
         answer = _LongFile(environ, start_response)
     else:
         busy = "too many files are being sent; try again in a few seconds"
-        return _answer(start_response, busy, UNAVAILABLE)
+        return _send_text(start_response, busy, UNAVAILABLE)
     if environ["REQUEST_METHOD"] != "HEAD":
         return answer
     answer.close()  # HEAD: only the headers are sent
@@ -82,8 +82,8 @@ class _LongFile:
             _files.release()
 
 
-def _answer(start_response: Start, text: str, status: str) -> Iterable[bytes]:
-    """Start a plain-text response of one line, and return its body."""
+def _send_text(start_response: Start, text: str, status: str) -> Iterable[bytes]:
+    """Start a plain-text response with one line, and return the body."""
     body = f"{text}\n".encode()
     headers = [
         ("Content-Type", "text/plain; charset=utf-8"),

@@ -252,7 +252,7 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(
     (plain,) = twin(halves=1, opened=False)
     for problem, words, why in (
         (withheld, "because", "no answer"),
-        (plain, " ", "give the reason"),
+        (plain, " ", "explain the answer"),
         (voted, "because", "already has votes"),
     ):
         with pytest.raises(InputError, match=why):

@@ -33,10 +33,10 @@ TYPE = "application/problem+json"
 STATUS_TITLES: Mapping[int, Any] = {
     400: gettext_lazy("The request can’t be read."),
     401: gettext_lazy("A valid token is needed."),
-    404: gettext_lazy("Nothing here is visible to you."),
+    404: gettext_lazy("This does not exist, or you can’t see it."),
     405: gettext_lazy("This method is not allowed here; see the header Allow."),
-    422: gettext_lazy("A parameter is not as described."),
-    500: gettext_lazy("The site failed."),
+    422: gettext_lazy("A parameter is not valid."),
+    500: gettext_lazy("The site has an internal error."),
     503: gettext_lazy("The database is unavailable; try again in a moment."),
 }
 """The title of each status code."""
@@ -115,7 +115,9 @@ def _handle_refused(request: HttpRequest, error: Any) -> HttpResponse:
         for field, advices in error.faults.items()
         for advice in advices
     ]
-    return error_response(422, _("This can’t be accepted; each error says what to change."), errors)
+    return error_response(
+        422, _("The request was rejected; each error says what to change."), errors
+    )
 
 
 def _handle_unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
@@ -224,7 +226,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """Authenticate a request by its token; if `public`, requests without a token are allowed."""
+    """Authenticates a request by its token; if `public`, a request needs no token."""
 
     public: bool
 

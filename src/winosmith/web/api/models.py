@@ -67,7 +67,7 @@ MAX_TOKENS = 20
 
 
 def may_have_tokens(person: Person) -> bool:
-    """Return whether a person may have tokens; without this, existing tokens stop working."""
+    """Return whether a person may have tokens; otherwise existing tokens don't work."""
     return person.is_active and not (person.anonymous or person.erased)
 
 

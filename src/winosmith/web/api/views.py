@@ -120,7 +120,7 @@ def show_tokens(request: HttpRequest) -> HttpResponseBase:
     created: list[str] = []
     days = request.POST.get("days", "")
 
-    def act() -> dict[str, Any]:
+    def create() -> dict[str, Any]:
         # An invalid number becomes 0 days, which `create_token` rejects.
         token, text = rules.create_token(
             person, request.POST.get("name", ""), int(days) if is_number(days, 5) else 0
@@ -129,7 +129,7 @@ def show_tokens(request: HttpRequest) -> HttpResponseBase:
         return {"token": token.pk}
 
     try:
-        form_once(request, person, act)
+        form_once(request, person, create)
     except InputError as error:
         return _render_tokens(request, person, error=str(error), typed=request.POST, status=422)
     if not created:
@@ -146,7 +146,7 @@ def show_tokens(request: HttpRequest) -> HttpResponseBase:
 
 @require_POST
 @accounts_only
-def revoke_one(request: HttpRequest, number: int) -> HttpResponseBase:
+def revoke_one_token(request: HttpRequest, number: int) -> HttpResponseBase:
     """Revoke one of the person's tokens; a repeated request has no effect."""
     person = cast(Person, request.user)
     if not person.tokens.filter(pk=number).exists():
@@ -158,7 +158,7 @@ def revoke_one(request: HttpRequest, number: int) -> HttpResponseBase:
 
 @require_POST
 @accounts_only
-def revoke_every(request: HttpRequest) -> HttpResponseBase:
+def revoke_every_token(request: HttpRequest) -> HttpResponseBase:
     """Revoke all of the person's tokens."""
     count = rules.revoke_all_tokens(cast(Person, request.user))
     text = ngettext("%d token no longer works.", "%d tokens no longer work.", count)

@@ -79,7 +79,7 @@ class Answers:
 
     @cached_property
     def credit(self) -> Floats:
-        """Credit of each answer, (n,): 1 if correct, fractional for ties; 0 without an answer."""
+        """Credit of each public answer, (n,): 1 if correct, fractional for ties, otherwise 0."""
         found = self.right.astype(np.float64)
         for number, credit in self.ties.items():
             found[number] = credit if self.tied[number] else 0.0

@@ -132,9 +132,8 @@ def choose_example() -> list[Problem]:
     """
     twin = _chosen_twin()
     if twin is None:
-        twin = cached(
-            "read.showpiece", lambda: Entry(numbers().problems, _most_agreed_twin())
-        ).value
+        entry = cached("read.showpiece", lambda: Entry(numbers().problems, _most_agreed_twin()))
+        twin = entry.value
     halves = list(public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
