@@ -92,7 +92,7 @@ def _in_file(path: Path) -> Iterator[tuple[str, str]]:
     if path.suffix == ".py":
         yield from calls(path.read_text("utf-8"))
         if path.samefile(_rules.__file__):  # the hints of its settings are docstrings
-            yield from ((text, "") for text in _rules.texts())
+            yield from ((text, "") for text in _rules.form_texts())
     elif path.suffix in (".html", ".md", ".txt") and "templates" in path.parts:
         # In parentheses line ends and indents mean nothing to Python's tokenizer.
         yield from calls(f"({templatize(path.read_text('utf-8'))})")

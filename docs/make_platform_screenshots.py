@@ -186,7 +186,12 @@ def _twin(halves: list[Any], contributor: Any, state: Any) -> None:
 
 def _judge(judges: list[Any], rng: random.Random) -> None:
     """Let judges take what they get, and be right nine times out of ten."""
-    from winosmith.web.judge.turns import answer, answer_local, needs_local, next_problem
+    from winosmith.web.judge.turns import (
+        needs_local,
+        next_problem,
+        store_answer,
+        store_local_answer,
+    )
 
     for turn in range(300):
         person = judges[turn % len(judges)]
@@ -195,9 +200,9 @@ def _judge(judges: list[Any], rng: random.Random) -> None:
             continue
         right = slot.problem.answer
         if needs_local(slot):
-            answer_local(person, slot.ref, rng.randrange(2))
+            store_local_answer(person, slot.ref, rng.randrange(2))
         choice = right if rng.random() < 0.93 else 1 - right
-        answer(person, slot.ref, choice, ambiguous=rng.random() < 0.05)
+        store_answer(person, slot.ref, choice, ambiguous=rng.random() < 0.05)
 
 
 def _over_weeks(rng: random.Random) -> None:

@@ -41,7 +41,7 @@ def _django(site: Any) -> None:
     """
     from winosmith.web import _lock
 
-    _lock.PATIENCE = 600.0
+    _lock.MAX_WAIT = 600.0
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ from tests.web.rounds import visits as rounds
 from tests.web.run import visits as run
 from tests.web.take import visits as take
 from tests.web.visits import addresses, routes
-from winosmith.web.judge.turns import answer, answer_local
+from winosmith.web.judge.turns import store_answer, store_local_answer
 from winosmith.web.people.models import Document, Person
 from winosmith.web.predict.asking import set_current_models
 from winosmith.web.write.models import Draft
@@ -35,14 +35,14 @@ Row = tuple[str, str, tuple[Any, ...], Callable[[Any], dict[str, Any]], str]
 
 def _half_way(world: Any) -> dict[str, Any]:
     """Let the judge have answered from the local context; return the form of the whole."""
-    answer_local(world.people["judge"], world.refs["held"], 0)
+    store_local_answer(world.people["judge"], world.refs["held"], 0)
     return form(problem=world.refs["held"], choice="0")(world)
 
 
 def _answered(world: Any) -> dict[str, Any]:
     """Let the judge have answered; return the form that takes it back."""
     _half_way(world)
-    answer(world.people["judge"], world.refs["held"], 0)
+    store_answer(world.people["judge"], world.refs["held"], 0)
     return form(problem=world.refs["held"])(world)
 
 

@@ -197,13 +197,13 @@ def test_a_database_is_served_with_its_own_key_only(
 LET_IN = """
 from winosmith.web._lock import writing
 from winosmith.web.api.models import create_token
-from winosmith.web.jobs import MAIL, later
+from winosmith.web.jobs import MAIL, queue_job
 from winosmith.web.people.accounts import invite, create_reset_link
 from winosmith.web.people.models import Person
 from django.test import Client
 bob = Person.objects.get(name="bob")
 Client().force_login(bob)
-later(MAIL, email="bob@example.org", there="http://localhost", language="en")
+queue_job(MAIL, email="bob@example.org", there="http://localhost", language="en")
 with writing():
     result = [invite(["judge"], 60), create_reset_link(bob, 60), create_token(bob, "nightly")[1]]
 """
@@ -387,10 +387,10 @@ def _nested(member: tarfile.TarInfo, data: bytes) -> Any:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (_flipped, "site.sqlite3 has another checksum"),
+        (_flipped, "the checksum of site.sqlite3 is wrong"),
         (_without_key, "secret is missing"),
-        (_climbing, r"'\.\./evil', so it is not a backup of a site"),
-        (_linked, "'site.toml', so it is not a backup of a site"),
+        (_climbing, r"'\.\./evil', which is not a file of a site's backup"),
+        (_linked, "'site.toml', which is not a file of a site's backup"),
         (_newer, "install that version"),
         (_renamed, "is not a backup of a site"),
         (_nested, "nested too deep"),
@@ -461,7 +461,7 @@ def test_a_postgresql_backup_needs_an_empty_database(
     site.database, full = None, site.database
     refused = site.admin("restore", file, str(tmp_path / "again"), ok=False)
     assert refused.returncode == 2
-    assert "name it with --database" in refused.stderr
+    assert "give its URL as --database" in refused.stderr
     refused = site.admin("restore", file, str(tmp_path / "again"), "--database", full, ok=False)
     assert "into an empty database" in refused.stderr
     assert not (tmp_path / "again").exists()

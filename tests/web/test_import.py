@@ -142,7 +142,7 @@ def test_an_embargo_holds_for_what_is_imported(database: Any) -> None:
         ({"id": "a\nb"}, "valid", "import with new ids"),
         ({"twin_id": "a/b"}, "valid", "import with new ids"),
         ({"answer": None}, "judging", "has no answer"),
-        ({"sentence": f"A{'h' * 1000} is _."}, "valid", "has 1,007 characters; .* room for 1,000"),
+        ({"sentence": f"A{'h' * 1000} is _."}, "valid", "has 1,007 characters; .* at most 1,000"),
         ({"options": ("a", "b", "c" * 1001)}, "judging", "has 1,001 characters"),
     ],
 )

@@ -193,7 +193,7 @@ def test_large_families_take_linear_time(db: Any) -> None:
 def _without_tree(made: list[Problem]) -> None:
     """Put problems into the site as an import does that was interrupted before its families."""
     for start in range(0, len(made), module.CHUNK):
-        module._add(made[start : start + module.CHUNK], "valid")
+        module._add_chunk(made[start : start + module.CHUNK], "valid")
 
 
 def test_an_evograd_table_is_imported_as_families(db: Any, tmp_path: Path, visit: Any) -> None:

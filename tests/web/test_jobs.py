@@ -28,17 +28,17 @@ from winosmith.web.jobs import (
     FAULT,
     LANES,
     MAIL,
+    MAX_TRIES,
     MEASURE,
-    MOST_TRIES,
     ROUND,
     ROUND_LOCK,
     Child,
     Job,
-    later,
+    queue_job,
     run_next,
-    take_over,
+    take_over_jobs,
     wait_for,
-    worker_process,
+    worker_process_id,
 )
 from winosmith.web.people.models import Hits, Person
 
@@ -87,11 +87,11 @@ def test_a_job_whose_worker_is_killed_runs_to_its_end_and_nothing_comes_in_twice
     for _time in range(2):
         before = site.do(FAR.format(job=job))[1]
         until(lambda: site.do(FAR.format(job=job))[1] > before)  # noqa: B023
-        process = until(lambda: worker_process(site.folder))
+        process = until(lambda: worker_process_id(site.folder))
         os.kill(process, signal.SIGKILL)
         killed.add(process)
         left.append(site.do(FAR.format(job=job)))
-        until(lambda: worker_process(site.folder) not in {None, *killed})
+        until(lambda: worker_process_id(site.folder) not in {None, *killed})
     assert left[0][0] == "running"
     assert left[0][2] < count
     until(lambda: site.do(FAR.format(job=job))[0] != "running")
@@ -101,13 +101,13 @@ def test_a_job_whose_worker_is_killed_runs_to_its_end_and_nothing_comes_in_twice
 def test_the_worker_ends_with_its_server(served: Callable[..., Any]) -> None:
     """Stopped or killed, a server leaves no worker; the next one has a worker again."""
     site = served(options=WORKING)
-    until(lambda: worker_process(site.folder))
+    until(lambda: worker_process_id(site.folder))
     site.stop()
-    assert worker_process(site.folder) is None
+    assert worker_process_id(site.folder) is None
     site.start()
-    until(lambda: worker_process(site.folder))
+    until(lambda: worker_process_id(site.folder))
     site.kill()
-    until(lambda: worker_process(site.folder) is None)
+    until(lambda: worker_process_id(site.folder) is None)
 
 
 def test_without_work_a_server_has_no_worker(served: Callable[..., Any]) -> None:
@@ -115,7 +115,7 @@ def test_without_work_a_server_has_no_worker(served: Callable[..., Any]) -> None
     site = served()
     assert "--no-work" in site.options
     time.sleep(2)  # about as long as a worker takes to be there
-    assert worker_process(site.folder) is None
+    assert worker_process_id(site.folder) is None
 
 
 @pytest.fixture
@@ -143,15 +143,15 @@ def test_a_job_that_ends_the_worker_three_times_has_failed(
     did: list[str], adam: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may fill the memory; the next one in the queue is not blamed, and Retry counts again."""
-    job, other = (jobs.note(adam, BACKUP, {}, state="waiting") for _ in range(2))
+    job, other = (jobs.create_job(adam, BACKUP, {}, state="waiting") for _ in range(2))
     with monkeypatch.context() as patch:
         patch.setitem(jobs.works, BACKUP, _kill)
-        for _worker in range(MOST_TRIES):
+        for _worker in range(MAX_TRIES):
             assert Job.objects.get(pk=job.pk).state != "failed"
-            take_over()
+            take_over_jobs()
             with pytest.raises(_Killed):
                 run_next([BACKUP])
-    take_over()
+    take_over_jobs()
     work_off()
     job.refresh_from_db()
     other.refresh_from_db()
@@ -159,7 +159,7 @@ def test_a_job_that_ends_the_worker_three_times_has_failed(
     job.retry(adam)
     with pytest.raises(InputError, match="not failed"):
         job.retry(adam)
-    take_over()
+    take_over_jobs()
     work_off()
     job.refresh_from_db()
     assert (job.state, job.error, job.tries) == ("done", "", 0)
@@ -174,7 +174,7 @@ def test_a_fault_is_no_end_of_the_worker(
         raise OSError("the disk is gone")
 
     monkeypatch.setitem(jobs.works, BACKUP, broken)
-    job = jobs.note(adam, BACKUP, {}, state="waiting")
+    job = jobs.create_job(adam, BACKUP, {}, state="waiting")
     _due(MEASURE)
     work_off()
     job.refresh_from_db()
@@ -189,10 +189,10 @@ def test_a_duty_that_ends_the_worker_is_due_later(
     _due(MEASURE)
     with monkeypatch.context() as patch:
         patch.setitem(jobs.works, MEASURE, _kill)
-        for _worker in range(MOST_TRIES):
+        for _worker in range(MAX_TRIES):
             with pytest.raises(_Killed):
                 run_next([MEASURE])
-    take_over()
+    take_over_jobs()
     row = Job.objects.get(mark=MEASURE)
     assert (row.state, row.error, row.at > timezone.now()) == ("waiting", ENDED, True)
 
@@ -206,25 +206,25 @@ def test_a_job_that_the_database_refuses_blocks_no_other(
         raise OperationalError("database or disk is full")
 
     monkeypatch.setitem(jobs.works, BACKUP, locked)
-    job = jobs.note(adam, BACKUP, {}, state="waiting")
+    job = jobs.create_job(adam, BACKUP, {}, state="waiting")
     _due(MEASURE)
-    with pytest.raises(jobs.NotNowError) as caught:
+    with pytest.raises(jobs.UnavailableError) as caught:
         run_next(LANES[-1])
     assert run_next(LANES[-1], {caught.value.args[0]: time.monotonic() + 60})
     job.refresh_from_db()
     assert (job.state, did) == ("running", ["measure"])
-    for _ in range(MOST_TRIES):
-        with pytest.raises(jobs.NotNowError):
+    for _ in range(MAX_TRIES):
+        with pytest.raises(jobs.UnavailableError):
             run_next(LANES[-1], {job.pk: 0.0})
-    take_over()
+    take_over_jobs()
     job.refresh_from_db()
     assert (job.state, job.tries) == ("running", 1)
 
 
 def test_a_lane_does_the_oldest_of_its_own_jobs(did: list[str], adam: Any) -> None:
     """A mail waits for no backup, and a backup for the one before it."""
-    backups = [jobs.note(adam, BACKUP, {}, state="waiting") for _ in range(2)]
-    later(MAIL, email="ann@example.org")
+    backups = [jobs.create_job(adam, BACKUP, {}, state="waiting") for _ in range(2)]
+    queue_job(MAIL, email="ann@example.org")
     assert run_next(LANES[0])
     assert (did, run_next(LANES[0])) == (["mail"], False)
     assert run_next(LANES[-1])
@@ -234,7 +234,7 @@ def test_a_lane_does_the_oldest_of_its_own_jobs(did: list[str], adam: Any) -> No
 
 def test_a_mail_leaves_no_row(did: list[str]) -> None:
     """An address is nobody's to read: sent or not, its row is deleted."""
-    later(MAIL, email="ann@example.org")
+    queue_job(MAIL, email="ann@example.org")
     work_off()
     assert not Job.objects.filter(kind=MAIL).exists()
 
@@ -247,7 +247,7 @@ def test_a_duty_is_done_at_the_start_and_when_its_time_has_come(db: Any) -> None
 
     old()
     for _start in range(2):
-        take_over()
+        take_over_jobs()
         work_off()
     assert Hits.objects.count() == 0
     old()
@@ -274,11 +274,11 @@ def test_before_each_job_the_worker_takes_up_the_settings(
             raise EndOfTest
 
     seen: list[str] = []
-    monkeypatch.setattr(jobs, "renew_rules", renewed)
-    assert pages.renew_rules is not renewed
+    monkeypatch.setattr(jobs, "reload_rules", renewed)
+    assert pages.reload_rules is not renewed
     _due(MEASURE)
     with pytest.raises(EndOfTest):
-        jobs._lane(LANES[-1])
+        jobs._run_lane(LANES[-1])
     assert (seen, did) == (["renewed"] * 2, ["measure"])
 
 
@@ -316,7 +316,7 @@ def test_a_round_waits_for_the_process_that_is_at_one(
     rounds: list[bool], adam: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While another process holds the lock of rounds, a command begins none; then it does."""
-    job = jobs.note(adam, ROUND, {}, state="waiting")
+    job = jobs.create_job(adam, ROUND, {}, state="waiting")
     lock = FileLock.acquire(settings.SITE.folder / ROUND_LOCK)
     assert lock is not None
     assert not jobs.rounds_are_idle()
@@ -334,7 +334,7 @@ def test_a_round_waits_for_the_process_that_is_at_one(
 
 def test_a_command_resumes_a_round_whose_process_was_killed(rounds: list[bool], adam: Any) -> None:
     """Its row still says that it runs: the round continues, and counts as another try."""
-    job = jobs.note(adam, ROUND, {}, state="running", tries=1)
+    job = jobs.create_job(adam, ROUND, {}, state="running", tries=1)
     wait_for(job)
     assert (rounds, Job.objects.get(pk=job.pk).state) == ([True], "done")
 
@@ -343,7 +343,7 @@ def test_a_command_waits_for_a_locked_database_and_then_does_its_round(
     rounds: list[bool], adam: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The round is put off, not failed, and the attempt does not count as a try."""
-    job = jobs.note(adam, ROUND, {}, state="waiting")
+    job = jobs.create_job(adam, ROUND, {}, state="waiting")
     tries: list[int] = []
 
     def work(job: Job, _progress: Any) -> None:
@@ -360,15 +360,15 @@ def test_a_command_waits_for_a_locked_database_and_then_does_its_round(
 
 def test_a_file_stays_until_the_drop_of_its_job_is_committed(adam: Any) -> None:
     """Undone by a fault, a drop leaves job and file as they were."""
-    job = jobs.note(adam, BACKUP, {}, state="shown")
+    job = jobs.create_job(adam, BACKUP, {}, state="shown")
     job.file.parent.mkdir(exist_ok=True)
     job.file.touch()
     with suppress(ZeroDivisionError), transaction.atomic():
-        job.drop(adam)
+        job.discard(adam)
         raise ZeroDivisionError
     assert (Job.objects.get(pk=job.pk).state, job.file.exists()) == ("shown", True)
     with TestCase.captureOnCommitCallbacks(execute=True):
-        job.drop(adam)
+        job.discard(adam)
         assert job.file.exists()
     assert not job.file.exists()
 
@@ -377,9 +377,9 @@ def test_an_admin_sees_stops_and_retries_jobs(
     did: list[str], adam: Any, visit: Callable[..., Any]
 ) -> None:
     """One page lists what waits, runs and has failed, with a button for what can be done."""
-    waiting = jobs.note(adam, BACKUP, {}, state="waiting")
-    failed = jobs.note(adam, BACKUP, {}, state="failed", error="The disk was full.")
-    later(MAIL, email="ann@example.org")
+    waiting = jobs.create_job(adam, BACKUP, {}, state="waiting")
+    failed = jobs.create_job(adam, BACKUP, {}, state="failed", error="The disk was full.")
+    queue_job(MAIL, email="ann@example.org")
     browser = visit(adam)
     page = browser.get("/admin/jobs/").content.decode()
     assert ("The disk was full." in page, "ann@example.org" in page) == (True, False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from winosmith.web._kept import Refreshed, cached, cached_each
+from winosmith.web._kept import RefreshedValue, cached, cached_each
 
 pytestmark = pytest.mark.usefixtures("forgotten")
 
@@ -69,7 +69,7 @@ def test_a_value_that_cannot_be_made_again_stays() -> None:
             raise OSError("the database is away")
         return value
 
-    kept = Refreshed(make)
+    kept = RefreshedValue(make)
     with pytest.raises(OSError, match="away"):
         kept.latest()
     assert [kept.latest(), kept.latest(), kept.latest()] == [1, 1, 1]

@@ -162,7 +162,7 @@ def told():
     except OperationalError:
         return "gave up"
 
-_lock.PATIENCE = 60
+_lock.MAX_WAIT = 60
 connection.close()
 patient = os.fork()
 if not patient:
@@ -170,7 +170,7 @@ if not patient:
     told()
     os._exit(0)
 time.sleep(2)
-with _lock.since(59):
+with _lock.limit_waits(59):
     result = [told()]
 waits = os.waitpid(patient, os.WNOHANG) == (0, 0)
 if waits:
@@ -224,7 +224,7 @@ def test_a_password_is_on_no_page(sites: Start) -> None:
 @pytest.fixture
 def healthy(database: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return what `/healthz` asks, which forgets what it found last."""
-    monkeypatch.setattr(wsgi, "KEPT", -1.0)
+    monkeypatch.setattr(wsgi, "CACHE_SECONDS", -1.0)
     assert wsgi.find_fault() == ""
     return wsgi
 

@@ -184,7 +184,7 @@ def test_the_help_says_how_many_workers_there_are(db: Any, monkeypatch: pytest.M
     from winosmith.cli.serve import command
 
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
-    assert hosting.workers_for(None) == 3
+    assert hosting.count_workers(None) == 3
     told = " ".join(CliRunner().invoke(command, ["--help"]).output.split())
     assert "by default one per core" in told
 

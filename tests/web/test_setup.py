@@ -163,7 +163,7 @@ def test_a_start_that_dies_over_its_tables_leaves_none(tmp_path: Path) -> None:
     assert died.returncode == 9, died.stderr
     with closing(sqlite3.connect(tmp_path / "site.sqlite3")) as database:
         assert database.execute("SELECT name FROM sqlite_master").fetchall() == []
-    done = _run("hosting.prepare(site); hosting.opened(site)", tmp_path)
+    done = _run("hosting.prepare(site); hosting.open_site(site)", tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -207,11 +207,11 @@ def test_an_older_database_comes_forward_with_its_rows(prepared_site: Path, tmp_
     before = _rows(folder / "site.sqlite3")
     back = _run(BACK, folder)
     assert back.returncode == 0, back.stderr
-    older = _run("hosting.opened(site)", folder)
-    forward = _run("hosting.prepare(site); hosting.opened(site)", folder)
+    older = _run("hosting.open_site(site)", folder)
+    forward = _run("hosting.prepare(site); hosting.open_site(site)", folder)
     assert forward.returncode == 0, forward.stderr
     assert _rows(folder / "site.sqlite3") == before
-    assert "of an older version" in older.stderr
+    assert "from an older version" in older.stderr
 
 
 def test_a_newer_database_is_refused(prepared_site: Path, tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_newer_database_is_refused(prepared_site: Path, tmp_path: Path) -> Non
 
 def test_a_folder_without_a_site_is_told(tmp_path: Path) -> None:
     """A command on a folder that was never served says how to begin."""
-    refused = _run("hosting.opened(site)", tmp_path / "new")
+    refused = _run("hosting.open_site(site)", tmp_path / "new")
     assert "contains no site yet" in refused.stderr
     assert "winosmith serve" in refused.stderr
 

@@ -49,7 +49,7 @@ def test_a_missing_key_of_a_site_is_not_replaced(tmp_path: Path) -> None:
     Site.open(tmp_path)
     (tmp_path / "secret").unlink()
     (tmp_path / "site.sqlite3").touch()
-    with pytest.raises(InputError, match="put the file back from a backup"):
+    with pytest.raises(InputError, match="restore the file from a backup"):
         Site.open(tmp_path)
     assert not (tmp_path / "secret").exists()
 
@@ -74,20 +74,20 @@ def test_a_public_address_is_https_without_a_path(tmp_path: Path, url: str) -> N
 def test_listening_beyond_loopback_needs_a_public_address(tmp_path: Path, host: str) -> None:
     """Other addresses than loopback are refused until a public https address is told."""
     with pytest.raises(InputError, match="public_url="):
-        Site.open(tmp_path).may_listen_on(host)
-    Site.open(tmp_path, public_url="https://twins.example.org").may_listen_on(host)
+        Site.open(tmp_path).check_host(host)
+    Site.open(tmp_path, public_url="https://twins.example.org").check_host(host)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "[::1]", "127.8.8.8"])
 def test_loopback_needs_nothing(tmp_path: Path, host: str) -> None:
     """On loopback a site is served as it is."""
-    Site.open(tmp_path).may_listen_on(host)
+    Site.open(tmp_path).check_host(host)
 
 
 def test_a_password_is_never_shown(tmp_path: Path) -> None:
     """What is printed of a PostgreSQL address has neither name nor password."""
     site = Site.open(tmp_path, database="postgresql://ann:secret@db.example.org:5433/twins")
-    assert site.database.shown == "postgresql://db.example.org:5433/twins"
+    assert site.database.location == "postgresql://db.example.org:5433/twins"
     assert site.database.name == "twins"
 
 

@@ -34,7 +34,7 @@ class Answering:
 
         def answer() -> None:
             wsgi._pages = pages
-            _worker.answer(self.door, connections, prepare=lambda: None)
+            _worker.answer_requests(self.door, connections, prepare=lambda: None)
 
         self.process = multiprocessing.get_context("fork").Process(target=answer)
         self.process.start()

@@ -315,7 +315,7 @@ def staged() -> dict[str, str]:
     """Make the small site of `world`, and what pages need beside it; return what is named."""
     from django.conf import settings
 
-    from winosmith.web.jobs import BATCH, note
+    from winosmith.web.jobs import BATCH, create_job
     from winosmith.web.moderate import batches, people
     from winosmith.web.moderate.models import Batch
     from winosmith.web.people.accounts import create_reset_link
@@ -329,7 +329,7 @@ def staged() -> dict[str, str]:
     twin.save()
     Problem.objects.filter(ref="held-a").update(hints=[f"looks like {LONG}"])
     for state in ("waiting", "stopped", "failed"):
-        job = note(
+        job = create_job(
             admin, BATCH, {}, state=state, done=3, total=40, error=LONG if state == "failed" else ""
         )
         world.refs[f"{state} batch"] = job.mark

@@ -95,7 +95,7 @@ def _twin(owner: Any, name: str) -> Any:
 
 def make() -> World:
     """Make the people and things; to be called within a transaction that is rolled back."""
-    from winosmith.web.jobs import VOTES, note
+    from winosmith.web.jobs import VOTES, create_job
     from winosmith.web.moderate.batches import start_on_selected
     from winosmith.web.people.accounts import invite
     from winosmith.web.people.models import Invitation, pseudonym
@@ -109,7 +109,7 @@ def make() -> World:
     _judge_gold(world)
     admin = world.people["admin"]
     batch = start_on_selected(admin, "reject", [("held-b", 0)], "because")
-    votes = note(admin, VOTES, {"name": pseudonym(owner)}, state="waiting", total=2)
+    votes = create_job(admin, VOTES, {"name": pseudonym(owner)}, state="waiting", total=2)
     owner.appointments.create(actor=admin, kind="exclude", reason="because", job=votes)
     world.refs |= {
         "draft": Draft.objects.create(person=owner, topic="Kettles").ref,

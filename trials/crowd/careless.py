@@ -44,8 +44,8 @@ def unlocked_votes() -> None:
     from winosmith.web.judge import turns
 
     _everywhere(turns.next_problem, take_unlocked)
-    _everywhere(turns.answer, answer_unlocked)
-    _everywhere(turns.answer_local, lambda person, ref, choice: None)
+    _everywhere(turns.store_answer, answer_unlocked)
+    _everywhere(turns.store_local_answer, lambda person, ref, choice: None)
 
 
 def forgetful_forms() -> None:

@@ -104,7 +104,7 @@ def _job(problems: int) -> dict[str, Any]:
     from decimal import Decimal
 
     from winosmith.web.judge.exclusion import confirm_job
-    from winosmith.web.judge.turns import answer, answer_local, next_problem
+    from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
     from winosmith.web.market.providers import Claim
     from winosmith.web.market.studies import create_study
     from winosmith.web.market.workers import Arrival, start_participation
@@ -126,8 +126,8 @@ def _job(problems: int) -> dict[str, Any]:
             slot = next_problem(part.person)
             if slot is None:
                 break
-            answer_local(part.person, slot.ref, 0)
-            answer(part.person, slot.ref, 0)
+            store_local_answer(part.person, slot.ref, 0)
+            store_answer(part.person, slot.ref, 0)
         confirm_job(part.pk, "the market approved the submission")
     return _came_to()
 
@@ -167,7 +167,12 @@ def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[
     opened(folder, database)
     from winosmith.web.judge.models import Judge, Slot, Verdict
     from winosmith.web.judge.trust import add_gold
-    from winosmith.web.judge.turns import answer, answer_local, needs_local, next_problem
+    from winosmith.web.judge.turns import (
+        needs_local,
+        next_problem,
+        store_answer,
+        store_local_answer,
+    )
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
@@ -188,9 +193,9 @@ def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[
                 continue  # held, with as many votes waiting as may
             ref, right = slot.ref, slot.problem.answer
             if needs_local(slot):
-                answer_local(person, ref, rng.randrange(2))
+                store_local_answer(person, ref, rng.randrange(2))
             passes(person.pk, MEDIAN * rng.lognormvariate(0.0, SPREAD))
-            answer(person, ref, right if rng.random() < RIGHT else 1 - right)
+            store_answer(person, ref, right if rng.random() < RIGHT else 1 - right)
     given = Slot.objects.filter(gold=False).exclude(answered_at=None)
     held = Judge.objects.filter(held__isnull=False)
     return {

@@ -32,7 +32,7 @@ def look_on(
     opened(folder, database, gold_every=0, wait_days=wait_days, **UNWATCHED)
     from django.test import Client
 
-    from winosmith.web.judge.turns import answer, answer_local, next_problem
+    from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
     from winosmith.web.people.models import Person
     from winosmith.web.problems.models import Problem
 
@@ -51,8 +51,8 @@ def look_on(
             continue
         tired, votes = 0, votes + 1
         right = int(slot.problem.answer or 0)
-        answer_local(judge, slot.ref, rng.randrange(2))
-        answer(judge, slot.ref, right if rng.random() < 0.9 else 1 - right)
+        store_local_answer(judge, slot.ref, rng.randrange(2))
+        store_answer(judge, slot.ref, right if rng.random() < 0.9 else 1 - right)
         for half in Problem.objects.filter(twin=slot.problem.twin_id, state="judging"):
             others = Problem.objects.filter(twin=half.twin_id).exclude(pk=half.pk)
             (other,) = others.values_list("ref", flat=True)

@@ -161,7 +161,7 @@ def _rows(first: int, count: int, contributors: list[int]) -> dict[str, list[Any
 
 def _claims(judges: list[Any]) -> Iterator[float]:
     """Let judges take problem after problem and answer; yield how long each taking took."""
-    from winosmith.web.judge.turns import answer, answer_local, next_problem
+    from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
     from winosmith.web.people.models import Person
 
     people = [Person.objects.get(pk=judge.key) for judge in judges]
@@ -171,8 +171,8 @@ def _claims(judges: list[Any]) -> Iterator[float]:
             slot = next_problem(person)
             yield time.perf_counter() - start
             assert slot is not None
-            answer_local(person, slot.ref, 0)
-            answer(person, slot.ref, slot.problem.answer)
+            store_local_answer(person, slot.ref, 0)
+            store_answer(person, slot.ref, slot.problem.answer)
 
 
 def _read_much(key: int, twins: int) -> None:

@@ -74,8 +74,8 @@ def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) 
 
     def answer(ref: str) -> None:
         try:
-            turns.answer_local(person, ref, rng.randrange(2))
-            turns.answer(person, ref, rng.randrange(2))
+            turns.store_local_answer(person, ref, rng.randrange(2))
+            turns.store_answer(person, ref, rng.randrange(2))
         except InputError:
             count("refused")
         except DatabaseError:

@@ -107,4 +107,4 @@ def opened(folder: Path, database: str | None, **rules: Any) -> None:
     hosting.prepare(Site.open(folder, database=database))
     from winosmith.web import _lock
 
-    _lock.PATIENCE = 600.0  # no request waits here, and what a race comes to is no matter of speed
+    _lock.MAX_WAIT = 600.0  # no request waits here, and what a race comes to is no matter of speed

@@ -107,12 +107,12 @@ def address_option(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _choose_address(context: click.Context, _: click.Parameter, given: str | None) -> str:
-    from winosmith.web.hosting import address_known
+    from winosmith.web.hosting import last_address
 
     if given:
         return given
     # Click processes omitted options last: DIR is known by now, from the command or its group.
-    return address_known(Path(context.obj or context.params["folder"])) or _DEFAULT_ADDRESS
+    return last_address(Path(context.obj or context.params["folder"])) or _DEFAULT_ADDRESS
 
 
 def print_counts(counts: Mapping[str, int]) -> None:
@@ -145,7 +145,7 @@ def open_existing_site(folder: str, database: str | None) -> Site:
     if not any((Path(folder) / name).exists() for name in ("secret", "site.sqlite3")):
         raise InputError(f"{folder} contains no site; name the folder given to `winosmith serve`")
     os.umask(0o077)
-    return hosting.opened(Site.open(folder, database=database or None))
+    return hosting.open_site(Site.open(folder, database=database or None))
 
 
 MAX_MINUTES = 90 * 24 * 60

@@ -55,13 +55,13 @@ def command(
 
     os.umask(0o077)  # what the server writes is readable only by its owner
     site = Site.open(folder, database=database or None, public_url=public_url)
-    site.may_listen_on(host)
-    lock = hosting.claim(site.folder)
+    site.check_host(host)
+    lock = hosting.lock_site(site.folder)
     door = hosting.listen(host, port)
     hosting.prepare(site)
-    workers = hosting.workers_for(workers)
-    hosting.tell_address(lock, site.public_url or hosting.address_of(door))
-    _print_start(site, hosting.address_of(door))
+    workers = hosting.count_workers(workers)
+    hosting.store_address(lock, site.public_url or hosting.browser_address(door))
+    _print_start(site, hosting.browser_address(door))
     hosting.run(site, door, workers=workers, work=work)
 
 
@@ -70,7 +70,7 @@ def _print_start(site: Site, door: str) -> None:
 
     address = site.public_url or door
     lines = [
-        f"Database    {site.database.shown}",
+        f"Database    {site.database.location}",
         f"Settings    {site.folder / 'site.toml'}",
         f"Address     {address}/",
     ]
@@ -99,7 +99,7 @@ def work(folder: str, database: str | None, public_url: str | None) -> None:
     from winosmith.web import Site, hosting
 
     os.umask(0o077)
-    hosting.opened(Site.open(folder, database=database or None, public_url=public_url or None))
+    hosting.open_site(Site.open(folder, database=database or None, public_url=public_url or None))
     from winosmith.web import jobs  # needs Django's settings
 
-    jobs.work()
+    jobs.run_worker()

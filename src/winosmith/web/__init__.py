@@ -1,7 +1,7 @@
-"""The platform: people write twins, judge them, moderate and download, on a site of your own.
+"""The platform: a site of your own, on which people write, judge, moderate and download twins.
 
-A *site* is a folder: its settings (`site.toml`), its key (`secret`), and its database. Everything
-that runs Django goes through `site.activate()`, which needs the extra `web`.
+A *site* is a folder with its settings (`site.toml`), its key (`secret`), and its database. Code
+that runs Django calls `site.activate()` first, which needs the extra `web`.
 
 >>> import tempfile
 >>> from winosmith.web import Site

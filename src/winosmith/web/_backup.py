@@ -1,8 +1,8 @@
-"""Backups: one archive with the database, the key and the settings, made while the site runs.
+"""Back up a site to one archive while the site runs, and restore it.
 
-An archive contains `manifest.json` (versions, checksums), `secret`, `site.toml`, `site.sqlite3` or
-`database.pgdump`, the recipes, and the files of finished rounds, as one snapshot. Anyone who can
-read it controls the site, so only its owner can read it.
+An archive is a snapshot. It contains `manifest.json` (versions, checksums), `secret`, `site.toml`,
+`site.sqlite3` or `database.pgdump`, the recipes, and the files of finished rounds. Anyone who can
+read an archive can control the site, so only the archive's owner has permission to read it.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ from winosmith.records import parse_json
 from winosmith.web._site import BACKUPS, ERASURES, Site, is_site_file, site_files
 
 LAYOUT = 1
-"""Version of the archive's layout; a higher number is from a newer version of winosmith."""
+"""Version of the archive's layout. An archive with a higher number needs a newer winosmith."""
 
 MANIFEST, SECRET, SETTINGS = "manifest.json", "secret", "site.toml"
 DUMPS = {"sqlite": "site.sqlite3", "postgresql": "database.pgdump"}
-LARGEST_MANIFEST = 10_000_000
+MAX_MANIFEST_SIZE = 10_000_000
 
-PIECE = 1 << 20
-"""Number of bytes copied at once."""
+CHUNK_SIZE = 1 << 20
+"""Number of bytes that are copied in one step."""
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class Manifest:
     """The manifest of an archive.
 
     Attributes:
         database: "sqlite" or "postgresql".
         made: The time of the backup, in UTC, ISO 8601.
-        version: The version of winosmith that made it.
+        version: The version of winosmith that made the backup.
         files: The checksum (SHA-256) of each file.
     """
 
@@ -58,14 +58,14 @@ class Contents:
     files: dict[str, str]
 
 
-def backup(site: Site, file: str | Path) -> Contents:
-    """Write a snapshot of the site to an archive, while people may write.
+def backup(site: Site, file: str | Path) -> Manifest:
+    """Write a snapshot of the site to an archive, while the site is in use.
 
-    The archive appears when it is complete, and only its owner can read it. With the extension .gz
-    or .tgz, it is compressed.
+    The file only appears when the archive is complete, and only its owner can read it. An archive
+    with the extension .gz or .tgz is compressed.
 
     Raises:
-        OutputError: The file exists, or can't be written.
+        OutputError: The file already exists, or can't be written.
         InputError: The database can't be read, or is damaged.
     """
     path = Path(file)
@@ -77,38 +77,38 @@ def backup(site: Site, file: str | Path) -> Contents:
         path.absolute().parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise write_error(error, path) from error
-    with _aside(path) as folder:
+    with _temporary_folder(path) as folder:
         kind = "postgresql" if site.database.url else "sqlite"
         dump = folder / DUMPS[kind]
         if site.database.url:
             dump_postgresql(site.database.url, dump)
         else:
             copy_sqlite(site.database.path, dump)
-        _put(folder / SECRET, (site.folder / "secret").read_bytes())
+        _write_file(folder / SECRET, (site.folder / "secret").read_bytes())
         settings = site.folder / SETTINGS
-        _put(folder / SETTINGS, settings.read_bytes() if settings.exists() else b"")
-        names = (SECRET, SETTINGS, dump.name, *_copied(site.folder, folder))
+        _write_file(folder / SETTINGS, settings.read_bytes() if settings.exists() else b"")
+        names = (SECRET, SETTINGS, dump.name, *_copy_files(site.folder, folder))
         made = datetime.now(UTC).isoformat(timespec="seconds")
-        contents = Contents(kind, made, __version__, {n: sha256(folder / n) for n in names})
-        _put(folder / MANIFEST, _manifest(contents))
+        contents = Manifest(kind, made, __version__, {n: sha256(folder / n) for n in names})
+        _write_file(folder / MANIFEST, _format_manifest(contents))
         archive = folder / "archive"
-        _pack(folder, (MANIFEST, *names), archive, path.suffix in (".gz", ".tgz"))
+        _write_archive(folder, (MANIFEST, *names), archive, path.suffix in (".gz", ".tgz"))
         os.link(archive, path)  # this never replaces a file that was created in the meantime
-        _sync(path.absolute().parent)
+        _sync_folder(path.absolute().parent)
     return contents
 
 
-def _copied(site: Path, folder: Path) -> Iterator[str]:
+def _copy_files(site: Path, folder: Path) -> Iterator[str]:
     """Copy the site's files other than its database, and yield their names.
 
-    Files are replaced, never changed, so each copy is complete. Files that are deleted in the
-    meantime are omitted.
+    Each copy is complete, because the site replaces these files and never changes them in place. A
+    file that is deleted in the meantime is omitted.
     """
     for name in site_files(site):
         with suppress(FileNotFoundError), (site / name).open("rb") as source:
-            _make_room(folder, name)
-            with _new(folder / name) as file:
-                shutil.copyfileobj(source, file, PIECE)
+            _create_parents(folder, name)
+            with _create_file(folder / name) as file:
+                shutil.copyfileobj(source, file, CHUNK_SIZE)
             yield name
 
 
@@ -118,36 +118,37 @@ def restore(
     *,
     database: str | None = None,
     erased: str | Path | None = None,
-) -> Contents:
+) -> Manifest:
     """Restore a site from an archive, completely or not at all.
 
-    All log-ins, tokens, invitations and links for a new password end, because they may have been
-    revoked since the backup, and other people may have read it.
+    All log-ins, tokens, invitations and password links are revoked, because they may have been
+    revoked since the backup, and other people may have read the archive.
 
     Args:
-        file: The archive, from `backup`.
+        file: The archive that `backup` wrote.
         folder: A new or empty folder.
-        database: The address of an empty PostgreSQL database, if the archive contains one.
-        erased: The site's log of erasures, or its folder. By default, a log next to the archive, or
-            in the site's folder if the archive is in that site's folder of backups.
+        database: The URL of an empty PostgreSQL database, if the archive contains a PostgreSQL
+            database.
+        erased: The site's log of erasures, or the folder with it. By default, the log next to the
+            archive, or in the site's folder if the archive is in its backup folder.
 
     Raises:
         OutputError: The folder is not empty.
-        InputError: The file is not such an archive, or is damaged; the database is missing or
-            superfluous; there is no such log.
+        InputError: The file is not a backup, or is damaged; `database` is missing or
+            superfluous; the log of erasures does not exist.
     """
     path, target = Path(file), Path(folder).absolute()
-    logs = _logs(path, erased)
+    logs = _find_erasure_logs(path, erased)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise OutputError(f"{target} is not empty; restore into a new folder")
     target.parent.mkdir(parents=True, exist_ok=True)
-    with _aside(target) as aside:
-        contents = _unpack(path, aside)
+    with _temporary_folder(target) as aside:
+        contents = _extract_archive(path, aside)
         if contents.database == "sqlite":
             if database:
                 raise InputError(f"{path} contains an SQLite database; omit `database=`")
             check_sqlite(aside / DUMPS["sqlite"])
-            _end_access(aside / DUMPS["sqlite"])
+            _revoke_access(aside / DUMPS["sqlite"])
         else:
             _restore_postgresql(path, aside / DUMPS["postgresql"], database)
         (aside / MANIFEST).unlink()
@@ -156,13 +157,13 @@ def restore(
                 os.fchmod(file_.fileno(), 0o600)
                 file_.writelines(b"\n" + log.read_bytes() for log in logs)
         target.mkdir(mode=0o700, exist_ok=True)
-        Path(aside).replace(target)  # this only replaces an empty folder
-        _sync(target.parent)
-        aside.mkdir()  # the end of the block removes it
+        aside.replace(target)  # this only replaces an empty folder
+        _sync_folder(target.parent)
+        aside.mkdir()  # the context manager removes it
     return contents
 
 
-def _logs(file: Path, erased: str | Path | None) -> list[Path]:
+def _find_erasure_logs(file: Path, erased: str | Path | None) -> list[Path]:
     if erased is None:
         homes = [file.absolute().parent]
         homes += [homes[0].parent] if homes[0].name == BACKUPS else []
@@ -173,62 +174,62 @@ def _logs(file: Path, erased: str | Path | None) -> list[Path]:
     return [log]
 
 
-ENDED = (
+REVOCATIONS = (
     "DELETE FROM people_session",
     "UPDATE api_token SET revoked = CURRENT_TIMESTAMP WHERE revoked IS NULL",
     "UPDATE people_invitation SET used = CURRENT_TIMESTAMP WHERE used IS NULL",
     "DELETE FROM run_job WHERE kind = 'mail'",
 )
-"""Statements that end all access without a password, for both databases."""
+"""SQL statements, for both databases, that revoke all access without a password."""
 
 
-def _end_access(path: Path) -> None:
+def _revoke_access(path: Path) -> None:
     with closing(sqlite3.connect(path)) as database, database:
-        for statement in ENDED:
+        for statement in REVOCATIONS:
             database.execute(statement)
 
 
 def _restore_postgresql(path: Path, dump: Path, database: str | None) -> None:
     if not database:
         raise InputError(
-            f"{path} contains a PostgreSQL database; create an empty one (createdb), and name it "
-            "with `database='postgresql://…'`"
+            f"{path} contains a PostgreSQL database; create an empty database (createdb), and give "
+            "its URL as `database='postgresql://…'`"
         )
     restore_postgresql(database, dump)
     dump.unlink()
 
 
 @contextmanager
-def _aside(path: Path) -> Iterator[Path]:
+def _temporary_folder(path: Path) -> Iterator[Path]:
     try:
         folder = tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.absolute().parent)
     except OSError as error:
-        raise OutputError(f"{path}: {error.strerror}; choose another place") from None
+        raise OutputError(f"{path}: {error.strerror}; choose another folder") from None
     try:
         yield Path(folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _make_room(folder: Path, name: str) -> None:
+def _create_parents(folder: Path, name: str) -> None:
     for parent in reversed(PurePosixPath(name).parents[:-1]):
         (folder / parent).mkdir(mode=0o700, exist_ok=True)
 
 
 @contextmanager
-def _new(path: Path) -> Iterator[BinaryIO]:
+def _create_file(path: Path) -> Iterator[BinaryIO]:
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         yield file
         file.flush()
         os.fsync(file.fileno())
 
 
-def _put(path: Path, data: bytes) -> None:
-    with _new(path) as file:
+def _write_file(path: Path, data: bytes) -> None:
+    with _create_file(path) as file:
         file.write(data)
 
 
-def _sync(folder: Path) -> None:
+def _sync_folder(folder: Path) -> None:
     number = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(number)
@@ -236,7 +237,7 @@ def _sync(folder: Path) -> None:
         os.close(number)
 
 
-def _manifest(contents: Contents) -> bytes:
+def _format_manifest(contents: Manifest) -> bytes:
     about = {
         "layout": LAYOUT,
         "winosmith": contents.version,
@@ -247,29 +248,29 @@ def _manifest(contents: Contents) -> bytes:
     return (json.dumps(about, indent=2) + "\n").encode()
 
 
-def _pack(folder: Path, names: tuple[str, ...], archive: Path, compressed: bool) -> None:
+def _write_archive(folder: Path, names: tuple[str, ...], archive: Path, compressed: bool) -> None:
     number = os.open(archive, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(number, "w+b") as file:
         mode = "w:gz" if compressed else "w:"
         level = {"compresslevel": 6} if compressed else {}
         with tarfile.open(fileobj=file, mode=mode, **level) as tar:  # type: ignore[call-overload]
             for name in names:
-                tar.add(folder / name, name, recursive=False, filter=_anonymous)
+                tar.add(folder / name, name, recursive=False, filter=_remove_owner)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo:
+def _remove_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = 0
     member.uname = member.gname = ""
     member.mode = 0o600
     return member
 
 
-def _unpack(path: Path, folder: Path) -> Contents:
-    """Extract and check the files that the manifest names.
+def _extract_archive(path: Path, folder: Path) -> Manifest:
+    """Extract the files that the manifest lists, and check their checksums.
 
-    The archive's own paths, modes and links are not used.
+    File modes in the archive are ignored, and links are refused.
     """
     try:
         with tarfile.open(path, "r:*") as tar:
@@ -281,10 +282,10 @@ def _unpack(path: Path, folder: Path) -> Contents:
                     continue
                 if member.name not in wanted or not member.isfile():
                     raise InputError(
-                        f"{path} contains {member.name!r}, so it is not a backup of a site"
+                        f"{path} contains {member.name!r}, which is not a file of a site's backup"
                     )
-                _make_room(folder, member.name)
-                _extract(path, tar, member, folder / member.name, wanted.pop(member.name))
+                _create_parents(folder, member.name)
+                _extract_member(path, tar, member, folder / member.name, wanted.pop(member.name))
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         if isinstance(error, InputError):
             raise
@@ -292,20 +293,20 @@ def _unpack(path: Path, folder: Path) -> Contents:
             raise InputError(
                 f"{path} does not exist; name a file from `winosmith admin backup`"
             ) from (None)
-        raise InputError(f"{path} can't be read as a backup ({error}); use another one") from None
+        raise InputError(f"{path} is not a readable backup ({error}); use another one") from None
     if wanted:
         raise InputError(
             f"{path} is incomplete: {', '.join(wanted)} is missing; use another backup"
         )
-    _put(folder / MANIFEST, b"")
+    _write_file(folder / MANIFEST, b"")
     return contents
 
 
-def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> Contents:
+def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | None) -> Manifest:
     no_backup = InputError(
         f"{path} is not a backup of a site; name a file from `winosmith admin backup`"
     )
-    if member is None or member.name != MANIFEST or not 0 < member.size < LARGEST_MANIFEST:
+    if member is None or member.name != MANIFEST or not 0 < member.size < MAX_MANIFEST_SIZE:
         raise no_backup
     file = tar.extractfile(member)
     if file is None:
@@ -319,7 +320,7 @@ def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | N
             )
         names = {SECRET, SETTINGS, DUMPS[about["database"]]}
         files = {str(name): str(digest) for name, digest in about["files"].items()}
-        contents = Contents(about["database"], str(about["made"]), str(about["winosmith"]), files)
+        contents = Manifest(about["database"], str(about["made"]), str(about["winosmith"]), files)
     except (KeyError, TypeError, AttributeError):
         raise no_backup from None
     if not names <= set(files) or not all(map(is_site_file, set(files) - names)):
@@ -327,28 +328,28 @@ def _read_manifest(path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo | N
     return contents
 
 
-def _extract(
+def _extract_member(
     path: Path, tar: tarfile.TarFile, member: tarfile.TarInfo, target: Path, wanted: str
 ) -> None:
     if member.size > shutil.disk_usage(target.parent).free:
-        raise InputError(f"{path} needs {member.size:,} bytes, more than the disk has; make room")
+        raise InputError(f"{path} needs {member.size:,} bytes of disk space; free some space")
     source = tar.extractfile(member) or io.BytesIO()
     digest = hashlib.sha256()
-    with _new(target) as file:
-        while piece := source.read(PIECE):
+    with _create_file(target) as file:
+        while piece := source.read(CHUNK_SIZE):
             digest.update(piece)
             file.write(piece)
     if digest.hexdigest() != wanted:
         raise InputError(
-            f"{path} is damaged: {member.name} has another checksum; use another backup"
+            f"{path} is damaged: the checksum of {member.name} is wrong; use another backup"
         )
 
 
 def copy_sqlite(source: Path, target: Path) -> None:
-    """Copy a snapshot of a database by SQLite's backup API, without blocking writers.
+    """Copy a snapshot of a database with SQLite's backup API, without blocking writers.
 
     Raises:
-        InputError: There is no database, or it is damaged.
+        InputError: The database does not exist, or is damaged.
     """
     if not source.exists():
         raise InputError(f"{source} does not exist; there is nothing to back up yet")
@@ -358,7 +359,7 @@ def copy_sqlite(source: Path, target: Path) -> None:
             closing(sqlite3.connect(f"{source.as_uri()}?mode=ro", uri=True, timeout=60)) as live,
             closing(sqlite3.connect(target)) as copy,
         ):
-            # All pages in one step: in WAL mode that is one snapshot, and it blocks nobody.
+            # Copying all pages in one step gives a single snapshot, and WAL mode blocks no writer.
             live.backup(copy, pages=-1)
             copy.execute("PRAGMA journal_mode=DELETE")
     except sqlite3.DatabaseError as error:
@@ -367,29 +368,31 @@ def copy_sqlite(source: Path, target: Path) -> None:
 
 
 def check_sqlite(path: Path) -> None:
-    """Reject a damaged database.
+    """Reject a damaged SQLite database.
 
     Raises:
-        InputError: The database is damaged, or not a site's.
+        InputError: The database is damaged, or does not belong to a site.
     """
     try:
         with closing(sqlite3.connect(path)) as database:
-            told = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+            result = database.execute("PRAGMA quick_check(1)").fetchone()[0]
             database.execute("SELECT count(*) FROM django_migrations")
     except sqlite3.DatabaseError as error:
-        told = str(error)
-    if told != "ok":
-        raise InputError(f"the database is damaged ({told}); restore an earlier backup")
+        result = str(error)
+    if result != "ok":
+        raise InputError(f"the database is damaged ({result}); restore an earlier backup")
 
 
 def dump_postgresql(url: str, target: Path) -> None:
-    """Dump a snapshot of a database by pg_dump, without blocking writers.
+    """Write a snapshot of a database with pg_dump, without blocking writers.
 
     Raises:
         InputError: pg_dump is not installed, or can't read the database.
     """
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-    _run(url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={target}")
+    _run_program(
+        url, "pg_dump", "--format=custom", "--no-owner", "--no-privileges", f"--file={target}"
+    )
 
 
 def restore_postgresql(url: str, dump: Path) -> None:
@@ -406,28 +409,28 @@ def restore_postgresql(url: str, dump: Path) -> None:
             ).fetchone()[0]
     except psycopg.OperationalError as error:
         reason = str(error).strip().splitlines()[-1]
-        raise InputError(f"{_shown(url)} can't be reached: {reason}; check the address") from None
+        raise InputError(f"{_redact(url)} can't be reached: {reason}; check the address") from None
     if tables:
         raise InputError(
-            f"{_shown(url)} already has {tables} tables; restore into an empty database (createdb)"
+            f"{_redact(url)} already has {tables} tables; restore into an empty database (createdb)"
         )
     options = ("--no-owner", "--no-privileges", "--exit-on-error", "--single-transaction")
-    _run(url, "pg_restore", *options, str(dump))
+    _run_program(url, "pg_restore", *options, str(dump))
     with psycopg.connect(url) as connection:
-        for statement in ENDED:
+        for statement in REVOCATIONS:
             connection.execute(statement)
-        # A dump contains no statistics; without them, the server chooses plans by guesses.
+        # A dump contains no statistics, without which the server chooses slow query plans.
         connection.execute("ANALYZE")
 
 
-def _run(url: str, program: str, *arguments: str) -> None:
-    """Run one of PostgreSQL's programs; only its environment contains the password."""
-    path = _find(program)
+def _run_program(url: str, program: str, *arguments: str) -> None:
+    """Run one of PostgreSQL's programs, with the password only in its environment."""
+    path = _find_program(program)
     parts = urlsplit(url)
     bare = parts._replace(netloc=parts.netloc.rpartition("@")[2])
     if parts.username:
         bare = bare._replace(netloc=f"{parts.username}@{bare.netloc}")
-    environment = {**os.environ}
+    environment = dict(os.environ)
     if parts.password:
         environment["PGPASSWORD"] = unquote(parts.password)
     command = [path, f"--dbname={bare.geturl()}", "--no-password", *arguments]
@@ -435,13 +438,12 @@ def _run(url: str, program: str, *arguments: str) -> None:
         command, capture_output=True, text=True, env=environment, check=False
     )
     if done.returncode:
-        said = done.stderr.strip().splitlines()
-        raise InputError(
-            f"{program} could not work on {_shown(url)}: {said[0] if said else done.returncode}"
-        )
+        lines = done.stderr.strip().splitlines()
+        reason = lines[0] if lines else f"exit code {done.returncode}"
+        raise InputError(f"{program} failed on {_redact(url)}: {reason}")
 
 
-def _find(program: str) -> str:
+def _find_program(program: str) -> str:
     if found := shutil.which(program):
         return found
     homes = Path("/usr/lib/postgresql").glob(f"*/bin/{program}")
@@ -451,7 +453,7 @@ def _find(program: str) -> str:
     return str(newest[0])
 
 
-def _shown(url: str) -> str:
+def _redact(url: str) -> str:
     parts = urlsplit(url)
     return (
         f"postgresql://{parts.hostname or ''}{f':{parts.port}' if parts.port else ''}{parts.path}"

@@ -1,6 +1,6 @@
-"""Export of all data as files: the public problems, and everything that moderators may know.
+"""Export a site's data to files: the public problems, and the data that moderators may see.
 
-The same data give the same bytes on both databases, and so the same digest over all files.
+The same data give the same bytes, and so the same digest over all files, on SQLite and PostgreSQL.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ Records = Iterable[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportResult:
     """The result of an export.
 
     Attributes:
-        digest: The SHA-256 over the names and checksums of all files; 64 hex digits.
-        files: The checksum of each file, by its name in the folder.
+        digest: The SHA-256 of the names and checksums of all files, as 64 hex digits.
+        files: The checksum of each file, by the file's name.
         counts: The number of records in each file.
     """
 
@@ -46,41 +46,45 @@ class Exported:
     counts: dict[str, int]
 
 
-def export(folder: str | Path, *, format_name: str = "winosmith", public: bool = False) -> Exported:
-    """Write the data to a folder that is new, or has an earlier export of the same kind.
+def export(
+    folder: str | Path, *, format_name: str = "winosmith", public: bool = False
+) -> ExportResult:
+    """Export the data to a new folder, or to one with an earlier export of the same kind.
 
     `problems.*` contains the public problems, in any format. The other files are in `private/`: all
     problems, their states (`states`), the judges' answers (`responses`), the audit log (`events`),
-    the versions' places in their families (`versions`), models' predictions (`predictions`), people
-    by pseudonym with their agreements (`people`), the texts of the agreements (`documents`), and
-    the rounds of human tests (`rounds`), each with a folder `tests/NAME` that `winosmith humans`
-    reads. Respondents have only their codes of the round.
+    the families of perturbed problems (`versions`), the models' predictions (`predictions`), the
+    people's pseudonyms and consents (`people`), the texts of the consents (`documents`), and the
+    human tests (`rounds`). Each human test also has a folder `tests/NAME`, which `winosmith humans`
+    can read. It identifies respondents only by their codes in that test.
 
     Args:
         folder: The output folder.
-        format_name: The format of the public problems, one of `winosmith.formats.FORMATS` that can
-            be written.
+        format_name: The format of the public problems: any writable format of
+            `winosmith.formats.FORMATS`.
         public: Whether to write only the public problems.
 
     Raises:
-        OutputError: The folder contains something else, or can't be written.
+        OutputError: The folder contains other files, or can't be written.
         FormatError: The format is unknown or read-only, or can't store a problem.
     """
     suffix = formats.get_writer(format_name).suffix
     recipe = {"command": "winosmith admin export", "format": format_name, "public": public}
     output = OutputFolder.open(folder, recipe)
-    with output.discard_on_error(), one_moment():
+    with output.discard_on_error(), read_snapshot():
         counts = {"problems": _write_public(output, format_name, suffix)}
         if not public:
             for name, records in _PRIVATE.items():
-                counts[f"{PRIVATE}/{name}"] = _write(output, f"{PRIVATE}/{name}.jsonl", records())
+                counts[f"{PRIVATE}/{name}"] = _write_records(
+                    output, f"{PRIVATE}/{name}.jsonl", records()
+                )
             counts |= _write_tests(output)
-    return Exported(_digest(output.files), dict(output.files), counts)
+    return ExportResult(_total_digest(output.files), dict(output.files), counts)
 
 
 @contextmanager
-def one_moment() -> Iterator[None]:
-    """Make all reads of the block see one snapshot, without blocking writers."""
+def read_snapshot() -> Iterator[None]:
+    """Give all queries in the block the same snapshot, without blocking writers."""
     if connection.in_atomic_block:
         yield
         return
@@ -109,8 +113,8 @@ def _write_public(output: OutputFolder, format_name: str, suffix: str) -> int:
     return len(problems)
 
 
-def _write(output: OutputFolder, name: str, records: Records) -> int:
-    """Write one record per line; return their number."""
+def _write_records(output: OutputFolder, name: str, records: Records) -> int:
+    """Write one record per line, and return the number of records."""
     count = 0
     with output.write(name) as file:
         for count, record in enumerate(records, 1):  # noqa: B007
@@ -119,7 +123,7 @@ def _write(output: OutputFolder, name: str, records: Records) -> int:
 
 
 def _write_tests(output: OutputFolder) -> dict[str, int]:
-    """Write each round of human tests; return the number of its answers."""
+    """Write each human test, and return its number of answers by file name."""
     counts = {}
     for round_ in Round.objects.order_by("pk"):
         name = f"{PRIVATE}/tests/{round_.name}"
@@ -127,13 +131,11 @@ def _write_tests(output: OutputFolder) -> dict[str, int]:
     return counts
 
 
-def _record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
-    """Return values of a row for JSON.
+def _row_record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
+    """Return the chosen values of a database row, for JSON.
 
-    Args:
-        row: A row.
-        names: Columns, under their own names.
-        paths: By name, the path to a value, such as "problem.ref"; None if a row on it is missing.
+    `names` are columns. `paths` gives the paths of further values, such as "problem.ref"; such a
+    value is None if a related row is missing.
     """
     found = {}
     for name, path in {**paths, **dict(zip(names, names, strict=True))}.items():
@@ -142,66 +144,69 @@ def _record(row: Any, *names: str, **paths: str) -> dict[str, Any]:
             value = None if value is None else getattr(value, part)
         if isinstance(value, Person):
             value = pseudonym(value)
-        found[name] = _time(value) if isinstance(value, datetime) else value
+        found[name] = _format_time(value) if isinstance(value, datetime) else value
     return found
 
 
-def _problems() -> Records:
+def _problem_records() -> Records:
     query = Problem.objects.select_related("twin__contributor")
-    for datum in map(as_problem, _by_number(query)):
+    for datum in map(as_problem, _iter_rows(query)):
         yield {**problem_record(datum), "twin_id": datum.twin_id}  # null marks a single
 
 
-def _responses() -> Records:
-    return map(asdict, iter_responses(_by_number(Problem.objects.all())))
+def _response_records() -> Records:
+    return map(asdict, iter_responses(_iter_rows(Problem.objects.all())))
 
 
-def _people() -> Records:
+def _person_records() -> Records:
     roles = {"judge": "is_judge", "moderator": "is_moderator", "admin": "is_superuser"}
-    for person in _by_number(Person.objects.prefetch_related("agreements__document")):
+    for person in _iter_rows(Person.objects.prefetch_related("agreements__document")):
         agreements = sorted(person.agreements.all(), key=lambda agreement: agreement.pk)
         yield {
             "person": pseudonym(person),
             "agreed": [
-                [one.document.kind, one.document.version, _time(one.at)] for one in agreements
+                [one.document.kind, one.document.version, _format_time(one.at)]
+                for one in agreements
             ],
-            **_record(person, "anonymous", "joined", active="is_active", **roles),
+            **_row_record(person, "anonymous", "joined", active="is_active", **roles),
         }
 
 
-def _table(rows: Any, *names: str, **paths: str) -> Callable[[], Records]:
-    """Return a function that yields the records of a table; see `_record`."""
-    return lambda: (_record(row, *names, **paths) for row in _by_number(rows))
+def _table_reader(rows: Any, *names: str, **paths: str) -> Callable[[], Records]:
+    """Return a function that yields the table's rows as records; see `_row_record`."""
+    return lambda: (_row_record(row, *names, **paths) for row in _iter_rows(rows))
 
 
 _PRIVATE: dict[str, Callable[[], Records]] = {
-    "problems": _problems,
-    "states": _table(
+    "problems": _problem_records,
+    "states": _table_reader(
         Problem.objects.select_related("twin__revises"),
         "state", "hints", "reasons", "gold", "released", "created", "decided",
         id="ref", topic="twin.topic", revises="twin.revises.ref",
     ),
-    "responses": _responses,
-    "events": _table(
+    "responses": _response_records,
+    "events": _table_reader(
         Event.objects.select_related("problem", "actor"),
         "kind", "before", "after", "reason", "at", "actor",
         event="pk", id="problem.ref", undoes="undoes_id",
     ),
-    "versions": _table(
+    "versions": _table_reader(
         Version.objects.select_related("problem", "root", "parent", "against"),
         "step", "declared", "lineage", "edit",
         id="problem.ref", root="root.ref", parent="parent.ref",
         against="against.name", against_digest="against.digest",
     ),
-    "predictions": _table(
+    "predictions": _table_reader(
         Prediction.objects.select_related("problem", "model"),
         "stand", "scores", "choice", "right", "tie", "input",
         id="problem.ref", model="model.name", asked="asked_at", answered="answered_at",
         revision="model.revision", digest="model.digest",
     ),
-    "people": _people,
-    "documents": _table(Document.objects.all(), "kind", "version", "licence", "created", "text"),
-    "rounds": _table(
+    "people": _person_records,
+    "documents": _table_reader(
+        Document.objects.all(), "kind", "version", "licence", "created", "text"
+    ),
+    "rounds": _table_reader(
         Round.objects.all(),
         "title", "state", "data", "seed", "consent", "declared", "figures",
         "created", "closed", "published",
@@ -210,23 +215,23 @@ _PRIVATE: dict[str, Callable[[], Records]] = {
 }  # fmt: skip
 
 
-def _by_number(query: Any) -> Iterator[Any]:
-    """Yield rows by ascending key, reading one chunk at a time."""
+def _iter_rows(query: Any) -> Iterator[Any]:
+    """Yield the rows in ascending order of their keys, reading one chunk at a time."""
     return chain.from_iterable(chunks(query))
 
 
 def chunks(query: Any) -> Iterator[list[Any]]:
-    """Yield rows by ascending key, in chunks of a thousand."""
+    """Yield the rows in chunks of a thousand, in ascending order of their keys."""
     query, last = query.order_by("pk"), 0
     while chunk := list(query.filter(pk__gt=last)[:1000]):
         yield chunk
         last = chunk[-1].pk
 
 
-def _time(at: datetime | None) -> str | None:
+def _format_time(at: datetime | None) -> str | None:
     return at.astimezone(UTC).isoformat(timespec="microseconds") if at else None
 
 
-def _digest(files: dict[str, str]) -> str:
+def _total_digest(files: dict[str, str]) -> str:
     lines = "".join(f"{files[name]}  {name}\n" for name in sorted(files))
     return hashlib.sha256(lines.encode()).hexdigest()

@@ -1,7 +1,7 @@
-"""Importing the problems of a file, in many small transactions.
+"""Import the problems of a file, in many small transactions.
 
-A problem is imported once, however often its file is. Perturbed problems get their places in the
-tree of their family, in linear time.
+A problem is imported only once, even if its file is imported repeatedly. Perturbed problems are
+linked to their families in linear time.
 """
 
 from __future__ import annotations
@@ -35,32 +35,30 @@ from winosmith.web.problems.states import settle_waits
 As = Literal["judging", "valid", "gold"]
 
 CHUNK = 250
-"""Number of problems in a transaction; other people can write between two of them."""
+"""Number of problems per transaction, so that other people can write between transactions."""
 
 EXPLANATION, ATTENTION = "gold.explanation", "gold.attention"
-"""Keys of a gold question in `extra`."""
+"""Keys that describe a gold question in `extra`."""
 
 ROWS = 500
-"""Number of rows of families that are read or written at once."""
+"""Number of family rows per query."""
 
 MOST_OPTIONS = 5
-"""Maximum number of options, for which the site's pages have room."""
+"""Maximum number of options that fit on the site's pages."""
 
 LONGEST = 80
-"""Maximum number of characters of an id, which is part of a page's address."""
+"""Maximum number of characters of an id, which becomes part of a URL."""
 
 NUL = gettext_noop("it contains NUL, the character 0, which PostgreSQL can't store")
 _BAD_ID = gettext_noop(
-    "the id %(id)s can't be part of a page's address (up to %(most)s characters, no /); import "
-    "with new ids"
+    "the id %(id)s can't be part of a URL (up to %(most)s characters, no /); import with new ids"
 )
 _NO_SENTENCE = gettext_noop(
     "the problem %(id)s is a question, contains '_' in addition to its blank, or has more than "
     "%(most)s options; a site stores sentences with one blank and 2 to %(most)s options"
 )
 _TOO_LONG = gettext_noop(
-    "the sentence or an option of %(id)s has %(n)s characters; a site's pages have room for "
-    "%(most)s"
+    "the sentence or an option of %(id)s has %(n)s characters; a site allows at most %(most)s"
 )
 _NO_ANSWER = gettext_noop("the problem %(id)s has no answer; judging needs one")
 _NO_GOLD_ANSWER = gettext_noop("the problem %(id)s has no answer; a gold question needs one")
@@ -70,22 +68,22 @@ _NO_EXPLANATION = gettext_noop(
 )
 _OTHER_TWIN = gettext_noop(
     "the site already has another twin %(twin)s, whose problem %(id)s is not in the file; import "
-    "with new ids or, if the file has them, under another name"
+    "with new ids, or under another name if the ids are already new"
 )
 _OTHER_PROBLEM = gettext_noop(
-    "the site already has another problem %(id)s; import with new ids or, if the file has them, "
-    "under another name"
+    "the site already has another problem %(id)s; import with new ids, or under another name if "
+    "the ids are already new"
 )
 
 REASONS = (
     NUL, _BAD_ID, _NO_SENTENCE, _TOO_LONG, _NO_ANSWER, _NO_GOLD_ANSWER, _NO_EXPLANATION,
     _OTHER_TWIN, _OTHER_PROBLEM,
 )  # fmt: skip
-"""Reasons for which a problem can't be imported, for `pages.retold`."""
+"""Reasons why a problem can't be imported, for `pages.translate_message`."""
 
 
 class UnfitError(InputError):
-    """A problem can't be imported; `problem` is its id on the site."""
+    """A problem can't be imported; `problem` is the id that it would have on the site."""
 
     def __init__(self, reason: str, problem: str):
         self.problem = problem
@@ -93,15 +91,15 @@ class UnfitError(InputError):
 
 
 @dataclass(frozen=True, slots=True)
-class Imported:
+class ImportResult:
     """The result of an import.
 
     Attributes:
         added: The number of new problems.
         known: The number of problems that were already on the site.
-        versions: The number of perturbed problems with a place in a family.
-        apart: The number of perturbed problems without one, because the site lacks their root or a
-            problem on the path to it.
+        versions: The number of perturbed problems that are linked to a family.
+        apart: The number of perturbed problems that are not linked to a family, because the site
+            lacks their root or a problem on the path to it.
     """
 
     added: int
@@ -116,94 +114,96 @@ def import_problems(
     *,
     embargo: bool = False,
     on_progress: Callable[[int], object] | None = None,
-) -> Imported:
-    """Import problems; those that are already on the site stay unchanged.
+) -> ImportResult:
+    """Import problems; problems that are already on the site stay unchanged.
 
-    After an interruption, the same call adds the missing problems. Origin, lineage and the fields
+    After an interruption, the same call adds the missing problems. Origin, lineage and all fields
     of the file's format are stored, so that an export gives the same records. Perturbed problems
-    get a place in the family of their root, which is in the file or on the site.
+    are linked to the family of their root, which must be in the file or on the site.
 
     Args:
-        dataset: The problems; the site uses their ids.
-        as_: "judging" (people judge them), "valid" (they are part of the data), or "gold" (they
-            check judges' attention, and are never part of the data; in `extra`, `EXPLANATION` is
-            the reason for the answer, and `ATTENTION` marks a sentence that names its own answer).
-        embargo: Whether to put all of them under embargo, or only those that are marked so.
+        dataset: The problems, which keep their ids on the site.
+        as_: "judging" (people judge the problems), "valid" (the problems are part of the data), or
+            "gold" (the problems check judges' attention, and are never part of the data). Gold
+            questions need the reason for their answer in `extra`, under `EXPLANATION`; `ATTENTION`
+            marks a sentence that names its own answer.
+        embargo: Whether to put all problems under embargo, not only those marked in the file.
         on_progress: A function that is called with the number of imported problems.
 
     Raises:
         UnfitError: An id is not valid, or belongs to another problem; a text is too long; a
-            necessary answer is missing. Nothing is imported.
+            required answer is missing. Nothing is imported.
     """
     for _problem, error in find_unfit(dataset, as_):
         raise error
-    covered = set() if embargo or as_ == "gold" else below_embargoes(dataset)
+    covered = set() if embargo or as_ == "gold" else ids_below_embargoes(dataset)
     added, done = 0, 0
     for chunk in chunked(dataset, CHUNK):
         data = [
             replace(datum, embargo=True) if embargo or datum.id in covered else datum
             for datum in chunk
         ]
-        added += _add(data, as_, covered)
+        added += _add_chunk(data, as_, covered)
         done += len(chunk)
         if on_progress:
             on_progress(done)
     versions, apart = (0, 0) if as_ == "gold" else add_versions(dataset)
-    return Imported(added, done - added, versions, apart)
+    return ImportResult(added, done - added, versions, apart)
 
 
 def with_free_ids(dataset: Dataset, key: str) -> Dataset:
-    """Return the problems with new ids (`with_new_ids`) that no other file uses on the site.
+    """Return the problems with new ids that no other imported file uses on the site.
 
-    If these ids belong to other problems, and the site has none of the file's problems, another
-    file with this name was imported before, and this one gets a number. If the site has some of
-    them, it is a corrected version of the same file.
+    If other problems have these ids and the site has none of the file's problems, then another file
+    of the same name was imported before, and the ids are derived from the name and a number. If the
+    site has some of the file's problems, the file is a corrected version of the imported one.
     """
     for number in count(1):
         renamed = with_new_ids(dataset, key, number)
-        if next(_taken(renamed), None) is None or _shares_one(renamed):
+        if next(_find_conflicts(renamed), None) is None or _has_common_problem(renamed):
             break
     return renamed
 
 
-def _shares_one(dataset: Dataset) -> bool:
+def _has_common_problem(dataset: Dataset) -> bool:
     data = {datum.id: datum for datum in dataset}
-    some = (Problem.objects.filter(ref__in=refs) for refs in chunked(data, CHUNK))
-    return any(_is_same(row, data[row.ref]) for rows in some for row in rows)
+    found = (Problem.objects.filter(ref__in=refs) for refs in chunked(data, CHUNK))
+    return any(_has_same_text(row, data[row.ref]) for rows in found for row in rows)
 
 
 def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
-    """Return the problems with ids that reveal nothing, the same for the same data and key.
+    """Return the problems with new ids that reveal nothing about them.
 
     Published ids may reveal the answer (WinoGrande's do), and two data sets may use the same ids.
-    Roots and parents in the data set get the same new ids.
+    The same data and key give the same ids. References to roots and parents in the data set change
+    accordingly.
 
     Args:
         dataset: The problems.
-        key: The secret without which nobody can compute the new ids or the old ones from them.
-        number: The number of the data set among those with its name, from 1.
+        key: The secret from which the ids are derived; nobody can map them without it.
+        number: The number of the data set among data sets of the same name, from 1.
     """
     file = dataset.name if number == 1 else f"{dataset.name}\0{number}"
 
-    def renamed(kind: str, name: str) -> str:
+    def new_id(kind: str, name: str) -> str:
         data = f"{kind}\0{file}\0{name}".encode("utf-8", "surrogatepass")
         return blake2b(data, key=key.encode()[:64], digest_size=10).hexdigest()
 
-    ours = set(dataset.ids)
+    ids = set(dataset.ids)
 
-    def of_line(name: str) -> str:
-        return renamed("problem", name) if name in ours else name
+    def new_ancestor_id(name: str) -> str:
+        return new_id("problem", name) if name in ids else name
 
     return Dataset(
         (
             replace(
                 datum,
-                id=renamed("problem", datum.id),
-                twin_id=renamed("twin", datum.twin_id) if datum.twin_id else None,
+                id=new_id("problem", datum.id),
+                twin_id=new_id("twin", datum.twin_id) if datum.twin_id else None,
                 lineage=replace(
                     datum.lineage,
-                    root=of_line(datum.lineage.root),
-                    parent=of_line(datum.lineage.parent),
+                    root=new_ancestor_id(datum.lineage.root),
+                    parent=new_ancestor_id(datum.lineage.parent),
                 )
                 if datum.lineage
                 else None,
@@ -217,24 +217,24 @@ def with_new_ids(dataset: Dataset, key: str, number: int = 1) -> Dataset:
 def find_unfit(dataset: Dataset, as_: As) -> Iterator[tuple[Datum, UnfitError]]:
     """Yield each problem that can't be imported, with the reason.
 
-    Arguments are those of `import_problems`, which refuses a data set with such a problem.
+    The arguments are those of `import_problems`, which rejects a data set with such a problem.
     """
     found = set()
     reasons = ((datum, _why_unfit(datum, as_)) for datum in dataset)
-    for datum, why in chain(reasons, _taken(dataset)):
+    for datum, why in chain(reasons, _find_conflicts(dataset)):
         if why and datum.id not in found:
             found.add(datum.id)
             yield datum, UnfitError(why, datum.id)
 
 
-def count_known(dataset: Dataset) -> int:
-    """Return the number of problems that the site has, by their ids."""
-    some = (Problem.objects.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
-    return sum(rows.count() for rows in some)
+def count_existing(dataset: Dataset) -> int:
+    """Return the number of problems whose ids are already on the site."""
+    found = (Problem.objects.filter(ref__in=refs) for refs in chunked(dataset.ids, CHUNK))
+    return sum(rows.count() for rows in found)
 
 
 def contains_nul(datum: Datum) -> bool:
-    """Return whether any text of a problem contains NUL."""
+    """Return whether any text of a problem contains NUL (U+0000)."""
     return "\\x00" in repr(datum) and "\\u0000" in json.dumps(problem_record(datum)).replace(
         "\\\\", ""
     )
@@ -247,39 +247,39 @@ def _why_unfit(datum: Datum, as_: As) -> str | None:
             return _BAD_ID % {"id": repr(name[:100]), "most": LONGEST}
     if contains_nul(datum):
         return NUL
-    of = repr(datum.id)
+    name = repr(datum.id)
     if not datum.blank_is_unique or len(datum.options) > MOST_OPTIONS:
-        return _NO_SENTENCE % {"id": of, "most": MOST_OPTIONS}
+        return _NO_SENTENCE % {"id": name, "most": MOST_OPTIONS}
     longest = max(map(len, (datum.sentence, *datum.options)))
     if longest > LONGEST_SENTENCE:
-        return _TOO_LONG % {"id": of, "n": f"{longest:,}", "most": f"{LONGEST_SENTENCE:,}"}
+        return _TOO_LONG % {"id": name, "n": f"{longest:,}", "most": f"{LONGEST_SENTENCE:,}"}
     if datum.answer is None and as_ != "valid":
-        return (_NO_ANSWER if as_ == "judging" else _NO_GOLD_ANSWER) % {"id": of}
+        return (_NO_ANSWER if as_ == "judging" else _NO_GOLD_ANSWER) % {"id": name}
     if as_ == "gold" and not str(datum.extra.get(EXPLANATION) or "").strip():
-        return _NO_EXPLANATION % {"id": of, "key": repr(EXPLANATION)}
+        return _NO_EXPLANATION % {"id": name, "key": repr(EXPLANATION)}
     return None
 
 
 def _twin_ref(datum: Datum) -> str:
-    """Return the id of the twin; a single gets a new one."""
+    """Return the id of the problem's twin; a single gets its own twin id."""
     if datum.twin_id is not None:
         return datum.twin_id
     return f"single-{blake2b(datum.id.encode(), digest_size=12).hexdigest()}"
 
 
-def _twins_of(dataset: Dataset) -> dict[str, set[str]]:
+def _ids_by_twin(dataset: Dataset) -> dict[str, set[str]]:
     twins: dict[str, set[str]] = defaultdict(set)
     for datum in dataset:
         twins[_twin_ref(datum)].add(datum.id)
     return twins
 
 
-def _taken(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
-    """Yield each problem whose id, or twin's id, belongs to others on the site, with the reason.
+def _find_conflicts(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
+    """Yield each problem whose id or twin id is taken on the site, with the reason.
 
-    All halves of such a twin are yielded.
+    If a twin id is taken, all halves of the twin in the file are yielded.
     """
-    twins = _twins_of(dataset)
+    twins = _ids_by_twin(dataset)
     for refs in chunked(twins, CHUNK):
         rows = Problem.objects.filter(twin__ref__in=refs).values_list("twin__ref", "ref")
         for twin, ref in rows:
@@ -289,22 +289,16 @@ def _taken(dataset: Dataset) -> Iterator[tuple[Datum, str]]:
     data = {datum.id: datum for datum in dataset}
     for refs in chunked(data, CHUNK):
         for row in Problem.objects.filter(ref__in=refs):
-            if not _is_same(row, data[row.ref]):
+            if not _has_same_text(row, data[row.ref]):
                 yield data[row.ref], _OTHER_PROBLEM % {"id": repr(row.ref)}
 
 
-def _is_same(row: Problem, datum: Datum) -> bool:
+def _has_same_text(row: Problem, datum: Datum) -> bool:
     return (row.sentence, tuple(row.options)) == (datum.sentence, datum.options)
 
 
-def _add(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
-    """Add the new problems of a chunk in one transaction; return their number.
-
-    Args:
-        data: The chunk.
-        as_: As in `import_problems`.
-        covered: The ids of problems that are under embargo because an ancestor is.
-    """
+def _add_chunk(data: Sequence[Datum], as_: As, covered: Collection[str] = ()) -> int:
+    """Add the new problems of a chunk in one transaction, and return their number."""
     with writing():
         known = set(
             Problem.objects.filter(ref__in=[datum.id for datum in data]).values_list(
@@ -357,11 +351,11 @@ def _add_twins(data: Sequence[Datum]) -> dict[str, Twin]:
     return twins
 
 
-def below_embargoes(data: Iterable[Datum]) -> set[str]:
-    """Return the ids of problems with an ancestor under embargo.
+def ids_below_embargoes(data: Iterable[Datum]) -> set[str]:
+    """Return the ids of problems with an ancestor under embargo, in the file or on the site.
 
-    The ancestor is in the file, or already on the site. A file is imported in many transactions, so
-    that these problems would otherwise be public until the last one.
+    A file is imported in many transactions. Without this check, such problems would be public until
+    the last transaction.
     """
     below: dict[str, list[str]] = {}
     marked = set()
@@ -372,7 +366,7 @@ def below_embargoes(data: Iterable[Datum]) -> set[str]:
             for above in {datum.lineage.parent, datum.lineage.root}:
                 below.setdefault(above, []).append(datum.id)
     found: set[str] = set()
-    waiting = [*marked, *_under_embargo(below)]
+    waiting = [*marked, *_ids_under_embargo(below)]
     while waiting:
         new = set(below.get(waiting.pop(), ())) - found
         found |= new
@@ -380,42 +374,42 @@ def below_embargoes(data: Iterable[Datum]) -> set[str]:
     return found - marked
 
 
-def _under_embargo(refs: Iterable[str]) -> Iterator[str]:
-    kept_back = Problem.objects.filter(embargo=True, gold=False)
-    for some in chunked(refs, ROWS):
-        yield from kept_back.filter(ref__in=some).values_list("ref", flat=True)
+def _ids_under_embargo(refs: Iterable[str]) -> Iterator[str]:
+    rows = Problem.objects.filter(embargo=True, gold=False)
+    for chunk in chunked(refs, ROWS):
+        yield from rows.filter(ref__in=chunk).values_list("ref", flat=True)
 
 
 def add_versions(data: Iterable[Datum]) -> tuple[int, int]:
-    """Give each perturbed problem a place in its family, if it has none.
+    """Link each perturbed problem to its family, unless it is already linked.
 
-    The problems are already on the site, and the site's lineages are used, even if the file has
-    others.
+    The problems must be on the site. If the lineages in the file differ from those on the site, the
+    site's are used.
 
     Returns:
-        The number of perturbed problems with a place, and of those without one, because their root,
-        or an ancestor on the path to it, is not on the site. If the same data are imported again
-        after these, they get their places.
+        The number of linked problems, and the number of problems whose root, or an ancestor on the
+        path to it, is not on the site. Import these ancestors, and then the same data again, to
+        link the problems.
     """
     perturbed = {datum.id: datum.root for datum in data if datum.lineage}
     if not perturbed:
         return 0, 0
-    rows = _families(perturbed)
+    rows = _load_families(perturbed)
     family = Dataset(map(as_problem, rows.values()))
-    steps = _steps(family)
-    for chunk in chunked(_versions(rows, family, steps), ROWS):
+    steps = _count_steps(family)
+    for chunk in chunked(_make_versions(rows, family, steps), ROWS):
         with writing():
             Version.objects.bulk_create(chunk, ignore_conflicts=True)
-    for some in chunked([rows[name].pk for name in steps if rows[name].embargo], ROWS):
+    for chunk in chunked([rows[name].pk for name in steps if rows[name].embargo], ROWS):
         with writing():
-            cover_below(some)
-    placed = sum(name in steps for name in perturbed)
-    return placed, len(perturbed) - placed
+            cover_below(chunk)
+    linked = sum(name in steps for name in perturbed)
+    return linked, len(perturbed) - linked
 
 
-def _families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
-    kept = Problem.objects.filter(gold=False).exclude(sentence=models.ERASED_SENTENCE)
-    query = needed_columns(kept.select_related("twin__contributor"))
+def _load_families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
+    problems = Problem.objects.filter(gold=False).exclude(sentence=models.ERASED_SENTENCE)
+    query = needed_columns(problems.select_related("twin__contributor"))
     named = set(perturbed.values())
     found = [
         row for refs in chunked({*perturbed, *named}, ROWS) for row in query.filter(ref__in=refs)
@@ -427,8 +421,8 @@ def _families(perturbed: Mapping[str, str]) -> dict[str, Problem]:
     return {row.ref: row for row in sorted(found, key=lambda row: row.pk)}
 
 
-def _steps(family: Dataset) -> dict[str, int]:
-    """Return the number of perturbations between each version and its root, by id.
+def _count_steps(family: Dataset) -> dict[str, int]:
+    """Map each version's id to the number of perturbations between the version and its root.
 
     Versions without a path to their root are omitted.
     """
@@ -448,10 +442,10 @@ def _steps(family: Dataset) -> dict[str, int]:
     return steps
 
 
-def _versions(
+def _make_versions(
     rows: Mapping[str, Problem], family: Dataset, steps: Mapping[str, int]
 ) -> Iterator[Any]:
-    covered = _covered([row.pk for row in rows.values() if row.embargo])
+    covered = _covered_keys([row.pk for row in rows.values() if row.embargo])
     for datum, of in zip(family, depths(family), strict=True):
         if datum.id not in steps:
             continue
@@ -468,7 +462,7 @@ def _versions(
         )
 
 
-def _covered(keys: Sequence[int]) -> set[int]:
+def _covered_keys(keys: Sequence[int]) -> set[int]:
     events = Event.objects.filter(kind=COVERING_KINDS[True])
-    rows = (events.filter(problem__in=some) for some in chunked(keys, ROWS))
-    return {key for some in rows for key in some.values_list("problem_id", flat=True)}
+    chunks = (events.filter(problem__in=chunk) for chunk in chunked(keys, ROWS))
+    return {key for rows in chunks for key in rows.values_list("problem_id", flat=True)}

@@ -11,20 +11,20 @@ from typing import Generic, Protocol, TypeVar
 
 from django.core.cache import cache
 
-A_SECOND = 1000
-"""Number of problems per second of caching. Counting so many takes 1 to 20 ms, so that statistics
-take at most a fiftieth of a process's time."""
+PROBLEMS_PER_SECOND = 1000
+"""Number of problems per second of caching. To count 1,000 problems takes 1 to 20 ms, so that
+statistics take at most a fiftieth of a process's time."""
 
-LONGEST = 600
+MAX_AGE = 600
 """Maximum age of statistics in seconds."""
 
 
 class Counted(Protocol):
-    """Statistics with the number of their problems."""
+    """Statistics about a number of problems, on which the caching time depends."""
 
     @property
     def problems(self) -> int:
-        """Return the number of problems."""
+        """Number of problems."""
         ...
 
 
@@ -33,21 +33,22 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept(Generic[Value]):
-    """A value with the number of problems from which it was computed."""
+class Entry(Generic[Value]):
+    """A cache entry: a value, and the number of problems from which it was computed."""
 
     problems: int
     value: Value
 
 
 def cached(name: str, count: Callable[[], Figures]) -> Figures:
-    """Return cached statistics, at most a second old per `A_SECOND` problems, up to `LONGEST`.
+    """Return cached statistics, computed again after some seconds.
 
-    On a site with fewer problems they are always current.
+    They are cached for one second per `PROBLEMS_PER_SECOND` problems, up to `MAX_AGE`. On a site
+    with fewer problems they are always current.
 
     Args:
-        name: The name of the statistics, the same for every call.
-        count: A function that computes them.
+        name: The name of the statistics, which is the cache key.
+        count: A function that computes the statistics.
     """
     return cached_each(name, [0], lambda _: {0: count()})[0]
 
@@ -55,12 +56,12 @@ def cached(name: str, count: Callable[[], Figures]) -> Figures:
 def cached_each(
     name: str, keys: Sequence[int], count: Callable[[list[int]], dict[int, Figures]]
 ) -> dict[int, Figures]:
-    """Return cached statistics by key, each cached according to its own number of problems.
+    """Return cached statistics for each key; the number of problems sets the caching time.
 
     Args:
-        name: The name of the statistics, the same for every call.
+        name: The name of the statistics, which is the start of the cache keys.
         keys: The keys.
-        count: A function that computes the statistics of several keys at once.
+        count: A function that computes the statistics for several keys.
     """
     names = {f"{name}.{key}": key for key in keys}
     found: dict[int, Figures] = {
@@ -69,59 +70,63 @@ def cached_each(
     if missing := [key for key in keys if key not in found]:
         for key, figures in count(missing).items():
             found[key] = figures
-            if seconds := min(LONGEST, figures.problems // A_SECOND):
+            if seconds := min(MAX_AGE, figures.problems // PROBLEMS_PER_SECOND):
                 cache.set(f"{name}.{key}", figures, seconds)
     return found
 
 
-QUICK = 0.03
-"""Seconds: a value that is computed within this time is never cached."""
+QUICK_SECONDS = 0.03
+"""Maximum seconds of a computation whose value is not cached."""
 
-SHARE = 20
-"""Other values are cached for this many times their computing time: 5 % of one core at most."""
+CACHE_FACTOR = 20
+"""Factor by which the caching time exceeds the computing time, so that a value takes at most 5 % of
+a core."""
 
-FAULTY = 10
-"""Seconds until a failed computation is repeated."""
+RETRY_SECONDS = 10
+"""Seconds until a failed computation is tried again."""
 
 
-class Refreshed(Generic[Value]):
-    """A value that is computed again when it is old; meanwhile, other threads read the old one.
+class RefreshedValue(Generic[Value]):
+    """A cached value that one thread computes again, while other threads read the old value.
 
     Args:
-        make: A function that computes it from the database.
+        make: A function that computes the value from the database.
     """
 
     def __init__(self, make: Callable[[], Value]):
         self._make = make
-        self._turn = threading.Lock()
+        self._lock = threading.Lock()
         self._made: list[Value] = []
         self._due = 0.0
 
     def latest(self) -> Value:
         """Return the value; the first call waits until it is computed.
 
-        If a later computation fails, the error is logged, and the old value stays for `FAULTY`.
+        If a later computation fails, the error is logged, and the old value is used for
+        `RETRY_SECONDS` more.
         """
         held = self._made
-        if self._turn.acquire(blocking=not held):
+        if self._lock.acquire(blocking=not held):
             try:
                 held = self._made
                 if not held or time.monotonic() >= self._due:
                     start = time.monotonic()
                     held = [self._make()]
                     took = time.monotonic() - start
-                    self._due = 0.0 if took <= QUICK else time.monotonic() + SHARE * took
+                    self._due = (
+                        0.0 if took <= QUICK_SECONDS else time.monotonic() + CACHE_FACTOR * took
+                    )
                     self._made = held
             except Exception:
                 if not held:
                     raise
                 logging.getLogger(__name__).exception("statistics could not be computed again")
-                self._due = time.monotonic() + FAULTY
+                self._due = time.monotonic() + RETRY_SECONDS
             finally:
-                self._turn.release()
+                self._lock.release()
         return held[0]
 
     def forget(self) -> None:
         """Discard the value, so that the next call computes it."""
-        with self._turn:
+        with self._lock:
             self._made = []

@@ -1,8 +1,8 @@
 """Write transactions with bounded waits, and rows in chunks.
 
 SQLite allows one writing connection at a time among all processes; PostgreSQL locks tables and
-rows. A write that has to wait for too long fails with `OperationalError`, and writes nothing; pages
-then return status 503 (`pages.failed`).
+rows. A write that waits too long fails with `OperationalError` and writes nothing; the page then
+returns status 503 (`pages.handle_error`).
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from winosmith.locks import wait_for_lock
 
 Row = TypeVar("Row")
 
-PATIENCE = 5.0
-"""Maximum seconds that a write waits for others."""
+MAX_WAIT = 5.0
+"""Maximum seconds that a write waits for other writes."""
 
-LEAST = 0.1
-"""Minimum seconds of that wait, and the seconds for which a write polls SQLite's file before the
-next write may poll."""
+MIN_WAIT = 0.1
+"""Minimum seconds that a write waits, and the seconds for which a write polls a locked SQLite
+database before the next write may poll."""
 
 _WRITER = threading.Lock()
-"""Lock for the threads of one process, which share its lock files: SQLite's writers wait here
-first."""
+"""Lock between the writing threads of one process, which share the process's file locks."""
 
 _THREAD = threading.local()
-"""For each thread: `now`, whether it is inside `writing()`; `late`, when its request times out."""
+"""For each thread: `is_writing`, whether it is inside `writing()`, and the `deadline` of its
+request's waits."""
 
 
 @contextmanager
 def writing() -> Iterator[None]:
     """Run the block as one durable write transaction; every write of the site uses this.
 
-    After the block, the commit is on the disk. A nested `writing()` joins the outer transaction; to
-    continue after an error in it, put `transaction.atomic()` around it.
+    After the block, the commit is on the disk. A nested `writing()` joins the outer transaction. To
+    continue after an error in a nested block, put `transaction.atomic()` around that block.
 
     Raises:
         django.db.OperationalError: The database was locked for too long; nothing was written.
@@ -51,74 +51,74 @@ def writing() -> Iterator[None]:
     >>> # with writing():
     >>> #     slot.save()
     """
-    if getattr(_THREAD, "now", False):
+    if getattr(_THREAD, "is_writing", False):
         yield
         return
-    with ExitStack() as held:
-        _begin(held)
-        _THREAD.now = True
+    with ExitStack() as stack:
+        _begin(stack)
+        _THREAD.is_writing = True
         try:
             yield
         finally:
-            _THREAD.now = False
+            _THREAD.is_writing = False
 
 
 @contextmanager
-def since(seconds: float) -> Iterator[None]:
-    """Limit the waits of this thread's writes to the rest of its request's `PATIENCE`.
+def limit_waits(seconds: float) -> Iterator[None]:
+    """Limit the waits of this thread's writes, so that its request waits at most `MAX_WAIT`.
 
     Args:
         seconds: The seconds that the request has already waited.
     """
-    before = getattr(_THREAD, "late", None)
-    _THREAD.late = time.monotonic() + PATIENCE - seconds
+    before = getattr(_THREAD, "deadline", None)
+    _THREAD.deadline = time.monotonic() + MAX_WAIT - seconds
     try:
         yield
     finally:
-        _THREAD.late = before
+        _THREAD.deadline = before
 
 
-def bounded() -> None:
-    """Limit the wait for a lock to `PATIENCE` for all statements of this process."""
-    connection_created.connect(_bound, dispatch_uid=__name__)
+def bound_lock_waits() -> None:
+    """Limit the time that each SQL statement of this process waits for a lock to `MAX_WAIT`."""
+    connection_created.connect(_bound_connection, dispatch_uid=__name__)
 
 
-def _bound(connection: Any, **_: Any) -> None:
-    wait_for_locks(connection, PATIENCE)
+def _bound_connection(connection: Any, **_: Any) -> None:
+    wait_for_locks(connection, MAX_WAIT)
 
 
 def wait_for_locks(connection: Any, seconds: float) -> None:
-    """Set the maximum seconds that each statement of a connection waits for a lock."""
+    """Set the maximum seconds that each SQL statement of a connection waits for a lock."""
     setting = "PRAGMA busy_timeout =" if connection.vendor == "sqlite" else "SET lock_timeout ="
     with connection.cursor() as cursor:
         cursor.execute(f"{setting} {max(1, round(1000 * seconds))}")
 
 
-def _begin(held: ExitStack) -> None:
-    """Begin a transaction; earlier waits of the thread's request shorten this one."""
-    late = getattr(_THREAD, "late", None)
-    until = time.monotonic() + PATIENCE if late is None else late
+def _begin(stack: ExitStack) -> None:
+    """Begin a transaction within the deadline of the thread's request."""
+    deadline = getattr(_THREAD, "deadline", None)
+    until = time.monotonic() + MAX_WAIT if deadline is None else deadline
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        _take_turns(held, until)
+        _begin_in_turn(stack, until)
         return
-    if (left := until - time.monotonic()) < PATIENCE - 1 and not connection.in_atomic_block:
-        wait_for_locks(connection, max(LEAST, left))
-        held.callback(wait_for_locks, connection, PATIENCE)
-    held.enter_context(transaction.atomic())
+    if (left := until - time.monotonic()) < MAX_WAIT - 1 and not connection.in_atomic_block:
+        wait_for_locks(connection, max(MIN_WAIT, left))
+        stack.callback(wait_for_locks, connection, MAX_WAIT)
+    stack.enter_context(transaction.atomic())
 
 
-def _take_turns(held: ExitStack, until: float) -> None:
-    """Begin a transaction of SQLite in the order of arrival.
+def _begin_in_turn(stack: ExitStack, until: float) -> None:
+    """Begin an SQLite transaction; waiting writers are served in the order of their arrival.
 
-    SQLite's own wait is polling, by which some writers starve. With a lock file, the kernel wakes
-    the longest-waiting writer. A writer that finds the database locked lets the next one poll after
-    `LEAST`, so that nobody waits for longer than their own `PATIENCE`.
+    SQLite itself polls for its lock, so that some writers starve. With a lock file, the kernel
+    wakes the writer that has waited longest. If the database is locked, each writer polls for
+    `MIN_WAIT` and then lets the next one poll, so that no writer exceeds its `MAX_WAIT`.
     """
-    if not _WRITER.acquire(timeout=max(LEAST, until - time.monotonic())):
-        raise OperationalError("other writes took too long")
-    held.callback(_WRITER.release)
-    wait_for_locks(connection, LEAST)
-    held.callback(wait_for_locks, connection, PATIENCE)
+    if not _WRITER.acquire(timeout=max(MIN_WAIT, until - time.monotonic())):
+        raise OperationalError("the database is locked: other writes take too long")
+    stack.callback(_WRITER.release)
+    wait_for_locks(connection, MIN_WAIT)
+    stack.callback(wait_for_locks, connection, MAX_WAIT)
     while True:
         with ExitStack() as turn:
             file = turn.enter_context((settings.SITE.folder / "write.lock").open("wb"))
@@ -130,14 +130,14 @@ def _take_turns(held: ExitStack, until: float) -> None:
                 if code & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
                     raise
             else:
-                held.push(turn.pop_all())
+                stack.push(turn.pop_all())
                 return
 
 
 def chunked(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
     """Yield the rows in chunks of `size`; the last chunk may be shorter.
 
-    Python 3.12 has this as `itertools.batched`.
+    It replaces `itertools.batched`, which needs Python 3.12.
 
     >>> list(chunked("abcde", 2))
     [['a', 'b'], ['c', 'd'], ['e']]

@@ -1,8 +1,8 @@
-"""The settings of a site, declared once.
+"""The settings of a site, each declared once.
 
-A field of `SiteRules` has a range, a default, a meaning and a label. They determine the form in the
-browser, the keys of `site.toml` with their errors, the first `site.toml`, the admins' log, and the
-page of the reference.
+Each field of `SiteRules` has a range, a default, a description and a label. The form in the
+browser, the keys of `site.toml` and their errors, the initial `site.toml`, the admins' log and the
+reference page are all derived from these.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ Rules = TypeVar("Rules", bound="SiteRules")
 
 
 def _(text: str) -> str:
-    """Mark a text for the catalogues; the pages translate it."""
+    """Mark a text for translation; the pages translate it."""
     return text
 
 
 BUILT_IN = (SolverRule("association", "association"), SolverRule("hunting", "hunting"))
-"""The models of every site, which need no download: word association and knowledge hunting, trained
-on the texts that ship with winosmith. `models = []` in `site.toml` switches them off."""
+"""The default models, which need no download: word association and knowledge hunting, trained on
+the texts that ship with winosmith. `models = []` in `site.toml` switches them off."""
 
 CHOSEN = "chosen.json"
 """File in the site's folder with the settings that admins changed in the browser."""
 
 MAIL_PASSWORD = "WINOSMITH_MAIL_PASSWORD"  # noqa: S105 - its name
-"""The environment variable with the mail server's password, if no file has it."""
+"""Environment variable with the mail server's password, for sites without a password file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Settings that are shown together.
+    """A group of settings that are shown together.
 
     Attributes:
-        name: The anchor of the group on the page.
+        name: The group's anchor on the page.
         title: The heading.
         lead: The purpose of the settings, in one sentence.
     """
@@ -82,7 +82,7 @@ GROUPS = (
         _("How much one person may send in an hour, and which words moderators read first."),
     ),
 )
-"""The groups of the form."""
+"""The groups of settings in the browser's form."""
 
 SERVER = Group(
     "server",
@@ -90,19 +90,19 @@ SERVER = Group(
     "Only site.toml sets these: they name files, addresses and programs, or change what people "
     "agreed to.",
 )
-"""The group of settings that can't be changed in the browser."""
+"""The settings that can't be changed in the browser."""
 
 
 def _setting(group: str, **about: Any) -> Any:
-    """Return the pydantic field of a setting, without its type, default and meaning.
+    """Return the pydantic field of a setting, without its type, default and description.
 
     The first sentence of a setting's docstring is its label in the form; the rest is a hint.
 
     Args:
-        group: The name of its group.
-        about: `more` if the form shows it only behind "More"; `choices`, the label of each value;
-            `example`, a value for `site.toml` if there is no default; and pydantic's arguments for
-            its range.
+        group: The name of the setting's group.
+        about: `more`, if the form shows the setting only behind "More"; `choices`, the label of
+            each value; `example`, a value for `site.toml` if there is no default; and pydantic's
+            arguments for the range.
     """
     shown = {name: about.pop(name, None) for name in ("more", "choices", "example")}
     return Field(json_schema_extra={"group": group, **shown}, **about)
@@ -119,29 +119,29 @@ LONGEST = 1000
 """Maximum number of characters of a name, an address, or a word."""
 
 MOST_WORDS = 10_000
-"""Words that send a sentence to the moderators."""
+"""Maximum number of words in `SiteRules.words_to_flag`."""
 
 
-def _must(holds: Callable[[Any], object], wanted: str) -> AfterValidator:
+def _require(is_valid: Callable[[Any], object], message: str) -> AfterValidator:
     def check(value: Any) -> Any:
-        if not holds(value):
-            raise ValueError(wanted)
+        if not is_valid(value):
+            raise ValueError(message)
         return value
 
     return AfterValidator(check)
 
 
-_ODD = _must(lambda number: number % 2, _("it must be odd, so that a majority exists"))
-_NOT_ONE = _must(lambda number: number != 1, _("it must be 2 or more, or 0 for never"))
-_MAIL_ADDRESS = _must(
-    lambda text: "@" in text, "it must be a mail address, such as twins@example.org"
+_IS_ODD = _require(lambda number: number % 2, _("it must be odd, so that a majority exists"))
+_IS_NOT_ONE = _require(lambda number: number != 1, _("it must be 2 or more, or 0 for never"))
+_IS_MAIL_ADDRESS = _require(
+    lambda text: "@" in text, "it must be an email address, such as twins@example.org"
 )
-# The forms of BCP 47 (RFC 5646, section 2.1) that name a living language.
-_LANGUAGE_TAG = _must(
+# The tags of BCP 47 (RFC 5646, section 2.1) for a language in use.
+_IS_LANGUAGE_TAG = _require(
     re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*").fullmatch,
     _("it must be a language tag, such as en, de or pt-BR"),
 )
-_SHORT_LIST = _must(
+_IS_SHORT_LIST = _require(
     lambda texts: len(texts) <= MOST_WORDS and all(len(text) <= LONGEST for text in texts),
     _("it must be at most 10,000 words of up to 1,000 characters"),
 )
@@ -156,7 +156,7 @@ def _are_proxies(value: int | tuple[str, ...]) -> bool:
         return False
 
 
-_PROXIES = _must(
+_ARE_PROXIES = _require(
     _are_proxies, 'it must list addresses and networks, like ["127.0.0.1", "10.0.0.0/24"]'
 )
 
@@ -171,20 +171,20 @@ class Mail:
 
     host: Annotated[str, Field(min_length=1, examples=["mail.example.org"])]
     """Name of the server."""
-    sender: Annotated[str, _MAIL_ADDRESS, Field(examples=["twins@example.org"])]
-    """Address that the mails come from."""
+    sender: Annotated[str, _IS_MAIL_ADDRESS, Field(examples=["twins@example.org"])]
+    """Sender address of the mails."""
     port: Annotated[int, Field(ge=1, le=65535)] = 587
     """Port: usually 587 for "starttls" and 465 for "tls"."""
     user: Annotated[str, Field(examples=["twins"])] = ""
-    """Name with which the site logs in to the server; empty without a log-in."""
+    """User name for the log-in at the server; empty for no log-in."""
     password_file: Annotated[str, Field(examples=["mail-password"])] = ""
-    """File with the password on its first line, relative to the site's folder. If it is empty, the
-    environment variable WINOSMITH_MAIL_PASSWORD has the password, which is never a setting."""
+    """File with the password on its first line, relative to the site's folder. If this is empty,
+    the password is read from the environment variable WINOSMITH_MAIL_PASSWORD."""
     security: Literal["starttls", "tls", "none"] = "starttls"
     """Encryption of the connection; "none" for a server on the same machine."""
 
     def password(self, folder: Path) -> str:
-        """Return the password; "" without a log-in.
+        """Return the mail server's password; "" if there is none.
 
         Raises:
             InputError: The file can't be read.
@@ -204,7 +204,7 @@ Short = Annotated[str, AfterValidator(lambda text: text.strip().removeprefix("ma
 
 @declaration
 class SiteRules:
-    """The settings of a site; the numbers are WinoGrande's if its section 2 states them."""
+    """The settings of a site; defaults that section 2 of the WinoGrande paper states follow it."""
 
     title: Annotated[str, _setting("name", min_length=1, max_length=LONGEST)] = "Winosmith"
     """Name of the site. Shown at the top of each page."""
@@ -212,94 +212,96 @@ class SiteRules:
     """How to reach you. A mail address or the address of a page; shown with the consent text and
     below each page."""
     goal: Annotated[int, _setting("name", ge=0, le=1_000_000_000)] = 0
-    """Number of valid problems that you want. Shown to contributors; 0 for no goal."""
+    """Goal for the number of valid problems. Shown to contributors; 0 for no goal."""
     language: Annotated[
-        str, _setting("name", more=True, min_length=1, max_length=LONGEST), _LANGUAGE_TAG
+        str, _setting("name", more=True, min_length=1, max_length=LONGEST), _IS_LANGUAGE_TAG
     ] = "en"
-    """Language of the sentences. The tag that browsers use, such as en, de or pt-BR. Screen readers
-    and spelling checks go by it."""
+    """Language of the sentences. A language tag, such as en, de or pt-BR. Screen readers and
+    spelling checkers use it."""
 
     signup: Annotated[Literal["open", "invited"], _setting("people", choices=_SIGNUP)] = "open"
     """Who may sign up. An invitation is a link that you send."""
     open_judging: Annotated[bool, _setting("people")] = True
-    """Everyone with an account may judge. If this is off, moderators make people judges."""
+    """Everyone with an account may judge. If this is off, moderators appoint the judges."""
     anonymous: Annotated[bool, _setting("people")] = True
     """People without an account may write. They never judge."""
     review: Annotated[Literal["none", "flagged", "all"], _setting("people", choices=_REVIEW)] = (
         "flagged"
     )
-    """What a moderator approves before it is judged. A sentence is unusual if a hint says so, or if
-    it contains a word that you list under Limits."""
+    """Sentences that a moderator must approve before they are judged. A sentence is unusual if it
+    has a hint, or if it contains a word that you list under Limits."""
 
-    judges: Annotated[int, _setting("judging", ge=1, le=99), _ODD] = 3
-    """Judges of a problem. An odd number, so that a majority exists."""
+    judges: Annotated[int, _setting("judging", ge=1, le=99), _IS_ODD] = 3
+    """Number of judges per problem. An odd number, so that a majority exists."""
     local_first: Annotated[bool, _setting("judging")] = True
-    """Judges answer from the words around the blank first. Then they read the whole sentence. This
-    shows what word association gives away."""
+    """Judges first answer from the words around the blank. Then they read the whole sentence. This
+    shows whether word association gives the answer away."""
     local_before: Annotated[int, _setting("judging", more=True, ge=0, le=50)] = 2
-    """Words before the blank that judges see first. Used if they answer from the words around it
-    first."""
+    """Number of words before the blank that judges see first. Used if judges first answer from the
+    words around the blank."""
     both_halves: Annotated[bool, _setting("judging", more=True)] = False
-    """One person may judge both halves of a twin. A person who has seen one half reads the other as
-    its opposite."""
+    """One person may judge both halves of a twin. A person who has seen one half may read the other
+    half as its opposite."""
     lease_minutes: Annotated[int, _setting("judging", more=True, ge=1, le=24 * 60)] = 20
-    """Minutes that a problem waits for its judge. Afterwards another judge gets the problem."""
+    """Minutes for which a problem is reserved for a judge. Then another judge can get it."""
     wait_days: Annotated[int, _setting("judging", more=True, ge=0, le=3650)] = 14
-    """Days that a valid half waits for the other half. The halves then become public together,
-    since the answer of one reveals that of the other; 0 for no wait."""
+    """Days that a valid half waits for the other half. The halves become public together, because
+    the answer of one reveals the answer of the other; 0 for no wait."""
 
     training_questions: Annotated[int, _setting("trust", ge=0, le=50)] = 5
-    """Gold questions of the training. Before a judge's first vote; 0 for no training."""
+    """Number of gold questions in the training. Judges answer them before their first vote; 0 for
+    no training."""
     training_right: Annotated[int, _setting("trust", ge=0, le=50)] = 4
-    """Correct answers that pass the training. At most the number of questions."""
+    """Number of correct answers that judges need to pass the training. At most the number of
+    questions."""
     gold_every: Annotated[int, _setting("trust", ge=0, le=1000)] = 10
     """One problem in this many is a gold question. Judges don't see which; 0 for none."""
     hold_pace_seconds: Annotated[int, _setting("trust", more=True, ge=0, le=60)] = 3
-    """Seconds for a problem below which a judge's votes wait. They wait for a moderator if half of
-    the judge's last answers took less; 0 for never."""
+    """Seconds per problem below which a judge's votes are put on hold. The votes wait for a
+    moderator if half of the judge's last answers took less time; 0 for never."""
     hold_gold_percent: Annotated[int, _setting("trust", more=True, ge=0, le=100)] = 70
-    """Percent of gold questions correct below which votes wait. Taken over a judge's last gold
-    questions; 0 for never."""
-    hold_accounts: Annotated[int, _setting("trust", more=True, ge=0, le=1000), _NOT_ONE] = 3
-    """Accounts of one address on one problem from which votes wait. Within an hour; fewer accounts
-    of one address are never a majority of a problem's votes. 2 or more; 0 for never, as for a class
-    in one building."""
+    """Percentage of correct gold questions below which votes are put on hold. Measured on a judge's
+    last gold questions; 0 for never."""
+    hold_accounts: Annotated[int, _setting("trust", more=True, ge=0, le=1000), _IS_NOT_ONE] = 3
+    """Number of accounts with one address on one problem that puts their votes on hold. Counted
+    within an hour; fewer accounts with one address never get a majority of a problem's votes. 2 or
+    more; 0 for never, for example for a class in one building."""
 
     writes_per_hour: Annotated[int, _setting("limits", more=True, ge=1, le=1_000_000)] = 60
-    """Twins that one person may write in an hour. Without an account, the limit is for the whole
-    network."""
+    """Number of twins that one person may write in an hour. For people without an account, the
+    limit applies to the whole network."""
     answers_per_hour: Annotated[int, _setting("limits", more=True, ge=1, le=1_000_000)] = 600
-    """Judgements that one person may give in an hour."""
+    """Number of judgements that one person may make in an hour."""
     perturbs_per_hour: Annotated[int, _setting("limits", more=True, ge=1, le=1_000_000)] = 120
-    """Perturbations that one person may send in an hour. Without an account, the limit is for the
-    whole network."""
-    words_to_flag: Annotated[Texts, _setting("limits"), _SHORT_LIST] = ()
+    """Number of perturbations that one person may submit in an hour. For people without an account,
+    the limit applies to the whole network."""
+    words_to_flag: Annotated[Texts, _setting("limits"), _IS_SHORT_LIST] = ()
     """Words that send a sentence to the moderators."""
 
     licence: Annotated[str, _setting("server")] = "CC-BY-4.0"
-    """The licence under which contributors give their sentences. If it changes, everybody is asked
-    again."""
+    """Licence under which contributors publish their sentences. If it changes, everybody is asked
+    to agree again."""
     retention_days: Annotated[int, _setting("server", ge=1, le=36_500)] = 90
-    """Number of days for which network digests, drafts and timings are kept."""
+    """Number of days for which network digests, drafts and timings are stored."""
     topics: Annotated[OrFalse[str], _setting("server", example="/path/to/texts")] = None
-    """A folder of texts, a JSON Lines file or an https address. By default the articles that ship
-    with winosmith."""
+    """Source of the topics: a folder of texts, a JSON Lines file or an https URL. By default, the
+    articles that ship with winosmith."""
     hold_pace_over: Annotated[int, _setting("server", ge=5, le=1000)] = 20
-    """Number of a judge's last answers that `hold_pace_seconds` is taken over."""
+    """Number of a judge's last answers on which `hold_pace_seconds` is measured."""
     hold_gold_over: Annotated[int, _setting("server", ge=5, le=1000)] = 10
-    """Number of a judge's last gold questions that `hold_gold_percent` is taken over."""
+    """Number of a judge's last gold questions on which `hold_gold_percent` is measured."""
     held_most: Annotated[int, _setting("server", ge=0, le=1_000_000)] = 50
-    """Number of one judge's votes that may wait for a moderator. Beyond that the judge gets no
-    further problem."""
+    """Number of a judge's votes that may wait for a moderator. A judge who reaches it gets no more
+    problems."""
     model_seconds: Annotated[int, _setting("server", ge=1, le=3600)] = 20
-    """Number of seconds that a model may take for one problem before it is shown as too slow."""
+    """Number of seconds after which a model that has not answered is shown as too slow."""
     upload_mb: Annotated[int, _setting("server", ge=1, le=10_000)] = 20
-    """Size in megabytes of a file that an admin sends in the browser, at most. Commands read any
-    size."""
-    proxies: Annotated[Proxies, _setting("server"), _PROXIES] = 1
+    """Maximum size in megabytes of a file that an admin uploads in the browser. Commands read files
+    of any size."""
+    proxies: Annotated[Proxies, _setting("server"), _ARE_PROXIES] = 1
     """The proxies in front of a site with a public address: their number, or a list of their
-    addresses and networks, like ["127.0.0.1", "10.0.0.0/24"]. Each adds the address that it sees to
-    X-Forwarded-For; a judge's address is the first one from the right that is not a proxy's."""
+    addresses and networks, like ["127.0.0.1", "10.0.0.0/24"]. Each proxy appends its client's
+    address to X-Forwarded-For; the rightmost address that is not a proxy's is the judge's."""
     models: tuple[SolverRule, ...] = BUILT_IN
     """The models that predict perturbed sentences."""
     mail: Mail | None = None
@@ -319,7 +321,7 @@ class SiteRules:
 
     @classmethod
     def read(cls: type[Rules], path: Path) -> Rules:
-        """Return the settings of a TOML file; without a file, the defaults.
+        """Read the settings from a TOML file; if it does not exist, return the defaults.
 
         Raises:
             RecipeError: The file is not TOML, or has an unknown key or an invalid value.
@@ -327,23 +329,23 @@ class SiteRules:
         table = read_settings(path)
         try:
             if "models" in table:
-                table["models"] = _models(table["models"])
+                table["models"] = _parse_models(table["models"])
             return from_table(cls, table)
         except RecipeError as error:
             raise RecipeError(f"{path}: {error}") from None
 
     def with_chosen(self: Rules, folder: Path, fixed: Collection[str]) -> Rules:
-        """Return these settings with the current ones from the browser.
+        """Return these settings, combined with the settings that admins changed in the browser.
 
         Args:
             folder: The site's folder.
             fixed: The names of the settings in `site.toml`, which take precedence.
 
         Raises:
-            RecipeError: The settings from the browser don't fit the others.
+            RecipeError: The settings from the browser contradict those in `site.toml`.
         """
         chosen = read_chosen(folder, type(self))
-        keys = choosable(type(self))
+        keys = editable(type(self))
         values = {
             name: chosen.get(name, keys[name]["default"]) for name in keys if name not in fixed
         }
@@ -355,7 +357,7 @@ class SiteRules:
             ) from None
 
 
-def _models(tables: Any) -> tuple[SolverRule, ...]:
+def _parse_models(tables: Any) -> tuple[SolverRule, ...]:
     if not isinstance(tables, list):
         raise RecipeError(f"models is {tables!r}; it must be tables, [[models]], or [] for none")
     rules = tuple(map(SolverRule.of, tables))
@@ -372,37 +374,37 @@ def _models(tables: Any) -> tuple[SolverRule, ...]:
 
 
 def settings_of(group: Group, kind: type = SiteRules) -> dict[str, dict[str, Any]]:
-    """Return the settings of a group: the JSON schema of each by its name."""
+    """Return the JSON schemas of a group's settings, by name."""
     found = schema(kind)["properties"]
     return {name: key for name, key in found.items() if key.get("group") == group.name}
 
 
-def choosable(kind: type = SiteRules) -> dict[str, dict[str, Any]]:
-    """Return the settings that admins may change in the browser, by name.
+def editable(kind: type = SiteRules) -> dict[str, dict[str, Any]]:
+    """Return the JSON schemas of the settings that admins may change in the browser, by name.
 
-    None of them names a file, an address or a program, or changes what people agreed to.
+    No such setting names a file, an address or a program, or changes what people agreed to.
     """
     return {name: key for group in GROUPS for name, key in settings_of(group, kind).items()}
 
 
 def label_and_hint(key: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the label and the hint of a setting, each in one line."""
-    label, _stop, rest = meaning(key).partition(". ")
+    """Return the label and the hint of a setting, each on one line."""
+    label, _stop, rest = describe_setting(key).partition(". ")
     return label.removesuffix("."), rest
 
 
-def meaning(key: Mapping[str, Any]) -> str:
-    """Return the meaning of a setting in one line."""
+def describe_setting(key: Mapping[str, Any]) -> str:
+    """Return the description of a setting on one line."""
     return " ".join(key["description"].split())
 
 
-def texts() -> Iterator[str]:
-    """Yield the texts of the form that come from docstrings, for the catalogues."""
-    return (text for key in choosable().values() for text in label_and_hint(key) if text)
+def form_texts() -> Iterator[str]:
+    """Yield the form's labels and hints, which are docstrings, for translation."""
+    return (text for key in editable().values() for text in label_and_hint(key) if text)
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Return the keys and values of `site.toml`; {} without the file.
+    """Return the keys and values of `site.toml`; {} if the file does not exist.
 
     Raises:
         RecipeError: The file is not TOML.
@@ -419,7 +421,7 @@ def read_chosen(folder: Path, kind: type = SiteRules) -> dict[str, Any]:
     """Return the settings that admins changed in the browser, by name.
 
     Raises:
-        RecipeError: The file can't be read, or has other contents.
+        RecipeError: The file can't be read, or contains anything but settings.
     """
     path = folder / CHOSEN
     try:
@@ -430,27 +432,27 @@ def read_chosen(folder: Path, kind: type = SiteRules) -> dict[str, Any]:
         raise RecipeError(f"{path}: {error}; correct the file, or remove it") from None
     except OSError as error:
         raise RecipeError(f"{path}: {error.strerror}; let the server read it") from error
-    if not isinstance(found, dict) or not found.keys() <= choosable(kind).keys():
-        raise RecipeError(f"{path} contains other keys than settings of the browser; remove it")
+    if not isinstance(found, dict) or not found.keys() <= editable(kind).keys():
+        raise RecipeError(f"{path} contains keys that are not settings of the browser; remove it")
     return found
 
 
-def first_file(kind: type = SiteRules) -> str:
-    """Return the first `site.toml`: each setting with its meaning and default, commented out.
+def settings_template(kind: type = SiteRules) -> str:
+    """Return the initial `site.toml`: each setting with its description and default, commented out.
 
-    If only some words are allowed, each is listed with its label.
+    If a setting allows only certain words, the description lists them with their labels.
     """
     parts = [
         "# The settings of this site, with their defaults. Remove the # before a setting to\n"
         "# change it, and start the server again. Then the browser can't change it.\n"
     ]
     for group in (*GROUPS, SERVER):
-        parts.append(f"# {group.title}\n# {'-' * len(group.title)}\n{_comment(group.lead)}")
+        parts.append(f"# {group.title}\n# {'-' * len(group.title)}\n{_format_comment(group.lead)}")
         for name, key in settings_of(group, kind).items():
             value = key["example"] if key["default"] is None else key["default"]
             values = ", ".join(f'"{one}" ({key["choices"][one]})' for one in key.get("enum", ()))
-            text = f"{meaning(key)} Values: {values}." if values else meaning(key)
-            parts.append(f"{_comment(text)}# {name} = {json.dumps(value)}\n")
+            text = f"{describe_setting(key)} Values: {values}." if values else describe_setting(key)
+            parts.append(f"{_format_comment(text)}# {name} = {json.dumps(value)}\n")
     parts.append(
         "# The models that predict perturbed sentences. If the file has any, the site has only\n"
         "# these. Tables are at the end of the file.\n"
@@ -461,7 +463,7 @@ def first_file(kind: type = SiteRules) -> str:
     )
     mail = schema(Mail)
     parts.append(
-        _comment("T" + meaning(mail).removeprefix("`[mail]`: t"))
+        _format_comment("T" + describe_setting(mail).removeprefix("`[mail]`: t"))
         + "# [mail]\n"
         + "".join(
             f"# {name} = {json.dumps(key.get('examples', [key.get('default')])[0])}\n"
@@ -471,5 +473,5 @@ def first_file(kind: type = SiteRules) -> str:
     return "\n".join(parts)
 
 
-def _comment(text: str) -> str:
+def _format_comment(text: str) -> str:
     return textwrap.fill(text, 99, initial_indent="# ", subsequent_indent="# ") + "\n"

@@ -15,9 +15,9 @@ from winosmith.errors import InputError, require
 from winosmith.web._rules import CHOSEN, SiteRules, read_settings
 
 FOLDER, DATABASE, ADDRESS = "WINOSMITH_SITE", "WINOSMITH_DATABASE", "WINOSMITH_PUBLIC_URL"
-"""Environment variables by which processes find their site, for Django's settings."""
+"""Environment variables from which Django's settings read the site of a process."""
 
-LEAST_KEY = 50
+MIN_KEY_LENGTH = 50
 """Minimum number of characters of the key; Django warns about shorter ones."""
 
 
@@ -35,12 +35,12 @@ class Database:
 
     @property
     def name(self) -> str:
-        """The name of the file, or of the database on the server; never a password."""
+        """Name of the SQLite file, or of the PostgreSQL database."""
         return urlsplit(self.url).path.lstrip("/") if self.url else self.path.name
 
     @property
-    def shown(self) -> str:
-        """The place of the data without a password: an absolute path, or an address."""
+    def location(self) -> str:
+        """Absolute path of the file, or URL of the database without user and password."""
         if self.url is None:
             return str(self.path)
         parts = urlsplit(self.url)
@@ -50,15 +50,15 @@ class Database:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One site on this machine.
+    """A site on this machine.
 
     Attributes:
         folder: The absolute path of the folder.
         secret: The key for sessions and pseudonyms; at least 50 random characters.
-        rules: The settings of `site.toml`, and those that admins changed in the browser.
-        fixed: The names of the settings in `site.toml`.
+        rules: The settings from `site.toml`, and those that admins changed in the browser.
         database: The database.
-        public_url: The address of the site ("https://twins.example.org"); None on loopback.
+        public_url: The public URL of the site ("https://twins.example.org"); None on loopback.
+        fixed: The names of the settings in `site.toml`.
     """
 
     folder: Path
@@ -75,41 +75,41 @@ class Site:
         """Return the site of a folder; create the folder and the key if they are missing.
 
         Raises:
-            InputError: The folder can't be used, the key is readable by others or missing next to
-                a database, or an address is not valid.
+            InputError: The folder can't be used; the key is readable by other users, or is missing
+                although a database exists; or a URL is not valid.
             RecipeError: `site.toml`, or the settings from the browser, are not valid.
         """
-        place = Path(folder).resolve()
-        if place.exists() and not place.is_dir():
-            raise InputError(f"{place} is a file; a site needs a folder")
-        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = Path(folder).resolve()
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path} is a file; a site needs a folder")
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
         if database is not None and not database.startswith(("postgresql://", "postgres://")):
             raise InputError(
                 f"{database!r} is not a postgresql:// address; omit `database=` for SQLite"
             )
         if public_url is not None:
-            public_url = _checked_url(public_url)
-        fixed = frozenset(read_settings(place / "site.toml"))
-        where = Database(database, place / "site.sqlite3")
+            public_url = _check_url(public_url)
+        fixed = frozenset(read_settings(path / "site.toml"))
+        location = Database(database, path / "site.sqlite3")
         return cls(
-            place,
-            _secret(place / "secret", where),
-            SiteRules.read(place / "site.toml").with_chosen(place, fixed),
-            where,
+            path,
+            _read_or_create_key(path / "secret", location),
+            SiteRules.read(path / "site.toml").with_chosen(path, fixed),
+            location,
             public_url,
             fixed,
         )
 
     @classmethod
     def from_environment(cls) -> Site:
-        """Return the site that the environment of this process names.
+        """Return the site of this process, according to the environment variables.
 
         Raises:
-            InputError: The environment names no site.
+            InputError: The environment variables name no site.
         """
         folder = os.environ.get(FOLDER)
         if not folder:
-            raise InputError(f"{FOLDER} names no site; start the platform by `winosmith serve DIR`")
+            raise InputError(f"{FOLDER} is not set; start the platform with `winosmith serve DIR`")
         return cls.open(
             folder,
             database=os.environ.get(DATABASE) or None,
@@ -117,7 +117,7 @@ class Site:
         )
 
     def environment(self) -> dict[str, str]:
-        """Return the environment variables by which a process finds this site."""
+        """Return the environment variables that make a process use this site."""
         return {
             FOLDER: str(self.folder),
             DATABASE: self.database.url or "",
@@ -142,8 +142,8 @@ class Site:
         os.environ.update(self.environment())
         django.setup()
 
-    def may_listen_on(self, host: str) -> None:
-        """Reject a host that others can reach if the site has no public https address.
+    def check_host(self, host: str) -> None:
+        """Reject a host that other machines can reach, unless the site has a `public_url`.
 
         Raises:
             InputError: The host is not on loopback, and there is no `public_url`.
@@ -156,31 +156,31 @@ class Site:
             )
 
 
-def _secret(path: Path, database: Database) -> str:
+def _read_or_create_key(path: Path, database: Database) -> str:
     """Return the site's key; create one for a new site, readable only by its owner.
 
-    A missing key of an existing site is never replaced. `hosting.prepare` checks whether the key
+    If an existing site lacks its key, no key is created. `hosting.prepare` checks whether the key
     belongs to a PostgreSQL database.
     """
     if not path.exists():
-        if database.url is None and database.path.exists() and not path.exists():
+        if database.url is None and database.path.exists():
             raise InputError(
                 f"{path} is missing, but {database.path.name} exists: a new key would change every "
-                "pseudonym, and lose the ids of markets; put the file back from a backup "
+                "pseudonym, and lose the ids of crowd markets; restore the file from a backup "
                 f"(tar -xOf BACKUP {path.name}), or restore the whole backup: "
                 "winosmith admin restore BACKUP NEW-DIR"
             )
-        _generate(path)
+        _create_key(path)
     if os.name == "posix" and path.stat().st_mode & 0o077:
         raise InputError(f"{path} is readable by other users; run: chmod 600 {path}")
     key = path.read_text("ascii").strip()
-    if len(key) < LEAST_KEY:
+    if len(key) < MIN_KEY_LENGTH:
         raise InputError(f"{path} contains no key; restore it from the backup")
     return key
 
 
-def _generate(path: Path) -> None:
-    """Write a new key to a temporary file, and link it into place atomically, if there is none."""
+def _create_key(path: Path) -> None:
+    """Create a key file atomically, unless another process has created it."""
     aside = path.with_name(f".{path.name}-{secrets.token_hex(8)}")
     with os.fdopen(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(secrets.token_urlsafe(48) + "\n")
@@ -189,12 +189,12 @@ def _generate(path: Path) -> None:
     try:
         os.link(aside, path)
     except FileExistsError:
-        pass  # another process was faster; the site uses its key
+        pass  # another process was faster; the site uses the key of that process
     finally:
         aside.unlink()
 
 
-def _checked_url(url: str) -> str:
+def _check_url(url: str) -> str:
     parts = urlsplit(url)
     local = parts.scheme == "http" and _is_loopback(parts.hostname or "")
     path = parts.path.strip("/") if parts.hostname else ""
@@ -217,10 +217,10 @@ def _is_loopback(host: str) -> bool:
 
 
 RECIPES = "recipes"
-"""Folder in the site's folder for recipes of the admins."""
+"""Folder in the site's folder for the admins' recipes."""
 
 ROUNDS = "rounds"
-"""Folder in the site's folder for files of rounds, with a folder for each."""
+"""Folder in the site's folder with one folder of files for each round."""
 
 DONE = Path("results", "round.json")
 """The last file that a round writes."""
@@ -232,7 +232,7 @@ ERASURES = "erased.jsonl"
 """File in the site's folder with the log of erasures, which outlives the database."""
 
 RECIPE_NAME = re.compile(r"[\w-]{1,60}")
-"""The name of a recipe's file, without ".toml"."""
+"""Pattern of a recipe's file name, without ".toml"."""
 
 _NAME = re.compile(
     rf"{re.escape(CHOSEN)}|{re.escape(ERASURES)}|{RECIPES}/{RECIPE_NAME.pattern}\.toml|{ROUNDS}(/\w[\w.-]{{0,99}}){{2,9}}"
@@ -240,27 +240,22 @@ _NAME = re.compile(
 
 
 def is_site_file(name: str) -> bool:
-    """Return whether `site_files` may yield a name; such a name stays inside the folder."""
+    """Return whether a name is one that `site_files` may yield, and so stays inside the folder."""
     return _NAME.fullmatch(name) is not None
 
 
 def site_files(folder: Path) -> Iterator[str]:
-    """Yield the settings of admins, the log of erasures, recipes, and files of finished rounds.
+    """Yield the names of the files that belong in a backup, relative to the folder, with "/".
 
-    An unfinished round is omitted: on the restored site, it starts again from the beginning.
-
-    Args:
-        folder: The site's folder.
-
-    Yields:
-        Names relative to the folder, with "/".
+    These are the settings from the browser, the log of erasures, recipes, and files of finished
+    rounds. An unfinished round is omitted: on the restored site, it starts from the beginning.
     """
     for name in (CHOSEN, ERASURES):
         if (folder / name).is_file():
             yield name
-    rounds = (place for place in sorted((folder / ROUNDS).glob("*")) if (place / DONE).is_file())
-    for place in (folder / RECIPES, *rounds):
-        for path in sorted(place.rglob("*")):
+    rounds = (path for path in sorted((folder / ROUNDS).glob("*")) if (path / DONE).is_file())
+    for subfolder in (folder / RECIPES, *rounds):
+        for path in sorted(subfolder.rglob("*")):
             name = path.relative_to(folder).as_posix()
             if path.is_file() and not path.is_symlink() and is_site_file(name):
                 yield name

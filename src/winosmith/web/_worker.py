@@ -1,8 +1,8 @@
 """The server's processes: each runs waitress, unchanged, and all share one listening socket.
 
-Waitress reads each request completely before it passes it to a thread, and stores a response until
-its reader has received it. So a client that sends or reads a byte per second occupies a connection,
-but no thread.
+Waitress reads a request completely before it passes the request to a thread, and buffers a response
+until the client has received it. So a client that sends or reads one byte per second occupies a
+connection, but no thread.
 """
 
 from __future__ import annotations
@@ -26,36 +26,38 @@ if TYPE_CHECKING:
     from winosmith.web.jobs import Child
 
 THREADS = 16
-"""Number of threads of one process that answer requests."""
+"""Number of threads per process that answer requests."""
 
 CONNECTIONS = 2000
-"""Maximum number of connections of one process; further ones wait in the kernel."""
+"""Maximum number of connections per process; further connections wait in the kernel."""
 
 IDLE = 150
-"""Seconds after which an idle connection is closed. It must be longer than the timeout of proxies
-(Caddy 120), which would otherwise submit a form on a connection that closes at that moment."""
+"""Seconds after which an idle connection is closed. This must exceed the timeout of proxies (Caddy:
+120), or a proxy may submit a form on a connection that is being closed."""
 
 FILES = 16_384
-"""Maximum number of open files that a process requests; a connection may need three."""
+"""Maximum number of open files that a process requests from the kernel; a connection may need three
+files."""
 
 IN_MEMORY = 1 << 16
-"""Bytes of a request or response in memory; the rest is in a temporary file."""
+"""Maximum bytes of a request or response in memory; the rest is stored in a temporary file."""
 
 HEADERS = 1 << 15
 """Maximum bytes of a request's headers."""
 
 GRACE = 28.0
-"""Seconds that unfinished requests get after SIGTERM."""
+"""Maximum seconds in which requests can finish after SIGTERM."""
 
 ORPHANED = 5.0
-"""The same after the parent process was killed, because its successor waits for the lock."""
+"""Maximum seconds in which requests can finish after the parent process was killed; a new server
+waits for the lock meanwhile."""
 
-LOOK = 0.2
-"""Seconds between two checks whether a process has ended."""
+POLL_SECONDS = 0.2
+"""Seconds between checks for processes that have ended."""
 
 
-def allow_connections() -> int:
-    """Raise the limit of open files; return the number of connections that it allows."""
+def raise_connection_limit() -> int:
+    """Raise the limit on open files, and return the number of connections that it allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -66,8 +68,8 @@ def allow_connections() -> int:
 def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = ()) -> bool:
     """Run a forked process for each target until SIGTERM or Ctrl-C; return whether it was Ctrl-C.
 
-    A process that ends is replaced. At the end all of them receive SIGTERM, and SIGKILL after
-    `GRACE` and two more seconds. They ignore Ctrl-C, which a terminal sends to all processes.
+    A process that ends is replaced. At the end all processes receive SIGTERM, and SIGKILL after
+    `GRACE` + 2 seconds. They ignore Ctrl-C, which a terminal sends to all processes.
 
     Args:
         targets: The functions that the processes call; SIGTERM ends them unless they handle it.
@@ -85,7 +87,7 @@ def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = (
     def run(target: Callable[[], None]) -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        if not received:  # otherwise the signal came between the fork and these lines
+        if not received:  # a signal may have arrived after the fork, before the lines above
             target()
 
     processes = [start(target) for target in targets]
@@ -98,7 +100,7 @@ def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = (
                     processes[place] = start(targets[place])
         except OSError:  # no process can be started now
             logging.getLogger(__name__).exception("a process of the server can't be replaced")
-        time.sleep(LOOK)
+        time.sleep(POLL_SECONDS)
     for process in processes:
         process.terminate()
     until = time.monotonic() + GRACE + 2
@@ -110,8 +112,8 @@ def supervise(targets: Sequence[Callable[[], None]], others: Sequence[Child] = (
     return signal.SIGINT in received
 
 
-def answer(door: socket.socket, connections: int, prepare: Callable[[], object]) -> None:
-    """Answer requests until SIGTERM arrives or the parent process ends.
+def answer_requests(door: socket.socket, connections: int, prepare: Callable[[], object]) -> None:
+    """Answer HTTP requests until SIGTERM arrives or the parent process ends.
 
     Args:
         door: The listening socket.
@@ -141,7 +143,7 @@ def answer(door: socket.socket, connections: int, prepare: Callable[[], object])
     )
 
     def finish(grace: float = GRACE) -> None:
-        """End this process when all requests are answered, or after `grace` seconds."""
+        """End this process when all requests are finished, or after `grace` seconds."""
         until = time.monotonic() + grace
         while time.monotonic() < until and any(map(_is_busy, [*server.active_channels.values()])):
             time.sleep(0.01)
@@ -149,9 +151,9 @@ def answer(door: socket.socket, connections: int, prepare: Callable[[], object])
         os._exit(0)
 
     def close_unread() -> None:
-        """Close connections whose client has received no part of a response for `IDLE` seconds.
+        """Close connections whose client has not read from its response for `IDLE` seconds.
 
-        waitress only closes connections without a request; a thread would wait for the others.
+        Waitress itself closes only idle connections without a request.
         """
         while True:
             time.sleep(IDLE / 10)

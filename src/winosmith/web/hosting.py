@@ -1,8 +1,8 @@
-"""Functions of the commands: prepare a site, serve it, back it up, restore, import and export.
+"""Functions for the command line: prepare, serve, back up and restore a site; import and export.
 
-A served site needs tables, static files, settings, texts and an admin. The server consists of
-forked processes that share one loaded application (`_worker`). A folder has at most one server, by
-a lock that the kernel releases when the server ends.
+Before a site is served, it needs tables, static files, settings, texts and an admin. The server
+consists of forked processes that share one loaded application (`_worker`). A folder has at most one
+server, because the server holds a lock, which the kernel releases when the server ends.
 """
 
 from __future__ import annotations
@@ -26,78 +26,78 @@ from winosmith import __version__
 from winosmith.errors import InputError, Interrupted, OutputError, require
 from winosmith.locks import FileLock, read_lock
 from winosmith.outputs import atomic_write
-from winosmith.web._backup import Contents, backup, restore
-from winosmith.web._rules import first_file
+from winosmith.web._backup import Manifest, backup, restore
+from winosmith.web._rules import settings_template
 from winosmith.web._site import Site
 
 if TYPE_CHECKING:
-    from winosmith.web._export import Exported, export
-    from winosmith.web._import import Imported, UnfitError, import_problems, with_new_ids
+    from winosmith.web._export import ExportResult, export
+    from winosmith.web._import import ImportResult, UnfitError, import_problems, with_new_ids
 else:
 
     def __getattr__(name: str) -> Any:
-        """Return a function whose module can only be loaded after Django's setup."""
-        if name in ("Exported", "export"):
+        """Import a function lazily, because its module needs Django to be set up."""
+        if name in ("ExportResult", "export"):
             return getattr(import_module("winosmith.web._export"), name)
-        if name in ("Imported", "UnfitError", "import_problems", "with_new_ids"):
+        if name in ("ImportResult", "UnfitError", "import_problems", "with_new_ids"):
             return getattr(import_module("winosmith.web._import"), name)
         raise AttributeError(f"{__name__} has no {name!r}")
 
 
 __all__ = [
-    "Contents",
-    "Exported",
-    "Imported",
+    "ExportResult",
+    "ImportResult",
+    "Manifest",
     "UnfitError",
-    "address_known",
-    "address_of",
     "backup",
-    "claim",
+    "browser_address",
+    "count_workers",
     "export",
     "first_admin_path",
     "import_problems",
+    "last_address",
     "listen",
-    "opened",
+    "lock_site",
+    "open_site",
     "prepare",
     "restore",
     "run",
-    "tell_address",
+    "store_address",
     "with_new_ids",
-    "workers_for",
 ]
 
-GATHERED = "gathered.txt"
-"""File in the folder of static files with a digest of their sources."""
+STATIC_DIGEST = "gathered.txt"
+"""File in the static folder with a digest of the source files that were collected."""
 
-MIGRATING = 0x77696E6F
-"""The PostgreSQL advisory lock for changes of tables, by one server at a time ("wino")."""
+MIGRATION_LOCK = 0x77696E6F
+"""Key ("wino") of the PostgreSQL advisory lock under which a server creates or migrates tables."""
 
 
 def prepare(site: Site) -> None:
     """Prepare a site for serving; repeated calls take almost no time.
 
-    Tables are created, or migrated to this version; static files are collected once per version;
-    `site.toml` is written at the first start, with every setting commented out.
+    The tables are created, or migrated to this version. Static files are collected once per
+    version. `site.toml` is written at the first start, with every setting commented out.
 
     Raises:
-        InputError: The database can't be reached, is from a newer version of winosmith, or belongs
-            to another key.
+        InputError: The database can't be reached, is from a newer version of winosmith, or was
+            created with another key.
         MissingExtraError: The extra `web` (or `postgres`) is not installed.
     """
     write_settings(site.folder)
     site.activate()
-    with _reached(site):
+    with _convert_database_errors(site):
         _migrate()
         _check_key(site, first=True)
-    _gather()
+    _collect_static_files()
 
 
-def opened(site: Site) -> Site:
+def open_site(site: Site) -> Site:
     """Set up Django for a command, while a server may be running; return the site.
 
     Raises:
-        InputError: The folder contains no site, the database can't be reached or belongs to another
-            key, or its tables are of another version.
+        InputError: The folder contains no site, the database can't be reached or was created with
+            another key, or its tables are from another version.
     """
     site.activate()
     if site.database.url is None and not site.database.path.exists():
@@ -105,10 +105,10 @@ def opened(site: Site) -> Site:
             f"{site.folder} contains no site yet ({site.database.path.name} is missing); start it "
             f"once with: winosmith serve {site.folder}"
         )
-    with _reached(site):
-        if _missing():
+    with _convert_database_errors(site):
+        if _needs_migration():
             raise InputError(
-                f"the tables of {site.database.shown} are of an older version; start "
+                f"the tables of {site.database.location} are from an older version; start "
                 f"`winosmith serve {site.folder}` once to migrate them"
             )
         _check_key(site)
@@ -116,12 +116,7 @@ def opened(site: Site) -> Site:
 
 
 def _check_key(site: Site, *, first: bool = False) -> None:
-    """Reject a key with which the database was not created.
-
-    Args:
-        site: The site.
-        first: Whether to store the digest of the key in a database without one.
-    """
+    """Reject a key with which the database was not created; if `first`, store a missing digest."""
     from winosmith.web._lock import writing
     from winosmith.web.people.models import SiteKey, keyed_digest
 
@@ -132,9 +127,9 @@ def _check_key(site: Site, *, first: bool = False) -> None:
             found, _new = rows.get_or_create(pk=1, defaults={"digest": digest})
     if found is not None and found.digest != digest:
         raise InputError(
-            f"{site.folder / 'secret'} is not the key of {site.database.shown}; another key would "
-            "change every pseudonym. Restore the file of the folder that served this database, or "
-            "the one in its backup (tar -xOf BACKUP secret)"
+            f"{site.folder / 'secret'} is not the key of {site.database.location}; another key "
+            "would change every pseudonym. Restore the file from the folder that served this "
+            "database, or from its backup (tar -xOf BACKUP secret)"
         )
 
 
@@ -143,11 +138,11 @@ def write_settings(folder: Path) -> None:
     path = folder / "site.toml"
     if not path.exists():
         with atomic_write(path) as file:
-            file.write(first_file())
+            file.write(settings_template())
 
 
 @contextmanager
-def _reached(site: Site) -> Iterator[None]:
+def _convert_database_errors(site: Site) -> Iterator[None]:
     from django.db import OperationalError
 
     try:
@@ -155,20 +150,20 @@ def _reached(site: Site) -> Iterator[None]:
     except OperationalError as error:
         reason = str(error).strip().splitlines()[-1].strip()
         raise InputError(
-            f"the database {site.database.shown} can't be used: {reason}; "
+            f"the database {site.database.location} can't be used: {reason}; "
             + (
                 "check the address, that the server runs, and that the database exists"
                 if site.database.url
-                else "check the folder's rights and the room on the disk"
+                else "check the folder's permissions and the free disk space"
             )
         ) from None
 
 
-def _missing() -> bool:
-    """Return whether migrations are missing.
+def _needs_migration() -> bool:
+    """Return whether the tables need a migration.
 
     Raises:
-        InputError: The tables are from a newer version.
+        InputError: The tables are from a newer version of winosmith.
     """
     from django.apps import apps
     from django.db import connection
@@ -193,21 +188,21 @@ def _migrate() -> None:
     from django.core.management.sql import emit_post_migrate_signal
     from django.db import connection
 
-    with _one_at_a_time():
+    with _migration_lock():
         if not connection.introspection.table_names():
-            _make_tables()
-        if _missing():
+            _create_tables()
+        if _needs_migration():
             call_command("migrate", interactive=False, verbosity=0)
-        else:  # as after `migrate`, areas check their first texts and the search index
+        else:  # like `migrate`, this adds missing initial texts and checks the search index
             emit_post_migrate_signal(verbosity=0, interactive=False, db="default")
     connection.close()
 
 
-def _make_tables() -> None:
-    """Create the tables of a new site, and mark every migration as done, in one transaction.
+def _create_tables() -> None:
+    """Create the tables of a new site and record all migrations as applied, in one transaction.
 
-    Migrations would create the same tables in four times the time, and a kill between a migration
-    and its mark would leave a database that no later start can migrate.
+    Migrations would take four times as long to create the same tables. If the process were killed
+    between a migration and its record, no later start could migrate the database.
     """
     from django.apps import apps
     from django.db import connection
@@ -225,42 +220,36 @@ def _make_tables() -> None:
 
 
 @contextmanager
-def _one_at_a_time() -> Iterator[None]:
+def _migration_lock() -> Iterator[None]:
     from django.db import connection
 
     if connection.vendor != "postgresql":
         yield
         return
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATING])
+        cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK])
         try:
             yield
         finally:
-            cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATING])
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [MIGRATION_LOCK])
 
 
-def _gather() -> None:
+def _collect_static_files() -> None:
     from django.conf import settings
     from django.core.management import call_command
 
-    mark = Path(settings.STATIC_ROOT) / GATHERED
-    fingerprint = _fingerprint()
+    mark = Path(settings.STATIC_ROOT) / STATIC_DIGEST
+    fingerprint = _digest_static_files()
     if mark.exists() and mark.read_text("ascii").strip() == fingerprint:
         return
-    # Redoc is ninja's other page, 5 MB that this site does not use.
-    ignored = ["redoc.*"]
-    call_command(
-        "collectstatic",
-        interactive=False,
-        verbosity=0,
-        ignore_patterns=ignored,
-        stdout=io.StringIO(),
-    )
+    options: Any = {"interactive": False, "verbosity": 0, "stdout": io.StringIO()}
+    options["ignore_patterns"] = ["redoc.*"]  # 5 MB of django-ninja that this site does not use
+    call_command("collectstatic", **options)
     with atomic_write(mark) as file:
         file.write(fingerprint + "\n")
 
 
-def _fingerprint() -> str:
+def _digest_static_files() -> str:
     from django.contrib.staticfiles.finders import get_finders
 
     digest = sha256(__version__.encode())
@@ -272,9 +261,9 @@ def _fingerprint() -> str:
 
 
 def first_admin_path(minutes: int) -> str | None:
-    """Return the path of a new link for the first admin; None if there is an admin.
+    """Return the path of a sign-up link for the first admin; None if the site has an admin.
 
-    Earlier such links from a terminal stop working.
+    Earlier links that this function created stop working.
     """
     from django.utils import timezone
 
@@ -293,35 +282,35 @@ def first_admin_path(minutes: int) -> str | None:
 LOCK = "server.lock"
 
 CLAIM_PATIENCE = 10.0
-"""Seconds to wait for the lock; the processes of a killed server end within about one."""
+"""Seconds to wait for the lock; the processes of a killed server end within about a second."""
 
-LEFT_FREE = 10
-"""Number of a PostgreSQL server's connections left for `winosmith admin` and its administrator, in
-addition to one for each model of the site."""
+SPARE_CONNECTIONS = 10
+"""Number of PostgreSQL connections reserved for `winosmith admin` and the database's administrator,
+in addition to one connection for each model of the site."""
 
 CONNECTIONS = 20
-"""Maximum number of PostgreSQL connections of one server process: one per thread that answers
+"""Maximum number of PostgreSQL connections per server process: one for each thread that answers
 requests, and a few for background work."""
 
 
-def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
-    """Lock the folder for this process and its children, until the last of them has ended.
+def lock_site(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
+    """Lock the site's folder for this process and its children, until all of them have ended.
 
     Args:
         folder: The site's folder.
-        patience: The seconds to wait for a server that is about to end.
+        patience: The maximum seconds to wait for a server that is about to end.
 
     Returns:
-        The lock, which is never closed explicitly.
+        The lock, which need not be closed.
 
     Raises:
-        InputError: Another server has the folder; the message contains its process id.
+        InputError: Another server uses the folder; the message contains its process id.
     """
     until = time.monotonic() + patience
     while (lock := FileLock.acquire(folder / LOCK)) is None:
-        holder = _server(folder).get("process")
-        # The processes of a killed server end soon; a living server keeps the lock.
-        if _lives(holder) or time.monotonic() > until:
+        holder = _read_server_note(folder).get("process")
+        # The processes of a killed server end soon; a running server keeps the lock.
+        if _is_running(holder) or time.monotonic() > until:
             raise InputError(
                 f"{folder} is already served by process {holder or 'unknown'}; use that server, "
                 f"or stop it first{f' (kill {holder})' if holder else ''}"
@@ -331,22 +320,22 @@ def claim(folder: Path, patience: float = CLAIM_PATIENCE) -> FileLock:
     return lock
 
 
-def tell_address(lock: FileLock, address: str) -> None:
-    """Store the site's address in the lock of `claim`, for `address_known`."""
+def store_address(lock: FileLock, address: str) -> None:
+    """Store the site's URL in the lock file from `lock_site`, for `last_address`."""
     lock.write_note({"process": os.getpid(), "address": address})
 
 
-def address_known(folder: Path) -> str | None:
-    """Return the current or last address of a site; None if unknown."""
-    return _server(folder).get("address")
+def last_address(folder: Path) -> str | None:
+    """Return the URL at which a site is or was last served; None if unknown."""
+    return _read_server_note(folder).get("address")
 
 
-def _server(folder: Path) -> dict[str, Any]:
+def _read_server_note(folder: Path) -> dict[str, Any]:
     _held, note = read_lock(folder / LOCK)
     return note if isinstance(note, dict) else {}
 
 
-def _lives(process: int | None) -> bool:
+def _is_running(process: int | None) -> bool:
     if not process:
         return False
     try:
@@ -370,8 +359,8 @@ def listen(host: str, port: int) -> socket.socket:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise InputError(
-            f"the address {host!r} can't be used: {error.strerror}; give one of this machine "
-            "with `host=`"
+            f"the address {host!r} can't be used: {error.strerror}; give an address of this "
+            "machine as `host=`"
         ) from (None)
     family, kind, protocol, _, address = found[0]
     door = socket.socket(family, kind, protocol)
@@ -381,11 +370,11 @@ def listen(host: str, port: int) -> socket.socket:
         door.listen(2048)
     except OSError as error:
         door.close()
-        raise OutputError(_why_not(error, host, port)) from None
+        raise OutputError(_explain_bind_error(error, host, port)) from None
     return door
 
 
-def _why_not(error: OSError, host: str, port: int) -> str:
+def _explain_bind_error(error: OSError, host: str, port: int) -> str:
     import errno
 
     hints = {
@@ -396,16 +385,16 @@ def _why_not(error: OSError, host: str, port: int) -> str:
     return f"{host}:{port}: {hints.get(error.errno or 0, error.strerror)}"
 
 
-def address_of(door: socket.socket) -> str:
-    """Return the address of a socket for a browser."""
+def browser_address(door: socket.socket) -> str:
+    """Return the URL of a listening socket, for a browser."""
     host, port = door.getsockname()[:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
-def workers_for(asked: int | None) -> int:
+def count_workers(asked: int | None) -> int:
     """Return the number of server processes: the requested number, or one per core.
 
-    By default there are fewer if the database has too few connections for all threads.
+    The default is lower if the database allows too few connections for all threads.
 
     Raises:
         InputError: A PostgreSQL server allows too few connections.
@@ -422,12 +411,12 @@ def workers_for(asked: int | None) -> int:
             "SELECT current_setting('max_connections')::int"
             " - current_setting('superuser_reserved_connections')::int"
         )
-        room = int(cursor.fetchone()[0]) - LEFT_FREE - len(settings.RULES.models)
+        room = int(cursor.fetchone()[0]) - SPARE_CONNECTIONS - len(settings.RULES.models)
     connection.close()
     most = room // CONNECTIONS
     if most < (asked or 1):
         raise InputError(
-            f"the PostgreSQL server has room for {max(room, 0)} connections and {asked or 1} "
+            f"the PostgreSQL server allows {max(room, 0)} more connections, but {asked or 1} "
             f"workers may need {(asked or 1) * CONNECTIONS}; lower `workers=`, or raise "
             "max_connections in postgresql.conf"
         )
@@ -435,15 +424,15 @@ def workers_for(asked: int | None) -> int:
 
 
 def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> None:
-    """Serve the site until a signal arrives: SIGTERM ends it, Ctrl-C raises `Interrupted`.
+    """Serve the site until SIGTERM or Ctrl-C, after which current requests are finished.
 
-    Current requests are finished first. Django must already be set up.
+    Django must already be set up.
 
     Args:
         site: The site.
         door: The listening socket, from `listen`.
         workers: The number of processes that answer requests.
-        work: Whether to run a worker, too.
+        work: Whether to run the site's background jobs, too.
 
     Raises:
         Interrupted: After Ctrl-C; nothing is lost.
@@ -452,17 +441,19 @@ def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> 
     from django.db import connections
 
     from winosmith.web import _lock, _worker
-    from winosmith.web.jobs import worker
+    from winosmith.web.jobs import worker_child
     from winosmith.web.predict.asking import set_current_models
 
     set_current_models(site.rules.models)
-    load_all()
+    preload()
     gc.freeze()  # shared memory stays shared
     connections.close_all()  # a worker must not inherit a connection
-    jobs = [worker(site)] if work else []
-    answer = partial(_worker.answer, door, _worker.allow_connections(), _lock.bounded)
+    jobs = [worker_child(site)] if work else []
+    answer = partial(
+        _worker.answer_requests, door, _worker.raise_connection_limit(), _lock.bound_lock_waits
+    )
     interrupted = _worker.supervise([answer] * workers, jobs)
-    _into_one_file(site)
+    _merge_write_ahead_log(site)
     if interrupted:
         raise Interrupted(
             "All acknowledged writes are on the disk; "
@@ -470,7 +461,7 @@ def run(site: Site, door: socket.socket, *, workers: int, work: bool = True) -> 
         )
 
 
-def _into_one_file(site: Site) -> None:
+def _merge_write_ahead_log(site: Site) -> None:
     if site.database.url is None:
         with contextlib.suppress(sqlite3.Error):
             connection = sqlite3.connect(site.database.path, timeout=5)
@@ -478,17 +469,17 @@ def _into_one_file(site: Site) -> None:
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def load_all() -> None:
-    """Load the code that all processes share: views, templates, and the association meter's data.
+def preload() -> None:
+    """Load what all processes share: views, templates, and the data of the association meter.
 
-    The API, which takes a third of a second, is only loaded if somebody has a token.
+    The API takes a third of a second to load, so it is loaded only if somebody has a token.
     """
     from django.db import connection
     from django.urls import get_resolver
 
     from winosmith import practice
-    from winosmith.solve import WordAssociation  # noqa: F401 - loaded for all
-    from winosmith.web import wsgi  # noqa: F401 - loaded for all
+    from winosmith.solve import WordAssociation  # noqa: F401 - loaded before the fork
+    from winosmith.web import wsgi  # noqa: F401 - loaded before the fork
     from winosmith.web.api.models import Token
 
     get_resolver().reverse_dict  # noqa: B018 - this loads every view

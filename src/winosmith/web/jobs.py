@@ -1,11 +1,11 @@
-"""Jobs: work that no request waits for, one row each, run by one process, `winosmith work`.
+"""Background jobs: each has a database row, and one process, `winosmith work`, runs them.
 
 The row is written in the transaction that requests the work, so that neither exists without the
-other, in backups too. One worker at a time has the site's lock. It claims every unfinished job,
-even if the last worker was killed during it, so each job can run twice without harm. A job during
-which the worker ended three times has failed: it may have filled the memory.
+other, not even in a backup. Only one worker at a time holds the site's lock. A new worker claims
+every unfinished job, even if the last worker was killed during the job, so each job must be safe to
+run twice. A job fails if the worker ended three times during it, for example for lack of memory.
 
-Each lane runs its jobs one after the other, in a thread, so that a mail never waits for an import.
+Each lane is a thread that runs its jobs one after the other, so a mail never waits for an import.
 """
 
 from __future__ import annotations
@@ -36,36 +36,36 @@ from winosmith.errors import InputError, WinosmithError
 from winosmith.locks import FileLock, read_lock
 from winosmith.web import _lock
 from winosmith.web._lock import writing
-from winosmith.web.pages import renew_rules
+from winosmith.web.pages import reload_rules
 
 if TYPE_CHECKING:
     from winosmith.web._site import Site
 
 
 def new_mark() -> str:
-    """Return the mark of a new job, 32 hexadecimal digits."""
+    """Return a random mark for a new job: 32 hexadecimal digits."""
     return secrets.token_hex(16)
 
 
 class Job(models.Model):
     """A job that an admin, a moderator or the site itself requested.
 
-    Rows of people are never deleted: they are the log of the admins' pages. A *duty* is a job that
-    the site repeats; its row stays.
+    The rows of jobs that people requested are never deleted, because they are the admins' log. A
+    *duty* is a job that the site repeats; it keeps its row.
 
     Attributes:
-        mark: The job's part of its page's address; the kind for a duty.
-        actor: The person who requested it; None for the site itself.
-        decided: The person who confirmed, discarded, stopped or retried it.
+        mark: The identifier in the URL of the job's page; for a duty, the kind.
+        actor: The person who requested the job; None for the site itself.
+        decided: The person who confirmed, discarded, stopped or retried the job.
         kind: The kind of work.
         asked: The request, by the form's field names; never a secret.
         state: The state.
-        tries: The number of times that a worker has started it since its last end.
-        done, total: The numbers of finished and of all problems; 0 if they are not counted.
+        tries: The number of times that a worker has started the job since it last ended.
+        done, total: The numbers of finished and of all problems; 0 if problems are not counted.
         came: The result.
-        error: The reason why it, or a duty's last run, failed; for admins.
-        at: The time of the request; for a duty, the time when it is due.
-        ended: The time when it, or its last run, ended.
+        error: The reason for the last failure, for admins.
+        at: The time of the request; for a duty, the time of the next run.
+        ended: The time when the job, or the duty's last run, ended.
     """
 
     class Kind(models.TextChoices):
@@ -150,29 +150,29 @@ class Job(models.Model):
 
     @property
     def retryable(self) -> bool:
-        """Whether the job can run again after it failed or was stopped.
+        """Whether the job failed or was stopped, and can run again.
 
-        Its input must still exist: the address of a mail is deleted, as is the file of a stopped
-        import.
+        Its input must still exist. The address of a mail and the file of a stopped import are
+        deleted.
         """
         is_stopped = self.state == State.STOPPED and self.kind in CONTINUABLE
         return is_stopped or (self.state == State.FAILED and self.kind != MAIL)
 
     @property
     def file(self) -> Path:
-        """Return the path of the job's file, which may no longer exist."""
+        """Path of the job's file, which may no longer exist."""
         return Path(settings.SITE.folder, UPLOADS, self.mark)
 
     def confirm(self, person: Any) -> None:
-        """Confirm a previewed job, so that the worker runs it.
+        """Confirm a job after its preview, so that the worker runs it.
 
         Raises:
             InputError: The job was already confirmed or discarded.
         """
         self._decide(Q(state=State.SHOWN), ALREADY, State.WAITING, decided=person)
 
-    def drop(self, person: Any = None) -> None:
-        """Discard a previewed job; without a person, because nobody confirmed it in time.
+    def discard(self, person: Any = None) -> None:
+        """Discard a job after its preview; `person` is None if nobody confirmed it in time.
 
         Raises:
             InputError: The job was already confirmed or discarded.
@@ -180,18 +180,18 @@ class Job(models.Model):
         self._decide(Q(state=State.SHOWN), ALREADY, State.DROPPED, decided=person)
 
     def stop(self, person: Any) -> None:
-        """Stop a job that is reading, waiting, or running in parts; finished parts stay.
+        """Stop a job that has not changed anything yet, or that runs in parts; finished parts stay.
 
         Raises:
             InputError: The job can't be stopped, or has already ended.
         """
         by_a_person = Q(state__in=BEFORE, actor__isnull=False)
-        now = by_a_person | Q(state__in=BUSY, kind__in=IN_PARTS)
-        late = gettext_noop("This can no longer be stopped.")
+        allowed = by_a_person | Q(state__in=BUSY, kind__in=IN_PARTS)
+        refusal = gettext_noop("This can no longer be stopped.")
         with writing():
-            self._decide(now, late, State.STOPPED, decided=person)
-            if self.kind in stops:
-                stops[self.kind](self)
+            self._decide(allowed, refusal, State.STOPPED, decided=person)
+            if self.kind in stop_hooks:
+                stop_hooks[self.kind](self)
 
     def retry(self, person: Any) -> None:
         """Run a failed or stopped job again, without repeating its finished parts.
@@ -210,16 +210,16 @@ class Job(models.Model):
         why = gettext_noop("This has not failed, or it can’t run again.")
         self._decide(ended, why, state, tries=0, error="", **columns)
 
-    def _decide(self, now: Q, otherwise: str, state: Any, **columns: Any) -> None:
-        """Change the row in one transaction, or raise an error if it does not match `now`."""
+    def _decide(self, allowed: Q, refusal: str, state: Any, **columns: Any) -> None:
+        """Change the job's row, or raise an error if the row does not match `allowed`."""
         is_over = state in (State.DROPPED, State.STOPPED)
         ended = timezone.now() if is_over else None
         with writing():
-            rows = Job.objects.filter(now, pk=self.pk)
+            rows = Job.objects.filter(allowed, pk=self.pk)
             if not rows.update(state=state, ended=ended, **columns):
-                raise InputError(_(otherwise))
+                raise InputError(_(refusal))
             if is_over:
-                transaction.on_commit(partial(_forget_file, self))
+                transaction.on_commit(partial(_delete_file, self))
 
 
 State = Job.State
@@ -230,17 +230,17 @@ State = Job.State
     BATCH, VOTES,
 ) = Job.Kind.values  # fmt: skip
 
-OF_MODERATORS = (BATCH, VOTES)
-"""Kinds that moderators request, stop and continue."""
+MODERATOR_KINDS = (BATCH, VOTES)
+"""Kinds of jobs that moderators request, stop and continue."""
 
-CONTINUABLE = (ROUND, *OF_MODERATORS)
-"""Kinds that can continue after a stop; the file of an import is deleted."""
+CONTINUABLE = (ROUND, *MODERATOR_KINDS)
+"""Kinds of jobs that can continue after a stop. Imports can't, because their file is deleted."""
 
 IN_PARTS = (IMPORT, *CONTINUABLE)
-"""Kinds that can be stopped while they run."""
+"""Kinds of jobs that can be stopped while they run."""
 
 BEFORE = (State.READING, State.WAITING)
-"""States in which the job has not changed anything yet, and waits for the worker."""
+"""States before the job has changed anything: the worker reads its file, or has yet to run it."""
 
 BUSY = (*BEFORE, State.RUNNING)
 
@@ -248,7 +248,7 @@ BEGUN = (State.READING, State.RUNNING)
 """States in which the worker may be running the job."""
 
 UPLOADS = "uploads"
-"""Folder in the site's folder for files of unfinished jobs; backups omit it."""
+"""Folder in the site's folder for the files of unfinished jobs; backups omit this folder."""
 
 ALREADY = gettext_noop("This was already confirmed or discarded; open the page again.")
 FAULT = gettext_noop("The program failed; the site’s log contains the error.")
@@ -257,53 +257,55 @@ ENDED = gettext_noop(
 )
 
 Progress = Callable[[int], object]
-"""A function called with the number of finished problems or votes, perhaps in the transaction that
-finishes them. It raises Stopped if somebody has stopped the job."""
+"""Function that a job calls with its number of finished problems or votes, possibly within the
+transaction that finishes them. It raises `Stopped` if somebody has stopped the job."""
 
 works: dict[str, Callable[[Job, Progress], dict[str, Any] | None]] = {}
-"""By kind: a function that runs a job and returns its result; another call continues the job."""
+"""For each kind, the function that runs a job and returns its result. Another call must continue
+the job."""
 
 Reading = Callable[[float], object]
-"""A function called with the fraction, 0–1, of a file that has been read."""
+"""Function that is called with the fraction, 0–1, of a file that has been read."""
 
 previews: dict[str, Callable[[Job, Reading], None]] = {}
-"""By kind: a function that reads the file of a job, and stores a preview in the row."""
+"""For each kind, the function that reads a job's file and stores a preview in the job's row."""
 
 HOUR, DAY = 3600.0, 24 * 3600.0
 
-lost: dict[str, Callable[[Job], object]] = {}
-"""By kind: a function called if a job failed because the worker ended during it."""
+crash_hooks: dict[str, Callable[[Job], object]] = {}
+"""For each kind, the function that is called if a job fails because the worker ended during it."""
 
-stops: dict[str, Callable[[Job], object]] = {}
-"""By kind: a function called in the transaction that stops a job."""
+stop_hooks: dict[str, Callable[[Job], object]] = {}
+"""For each kind, the function that is called in the transaction that stops a job."""
 
 duties: dict[str, float] = {}
-"""By kind: the seconds between two runs of a duty."""
+"""For each kind of duty, the seconds between its runs."""
 
 _APART = (
     (MAIL,),
     (NEWS, PUBLISH, ORIGINS, TIDY),
     (ROUND,),
-    (*OF_MODERATORS, TEST_CLOSE),
+    (*MODERATOR_KINDS, TEST_CLOSE),
 )
 
 LANES = (*_APART, tuple(sorted(set(Job.Kind.values).difference(*_APART))))
-"""Kinds of jobs that wait for each other; a moderator's action never waits for an import."""
+"""Groups of kinds: only jobs of the same group wait for each other, so that a moderator's action
+never waits for an import."""
 
 watchers: list[Callable[[], object]] = []
-"""Functions that the worker runs in separate threads, next to the jobs, until it ends."""
+"""Functions that the worker runs in separate threads, in addition to the jobs, until it ends."""
 
 
-class NotNowError(Exception):
-    """A job, given by its key, can't run now: the database or the mail server is unavailable."""
+class UnavailableError(Exception):
+    """The database or the mail server is unavailable; the argument is the postponed job's key."""
 
 
 class Stopped(Exception):  # noqa: N818 - a request, not an error
     """Somebody stopped a job while it was running."""
 
 
-def note(actor: Any, kind: str, asked: dict[str, Any], **columns: Any) -> Job:
-    """Create a job, or a log entry of a finished action, in the caller's transaction."""
+def create_job(actor: Any, kind: str, asked: dict[str, Any], **columns: Any) -> Job:
+    """Create a job, or a log entry for a finished action, in the caller's transaction."""
     state = columns.pop("state", State.DONE)
     ended = timezone.now() if state == State.DONE else None
     return Job.objects.create(
@@ -311,18 +313,18 @@ def note(actor: Any, kind: str, asked: dict[str, Any], **columns: Any) -> Job:
     )
 
 
-def later(kind: str, **asked: Any) -> None:
-    """Queue a job of the site itself."""
+def queue_job(kind: str, **asked: Any) -> None:
+    """Queue a job that the site itself requests."""
     with writing():
         Job.objects.create(kind=kind, asked=asked, state=State.WAITING)
 
 
 def add_duty(kind: str, seconds: float, work: Callable[[], object]) -> None:
-    """Register a duty: a function that the worker calls at its start, and then repeatedly.
+    """Register a duty: a function that the worker calls when it starts, and then repeatedly.
 
     Args:
         kind: The kind of the job.
-        seconds: The seconds between two calls.
+        seconds: The seconds between calls.
         work: The function.
     """
 
@@ -333,15 +335,15 @@ def add_duty(kind: str, seconds: float, work: Callable[[], object]) -> None:
 
 
 def run_next(kinds: Iterable[str], put_off: Mapping[int, float] = MappingProxyType({})) -> bool:
-    """Run the oldest due job of some kinds, or read its file; return whether there was one.
+    """Run the oldest due job of the given kinds, or read its file; return whether there was a job.
 
     Args:
-        kinds: The kinds.
-        put_off: For postponed jobs, by key, the time of `time.monotonic` until which they wait.
-            Their next run does not count as another try.
+        kinds: The kinds of jobs.
+        put_off: For each postponed job's key, the time (`time.monotonic`) until which the job
+            waits. Its next run does not count as another try.
 
     Raises:
-        NotNowError: The database or the mail server did not answer, or was busy; other jobs may
+        UnavailableError: The database or mail server did not answer, or was busy; other jobs may
             still run.
     """
     waits = [key for key, until in put_off.items() if until > time.monotonic()]
@@ -353,34 +355,34 @@ def run_next(kinds: Iterable[str], put_off: Mapping[int, float] = MappingProxyTy
         with suppress(Stopped):
             _run(job, job.tries + (job.pk not in put_off))
     except OperationalError as error:
-        raise NotNowError(job.pk) from error
+        raise UnavailableError(job.pk) from error
     return True
 
 
 def _run(job: Job, tries: int) -> None:
     try:
         if job.state == State.READING:
-            _write(job, tries=tries)
+            _update(job, tries=tries)
             previews[job.kind](job, _reading_reporter(job))
-            return _write(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
-        _write(job, state=State.RUNNING, tries=tries)
+            return _update(job, state=State.SHOWN, tries=0, total=job.total, came=job.came)
+        _update(job, state=State.RUNNING, tries=tries)
         came = works[job.kind](job, lambda done: _store_progress(job, done))
-    except (Stopped, OperationalError, NotNowError):
-        raise  # the worker tries again
+    except (Stopped, OperationalError, UnavailableError):
+        raise  # the worker tries the job again later
     except WinosmithError as error:
-        _end(job, State.FAILED, error=str(error))
-        if job.state == State.READING:  # otherwise the file is kept for a day, for a retry
-            _forget_file(job)
+        _finish(job, State.FAILED, error=str(error))
+        if job.state == State.READING:  # other jobs keep their file for a day, for a retry
+            _delete_file(job)
     except Exception:
         logging.getLogger(__name__).exception("%s of %s failed", job.kind, job.at)
-        _end(job, State.FAILED, error=FAULT)
+        _finish(job, State.FAILED, error=FAULT)
     else:
-        _end(job, State.DONE, came=came or {}, error="")
-        _forget_file(job)
+        _finish(job, State.DONE, came=came or {}, error="")
+        _delete_file(job)
 
 
-def _end(job: Job, state: Any, **columns: Any) -> None:
-    """Store how a job ended; schedule a duty again, and delete the address of a mail."""
+def _finish(job: Job, state: Any, **columns: Any) -> None:
+    """Store how a job ended. Schedule a duty again; delete the address of a mail."""
     if job.kind == MAIL:
         if state == State.DONE:
             with writing():
@@ -390,37 +392,37 @@ def _end(job: Job, state: Any, **columns: Any) -> None:
     now = timezone.now()
     if job.mark in duties:
         state, columns["at"] = State.WAITING, now + timedelta(seconds=duties[job.mark])
-    _write(job, state=state, tries=0, ended=now, **columns)
+    _update(job, state=state, tries=0, ended=now, **columns)
 
 
-def _forget_file(job: Job) -> None:
+def _delete_file(job: Job) -> None:
     with suppress(OSError):
         job.file.unlink(missing_ok=True)
 
 
 REPORT_SECONDS = 1.0
-"""Seconds between two reports of the progress of reading."""
+"""Seconds between progress reports while a file is read."""
 
 
 def _reading_reporter(job: Job) -> Reading:
-    """Return a function that stores the progress of reading; it raises Stopped like `_write`."""
+    """Return a function that stores the reading progress, and raises `Stopped` like `_update`."""
     last = time.monotonic()
 
-    def report(share: float) -> None:
+    def report(fraction: float) -> None:
         nonlocal last
         if time.monotonic() >= last + REPORT_SECONDS:
             last = time.monotonic()
-            with suppress(OperationalError):  # the next report may be possible
-                _write(job, came={"read": int(100 * share)})
+            with suppress(OperationalError):  # the next report may succeed
+                _update(job, came={"read": int(100 * fraction)})
 
     return report
 
 
 def _store_progress(job: Job, done: int) -> None:
-    """Store the progress of a job, even if it was stopped.
+    """Store the progress of a job, even if the job was stopped.
 
     Raises:
-        Stopped: somebody has stopped it.
+        Stopped: Somebody has stopped the job.
     """
     row = Job.objects.filter(pk=job.pk)
     with writing():
@@ -430,11 +432,11 @@ def _store_progress(job: Job, done: int) -> None:
         raise Stopped
 
 
-def _write(job: Job, **columns: Any) -> None:
+def _update(job: Job, **columns: Any) -> None:
     """Change the row of a running job.
 
     Raises:
-        Stopped: somebody has stopped it.
+        Stopped: Somebody has stopped the job.
     """
     with writing():
         if not Job.objects.filter(pk=job.pk, state__in=BUSY).update(**columns):
@@ -442,25 +444,25 @@ def _write(job: Job, **columns: Any) -> None:
 
 
 LOCK = "worker.lock"
-"""Lock file in the site's folder: the worker holds it, and writes its process id into it."""
+"""Lock file in the site's folder, which the worker holds and which contains its process id."""
 
 ONE_WORKER = 0x776F726B
-"""The PostgreSQL advisory lock of the worker ("work"): servers may have folders of their own."""
+"""Key ("work") of the worker's PostgreSQL advisory lock, for servers that share only a database."""
 
 EVERY, AWAY, PUT_OFF = 0.5, 5.0, 30.0
-"""Seconds between two polls for a job, after a failed poll, and after a job that can't run now."""
+"""Seconds until the next poll for jobs: normally, after an error, and for a postponed job."""
 
 ROUND_LOCK, ROUND_KEY = "rounds.lock", ONE_WORKER + 1
-"""The same locks for the process that runs a round: the worker, or a command if there is none."""
+"""Lock file and key of the process that runs rounds: the worker, or a command if there is none."""
 
-MOST_TRIES = 3
+MAX_TRIES = 3
 
 SERVER = "WINOSMITH_SERVER"
-"""Environment variable with the process id of the server; the worker ends with that process."""
+"""Environment variable with the server's process id; the worker ends when that process ends."""
 
 
-def work() -> None:
-    """Run the site's jobs until a signal arrives, or until the server that started this ends.
+def run_worker() -> None:
+    """Run the site's jobs until a signal arrives, or the server that started the worker ends.
 
     The exit code is 1 if the connection to the database was lost.
     """
@@ -476,13 +478,13 @@ def work() -> None:
     def continues() -> bool:
         return not ended.wait(EVERY) and server in (0, os.getppid())
 
-    _lock.bounded()
-    while (_lock_of_worker := _locked(LOCK, ONE_WORKER, {"process": os.getpid()})) is None:
+    _lock.bound_lock_waits()
+    while (_lock_of_worker := _take_lock(LOCK, ONE_WORKER, {"process": os.getpid()})) is None:
         if not continues():
             return
-    take_over()
+    take_over_jobs()
     for kinds in LANES:
-        threading.Thread(target=_lane, args=(kinds,), name=kinds[0], daemon=True).start()
+        threading.Thread(target=_run_lane, args=(kinds,), name=kinds[0], daemon=True).start()
     for watch in watchers:
         threading.Thread(target=watch, name="watcher", daemon=True).start()
     try:
@@ -491,20 +493,14 @@ def work() -> None:
                 cursor.execute("SELECT 1")
     except DatabaseError:  # on PostgreSQL, the lock ends with the connection
         logging.getLogger(__name__).exception("the worker ends: it has lost the database")
-        os._exit(1)  # threads must not run next to those of the next worker
-    with suppress(OperationalError), writing():  # no job made this worker end
+        os._exit(1)  # the threads must not continue while the next worker runs
+    with suppress(OperationalError), writing():  # no job caused the end of this worker
         Job.objects.filter(state__in=BEGUN, tries__gt=0).update(tries=F("tries") - 1)
     os._exit(0)  # unfinished jobs run again
 
 
-def _locked(name: str, key: int, note: object = None) -> ExitStack | None:
-    """Take the locks of the folder and the database; None if another process has one of them.
-
-    Args:
-        name: The name of the lock file in the site's folder.
-        key: The key of the PostgreSQL advisory lock.
-        note: The content of the file while it is locked.
-    """
+def _take_lock(name: str, key: int, note: object = None) -> ExitStack | None:
+    """Take the lock file and the PostgreSQL lock; None if another process has one of them."""
     file = FileLock.acquire(settings.SITE.folder / name)
     if file is None:
         return None
@@ -528,8 +524,8 @@ def _unlock(key: int) -> None:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [key])
 
 
-def worker_process(folder: Path) -> int | None:
-    """Return the process id of the worker on this machine; None if there is none."""
+def worker_process_id(folder: Path) -> int | None:
+    """Return the process id of the worker on this machine, or None."""
     held, note = read_lock(folder / LOCK)
     return note["process"] if held and isinstance(note, dict) else None
 
@@ -554,47 +550,50 @@ def _is_held(name: str, key: int) -> bool:
 
 
 def wait_for(job: Job) -> None:
-    """Wait until a job has ended; run it in this process if the site has no worker.
+    """Wait until a job has ended; run the job in this process if the site has no worker.
 
-    A worker that starts in the meantime runs no round, but all other jobs.
+    Meanwhile, a worker that starts runs no rounds, but all other jobs.
     """
     put_off: dict[int, float] = {}
     while Job.objects.get(pk=job.pk).busy:
-        lock = _locked(ROUND_LOCK, ROUND_KEY) if worker_is_gone() else None
+        lock = _take_lock(ROUND_LOCK, ROUND_KEY) if worker_is_gone() else None
         if lock is None:
             time.sleep(1)
             continue
         with lock:
-            take_over([job.kind])
+            take_over_jobs([job.kind])
             try:
                 done = run_next([job.kind], put_off)
-            except NotNowError:
+            except UnavailableError:
                 done, put_off[job.pk] = False, time.monotonic() + PUT_OFF
         if not done:
             time.sleep(1)
 
 
-def take_over(kinds: Iterable[str] = Job.Kind.values) -> None:
-    """Claim the unfinished jobs of another worker, by kind, and add new duties.
+def take_over_jobs(kinds: Iterable[str] = Job.Kind.values) -> None:
+    """Claim the unfinished jobs of a worker that has ended, and add new duties.
 
-    Jobs during which a worker ended `MOST_TRIES` times fail; such a duty is scheduled again.
+    A job fails if workers have ended `MAX_TRIES` times during it; a duty is scheduled again.
     """
-    left = Job.objects.filter(state__in=BEGUN, kind__in=kinds, tries__gte=MOST_TRIES)
+    left = Job.objects.filter(state__in=BEGUN, kind__in=kinds, tries__gte=MAX_TRIES)
     for job in left:
         with suppress(Stopped):
-            _end(job, State.FAILED, error=ENDED)
-            lost[job.kind](job) if job.kind in lost else None
+            _finish(job, State.FAILED, error=ENDED)
+            crash_hooks[job.kind](job) if job.kind in crash_hooks else None
     now = timezone.now()
     with writing():
-        for kind, seconds in duties.items():  # a wrong clock may have scheduled it years ahead
+        for (
+            kind,
+            seconds,
+        ) in duties.items():  # a wrong clock may have scheduled the duty years ahead
             last = now + timedelta(seconds=seconds)
             Job.objects.filter(mark=kind, at__gt=last).update(at=last)
         new = [Job(mark=kind, kind=kind, state=State.WAITING) for kind in duties]
         Job.objects.bulk_create(new, ignore_conflicts=True)
 
 
-def _lane(kinds: Iterable[str]) -> None:
-    """Run the jobs of some kinds, one after the other, until the process ends."""
+def _run_lane(kinds: Iterable[str]) -> None:
+    """Run the jobs of the given kinds one after the other, until the process ends."""
     if ROUND in kinds:  # a round takes hours: pages and models have priority
         with suppress(OSError):  # the process has a lower priority already
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 10)
@@ -602,17 +601,17 @@ def _lane(kinds: Iterable[str]) -> None:
     while True:
         wait = EVERY
         try:
-            renew_rules()
+            reload_rules()
             if ROUND not in kinds:
                 more = run_next(kinds, put_off)
-            elif lock := _locked(ROUND_LOCK, ROUND_KEY):
+            elif lock := _take_lock(ROUND_LOCK, ROUND_KEY):
                 with lock:
                     more = run_next(kinds, put_off)
             else:
-                more = False  # a command runs one: see `wait_for`
+                more = False  # a command is running a round: see `wait_for`
             if more:
                 continue
-        except NotNowError as error:
+        except UnavailableError as error:
             logging.getLogger(__name__).exception("a job is postponed")
             put_off[error.args[0]] = time.monotonic() + PUT_OFF
             connection.close()
@@ -624,16 +623,16 @@ def _lane(kinds: Iterable[str]) -> None:
 
 
 class Child:
-    """A Python process that is restarted when it ends, with growing waits if it fails at once.
+    """A Python process that is restarted when it ends, after longer waits if it fails repeatedly.
 
     Args:
-        arguments: The arguments of Python.
-        environment: Environment variables in addition to those of this process, and its id.
+        arguments: The arguments for Python.
+        environment: Environment variables in addition to those of this process.
     """
 
     LONGEST, SOUND, GRACE = 60.0, 20.0, 10.0
-    """Seconds: the maximum wait before a restart; the run time after which a process counts as
-    healthy; the time that it gets to end."""
+    """Seconds: the maximum wait before a restart, the run time after which a process is considered
+    healthy, and the time in which it must end."""
 
     def __init__(self, arguments: list[str], environment: dict[str, str]) -> None:
         self.arguments, self.environment = arguments, environment
@@ -642,7 +641,7 @@ class Child:
         self.failures = 0
 
     def restart_if_ended(self) -> None:
-        """Start the process if it is not running; call this about once a second or more often."""
+        """Start the process if it is not running; must be called at least about once a second."""
         now = time.monotonic()
         if self.process is not None:
             code = self.process.poll()
@@ -651,7 +650,7 @@ class Child:
             self.process = None
             self.failures = 0 if now - self.started > self.SOUND else self.failures + 1
             self.due = self.started + min(self.LONGEST, 2.0 ** (self.failures - 1))
-            self.ended(code)
+            self.on_exit(code)
         if now >= self.due:
             self.started = now
             self.start()
@@ -664,11 +663,11 @@ class Child:
             env={**os.environ, **self.environment, SERVER: str(os.getpid())},
         )
 
-    def ended(self, code: int) -> None:
-        """React to the end of the process; subclasses may override this."""
+    def on_exit(self, code: int) -> None:
+        """React to the end of the process, in subclasses that override this."""
 
     def stop(self) -> None:
-        """End the process; the next one runs its unfinished jobs again."""
+        """End the process, which the next process replaces."""
         if self.process is not None:
             self.process.terminate()
             try:
@@ -677,6 +676,6 @@ class Child:
                 self.process.kill()
 
 
-def worker(site: Site) -> Child:
-    """Return the worker of a site as a process that the server starts and restarts."""
+def worker_child(site: Site) -> Child:
+    """Return a site's worker process, for the server to start and restart."""
     return Child(["-m", "winosmith", "work", str(site.folder)], site.environment())

@@ -1,4 +1,4 @@
-"""The common parts of all pages: site context, language, numbers, headers, and error pages."""
+"""Common parts of all pages: site context, language, numbers, headers, and error pages."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ from winosmith.outputs import guard_cell
 from winosmith.web._rules import CHOSEN
 
 
-def site(request: HttpRequest) -> dict[str, Any]:
-    """Return the context that every template needs."""
+def site_context(request: HttpRequest) -> dict[str, Any]:
+    """Return the template variables that every page needs (context processor)."""
     return {
         "rules": settings.RULES,
         "winosmith_version": __version__,
-        "area": _area(request),
+        "area": _current_area(request),
         "languages": settings.LANGUAGES,
     }
 
 
-def _area(request: HttpRequest) -> str:
+def _current_area(request: HttpRequest) -> str:
     match = request.resolver_match
     if match is None:
         return ""
@@ -57,21 +57,21 @@ def _area(request: HttpRequest) -> str:
 
 
 LONGEST = 1000
-"""Maximum length of an address to return to; a longer one is replaced by the home page."""
+"""Maximum length of the URL to return to; the home page replaces a longer URL."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def choose_language(request: HttpRequest) -> HttpResponse:
-    """Show the languages, or store a choice and return to the previous page.
+    """Show the languages, or store the chosen language and return to the previous page.
 
-    An empty choice deletes the stored one, so that the browser's language applies again.
+    An empty choice deletes the stored language, so that the browser's language applies again.
     """
     if request.method != "POST":
-        return _page(request, request.GET.get("next", ""))
+        return _render(request, request.GET.get("next", ""))
     wanted, back = request.POST.get("language"), request.POST.get("next", "")
     if wanted != "" and wanted not in dict(settings.LANGUAGES):
-        return _page(request, back, _("Choose one of these languages."), 422)
-    answer = redirect(_return_address(request, back))
+        return _render(request, back, _("Choose one of these languages."), 422)
+    answer = redirect(_safe_return_url(request, back))
     if wanted:
         answer.cookies = set_language(request).cookies
     else:
@@ -81,61 +81,61 @@ def choose_language(request: HttpRequest) -> HttpResponse:
     return answer
 
 
-def _page(request: HttpRequest, back: str, error: str = "", status: int = 200) -> HttpResponse:
+def _render(request: HttpRequest, back: str, error: str = "", status: int = 200) -> HttpResponse:
     context = {
         "languages": settings.LANGUAGES,
         "chosen": request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, ""),
-        "back": _return_address(request, back),
+        "back": _safe_return_url(request, back),
         "error": error,
     }
     return render(request, "language.html", context, status=status)
 
 
-def _return_address(request: HttpRequest, asked: str) -> str:
-    is_here = url_has_allowed_host_and_scheme(
-        asked, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+def _safe_return_url(request: HttpRequest, url: str) -> str:
+    is_safe = url_has_allowed_host_and_scheme(
+        url, allowed_hosts={request.get_host()}, require_https=request.is_secure()
     )
-    return asked if is_here and len(asked) <= LONGEST else resolve_url("read:home")
+    return url if is_safe and len(url) <= LONGEST else resolve_url("read:home")
 
 
 def fixed(value: float, digits: int) -> str:
-    """Return a number with some decimals, rounded as in reports."""
+    """Format a number with `digits` decimals, rounded as in reports."""
     return number_format(report.fixed(value, f".{digits}f"), use_l10n=True)
 
 
-def percent(share: float, digits: int = 1) -> str:
-    """Return a fraction (0–1) in percent, with the percent sign."""
-    return f"{fixed(100 * share, digits)} %"
+def percent(fraction: float, digits: int = 1) -> str:
+    """Format a fraction (0–1) as a percentage."""
+    return f"{fixed(100 * fraction, digits)} %"
 
 
-def whole_percent(share: float) -> int:
-    """Return a fraction (0–1) in whole percent, for a bar and its label."""
-    return int(report.fixed(100 * share, ".0f"))
+def whole_percent(fraction: float) -> int:
+    """Return a fraction (0–1) as a whole percentage, for a bar and its label."""
+    return int(report.fixed(100 * fraction, ".0f"))
 
 
 def is_number(text: str, digits: int = 18) -> bool:
-    """Return whether a text is a whole number of at most `digits` ASCII digits."""
+    """Return whether a text consists of 1 to `digits` ASCII digits."""
     return text.isascii() and text.isdigit() and len(text) <= digits
 
 
-def beside(page: Page) -> dict[str, str]:
-    """Return the queries of the next newer and older pages; "" if there is none."""
+def adjacent_pages(page: Page) -> dict[str, str]:
+    """Return the query strings of the next newer and the next older page; "" if there is none."""
     return {
         "newer": f"page={page.number - 1}" if page.has_previous() else "",
         "older": f"page={page.number + 1}" if page.has_next() else "",
     }
 
 
-def newest(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]:
+def newest_rows(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]:
     """Return a page of rows, newest first, and the start of the next page.
 
     Args:
-        rows: The rows, greatest key first.
-        before: The key that all rows of the page precede; ignored if it is not a number.
+        rows: The rows, in descending order of their keys.
+        before: The key before which the page starts; ignored if it is not a number.
         size: The number of rows on a page.
 
     Returns:
-        The rows, and `before` of the next page; "" on the last page.
+        The rows, and the value of `before` for the next page; "" on the last page.
     """
     if is_number(before):
         rows = rows.filter(pk__lt=int(before))
@@ -144,28 +144,28 @@ def newest(rows: QuerySet[Any], before: str, size: int) -> tuple[list[Any], str]
 
 
 BOM = "\ufeff"
-"""The first character of a CSV file, from which Excel recognises UTF-8."""
+"""Byte order mark at the start of a CSV file, by which Excel recognises UTF-8."""
 
 
-def csv_file(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpResponse:
-    """Return a response that streams rows as a CSV file; no text is a formula in a spreadsheet."""
+def csv_response(rows: Iterable[Iterable[object]], name: str) -> StreamingHttpResponse:
+    """Return a streaming CSV response; texts are escaped so that no spreadsheet runs formulas."""
 
     def lines() -> Iterator[str]:
         yield BOM
         for row in rows:
-            written = io.StringIO()
-            csv.writer(written).writerow(
+            line = io.StringIO()
+            csv.writer(line).writerow(
                 guard_cell(cell) if isinstance(cell, str) else cell for cell in row
             )
-            yield written.getvalue()
+            yield line.getvalue()
 
-    return attached(StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8"), name)
+    return as_download(StreamingHttpResponse(lines(), content_type="text/csv; charset=utf-8"), name)
 
 
 def waiting_page(
     request: HttpRequest, part: str, context: dict[str, Any], busy: bool
 ) -> HttpResponse:
-    """Return the progress part for a waiting page, or make the page reload if nothing is busy."""
+    """Return the progress part of a waiting page, or make the page reload when the work is done."""
     if not busy:
         return HttpResponse(status=204, headers={"HX-Refresh": "true"})
     return render(request, part, context)
@@ -174,8 +174,8 @@ def waiting_page(
 Sent = TypeVar("Sent", bound=HttpResponseBase)
 
 
-def attached(response: Sent, name: str) -> Sent:
-    """Mark a response as a file to download, and return it."""
+def as_download(response: Sent, name: str) -> Sent:
+    """Make the browser download a response as a file, and return the response."""
     response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
     return response
 
@@ -183,13 +183,13 @@ def attached(response: Sent, name: str) -> Sent:
 register = template.Library()
 
 
-def retold(text: str, phrases: Iterable[str]) -> str:
-    """Return the translation of an English text that was formatted from one of some phrases.
+def translate_message(text: str, phrases: Iterable[str]) -> str:
+    """Translate an English message that was formatted from one of the given phrases.
 
-    The toolkit's messages are only in English, as are texts that the site has stored.
+    The toolkit's messages, and the messages that the site has stored, are in English.
 
     Args:
-        text: The text, such as "2 of 3 judges"; returned unchanged if no phrase matches.
+        text: The message, such as "2 of 3 judges"; returned unchanged if no phrase matches.
         phrases: The phrases, such as "%(n)s of %(of)s judges", marked for translation.
     """
     for phrase in phrases:
@@ -226,12 +226,12 @@ ROW_FAULTS = (
     gettext_noop("the answer %(answer)s is none of the options %(options)s"),
     gettext_noop("the id %(id)s was already used at %(place)s"),
 )
-"""Reasons of the toolkit for a row that can't be read, or is not a problem."""
+"""The toolkit's messages for a row that can't be read, or is not a problem."""
 
 
-def row_fault(reason: str | None) -> str:
-    """Return the reason that a row of a table can't be read, in the reader's language."""
-    return retold(reason or "", ROW_FAULTS)
+def translate_row_fault(reason: str | None) -> str:
+    """Translate the reason that a row of a table can't be read to the reader's language."""
+    return translate_message(reason or "", ROW_FAULTS)
 
 
 @cache
@@ -247,23 +247,23 @@ def _phrase_pattern(phrase: str) -> re.Pattern[str]:
 
 @register.filter
 def day(at: date | None) -> str:
-    """Return the day of a date or time in the format of all pages; a dash for None."""
-    return _time(at, _("j M Y"))
+    """Format the day of a date or time; a dash for None."""
+    return _format_time(at, _("j M Y"))
 
 
 @register.filter
 def moment(at: datetime | None) -> str:
-    """Return a date and time, which times.js converts to the reader's zone; a dash for None."""
-    return _time(at, _("j M Y, H:i"), "moment")
+    """Format a date and time, which times.js converts to the reader's zone; a dash for None."""
+    return _format_time(at, _("j M Y, H:i"), "moment")
 
 
 @register.filter
 def clock(at: datetime | None) -> str:
-    """Return a time of day, which times.js converts to the reader's zone; a dash for None."""
-    return _time(at, "H:i", "clock")
+    """Format a time of day, which times.js converts to the reader's zone; a dash for None."""
+    return _format_time(at, "H:i", "clock")
 
 
-def _time(at: date | None, how: str, form: str = "") -> str:
+def _format_time(at: date | None, how: str, form: str = "") -> str:
     if at is None:
         return "–"
     exact, text = at.isoformat(), date_format(at, how)
@@ -273,19 +273,19 @@ def _time(at: date | None, how: str, form: str = "") -> str:
 
 
 WIDTH, HEIGHT = 480, 190
-"""Size of a bar chart, which shrinks to the screen."""
+"""Size of a bar chart in pixels; the chart shrinks to fit the screen."""
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 46, 6, 10, 36
-"""Margins around the bars, for the axes."""
+"""Margins around the bars in pixels, for the axes."""
 
 _WIDEST = 34
-"""Maximum width of a bar."""
+"""Maximum width of a bar in pixels."""
 
 
-def drawn(
+def bar_chart(
     stacks: Sequence[Sequence[tuple[float, bool]]],
     labels: Sequence[str],
-    told: str,
+    description: str,
     *,
     top: float,
     unit: str = "",
@@ -295,12 +295,12 @@ def drawn(
     """Return the context of a bar chart for `partials/bars.html`.
 
     Args:
-        stacks: The parts of each bar from the bottom: its height, and whether it is pale.
+        stacks: For each bar, its parts from the bottom: the height, and whether the part is pale.
         labels: The text below each bar, or "".
-        told: A description of the chart for people who can't see it.
+        description: A description of the chart for people who can't see it.
         top: The value of the highest grid line.
-        unit: The unit after the values of grid lines.
-        line: The value of a dashed line, or None.
+        unit: The unit of the values at the grid lines.
+        line: The value at which to draw a dashed line, or None.
         axis: The text below the labels.
     """
     scale = (HEIGHT - _TOP - _BOTTOM) / top
@@ -313,14 +313,14 @@ def drawn(
         for value, pale in stack:
             foot += value
             height = round(value * scale, 2)
-            bar = {"x": x, "y": _y(foot * scale), "width": width, "height": height, "pale": pale}
-            bars.append(bar)
+            y = _svg_y(foot * scale)
+            bars.append({"x": x, "y": y, "width": width, "height": height, "pale": pale})
     return {
         "bars": bars,
-        "ticks": [(_y(share * top * scale), f"{share * top:g}{unit}") for share in (0, 0.5, 1)],
+        "ticks": [(_svg_y(part * top * scale), f"{part * top:g}{unit}") for part in (0, 0.5, 1)],
         "labels": [(round(x, 2), name) for x, name in zip(middles, labels, strict=True) if name],
-        "line": None if line is None else _y(line * scale),
-        "told": told,
+        "line": None if line is None else _svg_y(line * scale),
+        "told": description,
         "axis": axis,
         "width": WIDTH,
         "height": HEIGHT,
@@ -331,60 +331,60 @@ def drawn(
     }
 
 
-def _y(height: float) -> float:
+def _svg_y(height: float) -> float:
     return round(HEIGHT - _BOTTOM - height, 2)
 
 
 AGAIN = 5
-"""Seconds until a client may try again: about the time that a database takes to restart."""
+"""Seconds after which a client should try again: about the time in which a database restarts."""
 
 
-def take_up_choices(
+def apply_browser_settings(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Apply settings that an admin changed from the next request on, in every process (middleware).
+    """Apply the admins' latest settings before each request, in every process (middleware).
 
-    Checking the file takes a microsecond or two; it is read only if it has changed.
+    The settings file is read only if it has changed; to check this takes one or two microseconds.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        renew_rules()
+        reload_rules()
         return get_response(request)
 
     return middleware
 
 
-_taken_up: list[tuple[int, int] | tuple[()] | None] = [()]
-"""The `file_stamp` of the settings file that this process uses; () before the first check."""
+_applied_stamp: list[tuple[int, int] | tuple[()] | None] = [()]
+"""The `file_stamp` of the settings that this process has applied; () before the first check."""
 
 
-def renew_rules() -> None:
-    """Apply the latest settings of the admins to this process.
+def reload_rules() -> None:
+    """Apply the admins' latest settings to this process.
 
-    Settings with which a server would not start are logged, and the current ones stay. A file that
-    can't be read is tried again at the next request.
+    Invalid settings are logged, and the current settings stay. A file that can't be read is tried
+    again at the next request.
     """
     folder = settings.SITE.folder
     try:
         mark = file_stamp(folder / CHOSEN)
-        if mark == _taken_up[0]:
+        if mark == _applied_stamp[0]:
             return
-        with _TURN:
+        with _RELOADING:
             settings.RULES = settings.RULES.with_chosen(folder, settings.SITE.fixed)
-            _taken_up[0] = mark
+            _applied_stamp[0] = mark
     except OSError:
-        logging.getLogger(__name__).exception("settings can't be read")
+        logging.getLogger(__name__).exception("the settings can't be read")
     except RecipeError as error:
-        logging.getLogger(__name__).exception("settings can't be taken up")
+        logging.getLogger(__name__).exception("the settings are not valid")
         if not isinstance(error.__cause__, OSError):
-            _taken_up[0] = mark
+            _applied_stamp[0] = mark
 
 
-_TURN = threading.Lock()
+_RELOADING = threading.Lock()
 
 
 def file_stamp(path: Path) -> tuple[int, int] | None:
-    """Return two numbers that change when a file is replaced; None without a file."""
+    """Return a file's inode and time of modification, or None if it does not exist."""
     try:
         about = path.stat()
     except FileNotFoundError:
@@ -395,9 +395,9 @@ def file_stamp(path: Path) -> tuple[int, int] | None:
 def refuse_nul(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Refuse NUL in addresses and forms with status 400 (middleware).
+    """Reject requests with NUL in the URL or form with status 400 (middleware).
 
-    PostgreSQL accepts it in no text, not even in a search.
+    PostgreSQL does not accept NUL in any text, not even in a search.
     """
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -409,21 +409,21 @@ def refuse_nul(
     return middleware
 
 
-def failed(request: HttpRequest) -> HttpResponse:
-    """Return status 503 while the database is unavailable or locked, and 500 for other errors.
+def handle_error(request: HttpRequest) -> HttpResponse:
+    """Return the error page: status 503 if the database is unavailable or locked, otherwise 500.
 
-    The page reads nothing from the database, which may be unavailable. With 503 it contains the
-    submitted form, to be sent again.
+    The page does not use the database. With status 503 it contains the submitted form, so that the
+    reader can submit the form again.
     """
     away = isinstance(sys.exc_info()[1], OperationalError | InterfaceError)
-    context = {"away": True, **_sent(request)} if away else {}
+    context = {"away": True, **_submitted_form(request)} if away else {}
     page = HttpResponse(render_to_string("500.html", context), status=503 if away else 500)
     if away:
         page.headers["Retry-After"] = str(AGAIN)
     return page
 
 
-def _sent(request: HttpRequest) -> dict[str, Any]:
+def _submitted_form(request: HttpRequest) -> dict[str, Any]:
     fields = [(name, value) for name, values in request.POST.lists() for value in values]
     if request.FILES or any("password" in name for name, _ in fields):
         return {}
@@ -431,22 +431,22 @@ def _sent(request: HttpRequest) -> dict[str, Any]:
     return {"sent": fields, "texts": texts, "where": request.get_full_path()}
 
 
-class NoSecrets(logging.Filter):
-    """Replaces the address of a secret link in the log by its route, because it may still work."""
+class SecretLinkFilter(logging.Filter):
+    """Replace secret links in the log by their route, because the links may still work."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return True for every line, after removing secret links."""
+        """Remove a secret link from a log record; return True to log the record."""
         match = getattr(getattr(record, "request", None), "resolver_match", None)
         if match is not None and "token" in match.kwargs and isinstance(record.args, tuple):
             record.args = (*record.args[:-1], f"/{match.route}")
         return True
 
 
-class NoAddresses(logging.Filter):
-    """Removes the client's address from waitress's report of a connection that failed."""
+class ClientAddressFilter(logging.Filter):
+    """Remove clients' addresses from waitress's messages about failed connections."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return True for every line, after removing the address."""
+        """Remove the client's address from a log record; return True to log the record."""
         record.msg = re.sub(r"\bconnected (?!at )\S+", "connected", str(record.msg))
         return True
 
@@ -476,7 +476,7 @@ HEADERS = {
 def security_headers(
     get_response: Callable[[HttpRequest], HttpResponseBase],
 ) -> Callable[[HttpRequest], HttpResponseBase]:
-    """Add headers that Django does not set; no shared cache may store a page (middleware)."""
+    """Add security headers that Django does not set, and forbid caching of pages (middleware)."""
 
     def middleware(request: HttpRequest) -> HttpResponseBase:
         response = get_response(request)

@@ -1,4 +1,4 @@
-"""Django's settings for the site that the environment names; see `Site.environment`."""
+"""Django's settings for the site in the environment variables; see `Site.environment`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django_htmx",
-    "ninja",  # its page about the API, with Swagger UI
-    # From the lowest layer up: hooks run in this order; those that hide or erase data run in
+    "ninja",  # for its page about the API, with Swagger UI
+    # Sorted from the lowest layer up. Hooks run in this order; hooks that hide or erase data run in
     # reverse.
     "winosmith.web.people.Config",
     "winosmith.web.problems.Config",
@@ -50,7 +50,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "winosmith.web.pages.security_headers",
-    "winosmith.web.pages.take_up_choices",
+    "winosmith.web.pages.apply_browser_settings",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
@@ -73,7 +73,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "winosmith.web.pages.site",
+                "winosmith.web.pages.site_context",
                 "winosmith.web.people.gates.account_context",
                 "winosmith.web.people.news.badge_context",
             ],
@@ -100,7 +100,7 @@ def _postgresql(url: str) -> dict[str, Any]:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": unquote(parts.hostname or ""),
         "PORT": str(parts.port or ""),
-        # A statement that a connection has sent twice is planned once for all.
+        # From its second use on, a connection reuses a statement's plan.
         "OPTIONS": {
             "connect_timeout": "5",
             "server_side_binding": True,
@@ -118,18 +118,17 @@ def _sqlite(path: Path) -> dict[str, Any]:
         "NAME": path,
         "CONN_MAX_AGE": 600,
         "OPTIONS": {
-            "timeout": 5,  # seconds (`_lock.PATIENCE`)
-            # A write transaction takes the lock at once: none fails half-way for want of it.
+            "timeout": 5,  # seconds (`_lock.MAX_WAIT`)
+            # Transactions take the write lock when they begin, so that none fails half-way.
             "transaction_mode": "IMMEDIATE",
-            # FULL: a commit is on the disk before it is acknowledged, in WAL mode, too.
-            # Each connection keeps 1 MB of pages, until somebody else writes; the kernel keeps the
-            # file.
+            # synchronous=FULL: a commit is on the disk before it is acknowledged, in WAL mode, too.
+            # A connection caches only 1 MB, because the kernel caches the file.
             "init_command": (
                 "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA cache_size=-1000;"
                 "PRAGMA temp_store=MEMORY;"
             ),
         },
-        # A real file in tests: workers and threads must share it.
+        # Tests need a real file, because workers and threads share it.
         "TEST": {"NAME": os.environ.get("WINOSMITH_TEST_DATABASE")},
     }
 
@@ -156,13 +155,13 @@ LOGIN_URL = "people:login"
 LOGIN_REDIRECT_URL = LOGOUT_REDIRECT_URL = "read:home"
 
 SECURE = bool(SITE.public_url and SITE.public_url.startswith("https://"))
-"""Whether people use https, through a proxy that reports this."""
+"""Whether the site is served with https, through a proxy."""
 
 ALLOWED_HOSTS = [urlsplit(SITE.public_url).hostname] if SITE.public_url else []
 ALLOWED_HOSTS += ["127.0.0.1", "localhost", "[::1]"]
 CSRF_TRUSTED_ORIGINS = [SITE.public_url] if SITE.public_url else []
 COOKIE_MARK = blake2b(SITE.secret.encode(), digest_size=4, person=b"cookies").hexdigest()
-"""Part of the names of cookies, because a browser shares them between all ports of a host."""
+"""Part of the cookies' names, because a browser shares cookies between all ports of a host."""
 CSRF_COOKIE_NAME = f"csrftoken-{COOKIE_MARK}"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = SESSION_COOKIE_SAMESITE = LANGUAGE_COOKIE_SAMESITE = "Lax"
@@ -188,7 +187,8 @@ if RULES.mail:
     DEFAULT_FROM_EMAIL = RULES.mail.sender
 
 LANGUAGE_CODE = "en"
-# Each by its own name. One is offered once its catalogue is whole (docs/how-to/translate.md).
+# Each language has its own name. Add a language when its catalogue is complete
+# (docs/how-to/translate.md).
 LANGUAGES = [("en", "English")]
 LANGUAGE_COOKIE_NAME = "language"
 LANGUAGE_COOKIE_AGE = 60 * 60 * 24 * 365
@@ -204,7 +204,7 @@ STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
-# A signed cookie: in the session each message would be two more writes that wait for the disk.
+# Messages are in a signed cookie, because sessions would need two more synced writes per message.
 MESSAGE_STORAGE = "django.contrib.messages.storage.cookie.CookieStorage"
 
 LOGGING = {
@@ -212,12 +212,12 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(levelname)s %(name)s: %(message)s"}},
     "filters": {
-        "secrets": {"()": "winosmith.web.pages.NoSecrets"},
-        "addresses": {"()": "winosmith.web.pages.NoAddresses"},
+        "secrets": {"()": "winosmith.web.pages.SecretLinkFilter"},
+        "addresses": {"()": "winosmith.web.pages.ClientAddressFilter"},
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": logging.WARNING},
-    # What clients do wrong names addresses and pages: neither belongs into a log. Faults do.
+    # Only the site's own errors are logged: client errors contain people's addresses and pages.
     "loggers": {
         "django.request": {"level": logging.ERROR, "filters": ["secrets"]},
         "django.security": {"level": logging.CRITICAL},

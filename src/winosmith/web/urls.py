@@ -1,4 +1,4 @@
-"""The addresses of the site, by area."""
+"""The site's URLs, grouped by area."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from winosmith.web.take import views as take
 from winosmith.web.write import views as write
 
 handler400 = "winosmith.web.api.views.handle_bad_request"
-handler500 = "winosmith.web.pages.failed"
+handler500 = "winosmith.web.pages.handle_error"
 
 AREAS: dict[str, tuple[str, list[URLPattern]]] = {
     "read": (
@@ -157,7 +157,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
         [
             path("", api.show_operations, name="index"),
             path("openapi.json", api.send_description, name="openapi-json"),  # as ninja calls it
-            # `<path:rest>` is no line's end, and its 404 would be a page.
+            # `<path:rest>` does not match a newline, for which Django would return an HTML page.
             re_path(r"^v1/(?P<rest>[\s\S]+)\Z", api.handle_request, name="v1"),
         ],
     ),
@@ -165,8 +165,8 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
         "tokens/",
         [
             path("", api.show_tokens, name="mine"),
-            path("<int:number>/revoke/", api.revoke_one, name="revoke"),
-            path("revoke/", api.revoke_every, name="revoke_all"),
+            path("<int:number>/revoke/", api.revoke_one_token, name="revoke"),
+            path("revoke/", api.revoke_every_token, name="revoke_all"),
         ],
     ),
     "market": (
@@ -226,7 +226,7 @@ AREAS: dict[str, tuple[str, list[URLPattern]]] = {
         ],
     ),
 }
-"""By area: the common start of its addresses, and their paths."""
+"""For each area, the common prefix of its URLs, and their patterns."""
 
 urlpatterns = [
     *(path(start, include((rest, name))) for name, (start, rest) in AREAS.items()),

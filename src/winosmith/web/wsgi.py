@@ -1,6 +1,6 @@
-"""The application for WSGI servers: `winosmith.web.wsgi`, with `Site.environment()` set.
+"""The WSGI application, for servers that run with the environment variables of `Site.environment`.
 
-`/healthz` is answered before Django, for any host name, and always within a second.
+`/healthz` is answered without Django, for any host name, and always within a second.
 """
 
 from __future__ import annotations
@@ -32,39 +32,37 @@ Start = Callable[..., Any]
 LONG = re.compile(
     r"^/+(download/.|moderate/log\.csv|families/data/|rounds/round/[^/]+/(?!progress/).)"
 )
-"""The paths of long files; several slashes before the first word count as one."""
+"""Pattern of the paths of long files; leading slashes may be repeated."""
 
 FILES = 3
-"""Maximum number of long files that one process sends at the same time. Each occupies a thread
-while its reader is slow; the other threads answer pages and forms."""
+"""Maximum number of long files that one process sends at the same time. Each occupies a thread as
+long as its client reads; the other threads answer pages and forms."""
 
 _pages = get_wsgi_application()
 _files = threading.BoundedSemaphore(FILES)
 
 
 def application(environ: Environ, start_response: Start) -> Iterable[bytes]:
-    """Answer a request."""
+    """Answer a WSGI request."""
     path = environ.get("PATH_INFO", "")
     if path == HEALTH:
         found = find_fault()
-        return _answer(
-            start_response, found or "ok", "503 Service Unavailable" if found else "200 OK"
-        )
+        return _send_text(start_response, found or "ok", UNAVAILABLE if found else "200 OK")
     if not LONG.search(path):
         answer: Any = _pages(environ, start_response)
     elif _files.acquire(blocking=False):
         answer = _LongFile(environ, start_response)
     else:
-        busy = "other files are being sent; try again in some seconds"
-        return _answer(start_response, busy, UNAVAILABLE)
+        busy = "too many files are being sent; try again in a few seconds"
+        return _send_text(start_response, busy, UNAVAILABLE)
     if environ["REQUEST_METHOD"] != "HEAD":
         return answer
-    answer.close()  # only the headers are sent; a long body is not started
+    answer.close()  # HEAD: only the headers are sent
     return []
 
 
 class _LongFile:
-    """The response with a long file; when it is closed, another long file can be sent."""
+    """A response with a long file; closing it allows another long file to be sent."""
 
     def __init__(self, environ: Environ, start_response: Start) -> None:
         try:
@@ -84,8 +82,8 @@ class _LongFile:
             _files.release()
 
 
-def _answer(start_response: Start, text: str, status: str) -> Iterable[bytes]:
-    """Return a response of one line for programs; it reveals nothing about the site."""
+def _send_text(start_response: Start, text: str, status: str) -> Iterable[bytes]:
+    """Start a plain-text response with one line, and return the body."""
     body = f"{text}\n".encode()
     headers = [
         ("Content-Type", "text/plain; charset=utf-8"),
@@ -109,34 +107,34 @@ FULL = "the disk is full; pages can be read, but nothing can be written"
 UNWRITABLE = "the site's folder can't be written to"
 BROKEN = "the database returns an error; see the server's log"
 
-WITHIN = 0.8
+CHECK_SECONDS = 0.8
 """Seconds within which the database and the disk must answer."""
 
-LOCKED_FOR = 0.5
-"""Seconds after which the database counts as locked: nearly all writes of the site take hundredths
-of a second; only a large import takes longer."""
+LOCK_SECONDS = 0.5
+"""Seconds after which the database is reported as locked: nearly all writes of the site take
+hundredths of a second; only a large import takes longer."""
 
-KEPT = 1.0
-"""Seconds for which a result is cached, so that frequent requests cost nothing."""
+CACHE_SECONDS = 1.0
+"""Seconds for which a result is cached, so that frequent checks are cheap."""
 
-ROOM = 1 << 18
-"""Bytes that must be free on the disk."""
+FREE_BYTES = 1 << 18
+"""Number of bytes that must be free on the disk."""
 
 
 _last: list[tuple[float, str]] = []
-"""The time of the last check, in seconds of the monotonic clock, and its result."""
+"""The time of the last check, by `time.monotonic`, and the result."""
 
-_TURN = threading.Lock()
+_CHECKING = threading.Lock()
 
 
 def find_fault() -> str:
-    """Return the site's current fault in a sentence; "" if it is healthy."""
-    with _TURN:
-        if not _last or time.monotonic() > _last[0][0] + KEPT:
+    """Return a message about the site's current fault; "" if the site is healthy."""
+    with _CHECKING:
+        if not _last or time.monotonic() > _last[0][0] + CACHE_SECONDS:
             results: queue.SimpleQueue[str] = queue.SimpleQueue()
             threading.Thread(target=_check, args=(results,), name="health", daemon=True).start()
             try:
-                found = results.get(timeout=WITHIN)
+                found = results.get(timeout=CHECK_SECONDS)
             except queue.Empty:
                 found = AWAY
             _last[:] = [(time.monotonic(), found)]
@@ -153,7 +151,7 @@ def _check(results: queue.SimpleQueue[str]) -> None:
 def _disk_fault() -> str:
     try:
         with tempfile.TemporaryFile(dir=settings.SITE.folder, buffering=0) as file:
-            left = ROOM
+            left = FREE_BYTES
             while left > 0:
                 left -= file.write(bytes(left))
     except OSError as error:
@@ -162,9 +160,9 @@ def _disk_fault() -> str:
 
 
 def _database_fault() -> str:
-    """Check whether the database can be written, without writing anything."""
+    """Return why the database can't be written, or ""; nothing is written."""
     try:
-        wait_for_locks(connection, LOCKED_FOR)
+        wait_for_locks(connection, LOCK_SECONDS)
         with transaction.atomic():
             return _postgresql_fault() if connection.vendor == "postgresql" else _sqlite_fault()
     except (OperationalError, InterfaceError) as error:

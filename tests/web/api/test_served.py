@@ -58,7 +58,7 @@ def test_the_client_of_the_documentation_works(served: Any, tmp_path: Path) -> N
 def test_the_api_is_loaded_at_the_start_where_somebody_has_a_token(served: Any) -> None:
     """A site whose API is used has it ready for the first call; another one pays nothing."""
     loaded = (
-        "import sys; from winosmith.web.hosting import load_all; load_all(); "
+        "import sys; from winosmith.web.hosting import preload; preload(); "
         "result = 'winosmith.web.api.app' in sys.modules"
     )
     site = served()

@@ -101,7 +101,7 @@ def test_the_day_of_the_last_use_is_kept_and_no_more(ann: Any, django_queries: A
 
 def test_people_have_a_few_tokens(ann: Any) -> None:
     """A person has no more than MOST that work; dead ones do not count, and go in time."""
-    made = [tokens.create_token(ann, f"n{n}")[0] for n in range(tokens.MOST)]
+    made = [tokens.create_token(ann, f"n{n}")[0] for n in range(tokens.MAX_TOKENS)]
     with pytest.raises(InputError, match="20 tokens"):
         tokens.create_token(ann, "more")
     assert tokens.revoke_token(ann, made[0].pk)
@@ -109,7 +109,7 @@ def test_people_have_a_few_tokens(ann: Any) -> None:
     tokens.create_token(ann, "more")
     ann.tokens.filter(pk=made[0].pk).update(revoked=timezone.now() - timedelta(days=91))
     assert tidy()["api"] == 1
-    assert ann.tokens.count() == tokens.MOST
+    assert ann.tokens.count() == tokens.MAX_TOKENS
 
 
 def test_what_the_site_holds_about_somebody_tells_of_tokens_without_digests(ann: Any) -> None:

@@ -18,7 +18,7 @@ import sys
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from tests.web import growing as g
 from winosmith.web._lock import writing
-from winosmith.web.families.measuring import measure
+from winosmith.web.families.measuring import measure_if_changed
 from winosmith.web.people.models import Person
 with writing():
     ann = Person.objects.create_user("ann")
@@ -33,7 +33,7 @@ with writing():
     for number in range(9):
         now = g.made_version(now, f"{{now.sentence}} So {{number}} .", by=ann)
         g.said(alpha, now, False)
-measure()
+measure_if_changed()
 result = [root.ref, now.ref]
 """
 
@@ -50,7 +50,7 @@ from itertools import count
 sys.path.insert(0, {str(Path(__file__).parents[3])!r})
 from tests.web import growing as g
 from winosmith.web._lock import writing
-from winosmith.web.families.measuring import measure
+from winosmith.web.families.measuring import measure_if_changed
 from winosmith.web.predict.models import Model
 g._NUMBERS = count(1000)
 with writing():
@@ -59,7 +59,7 @@ with writing():
         bad = g.made_version(root, f"{{text}} hit the jug and the _ broke {{text}}",
                              options=(text, "jug"))
         g.said(Model.objects.get(name="alpha"), bad, False)
-measure()
+measure_if_changed()
 result = root.ref
 """
 

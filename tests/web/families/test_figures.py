@@ -19,7 +19,7 @@ from winosmith.web.families.figures import (
     first_errors,
     load_answers,
 )
-from winosmith.web.families.lists import list_entries, list_families
+from winosmith.web.families.lists import list_board_entries, list_families
 from winosmith.web.families.page import p_value, share, shares
 from winosmith.web.families.trees import DEPTHS, Tree, load_tree
 from winosmith.web.problems.models import Problem
@@ -129,7 +129,7 @@ def test_a_tie_is_no_fool_on_the_boards(
     for problem in found.values():
         problem.refresh_from_db()
         says(alpha, problem, tie=True)
-    assert [(entry.versions, entry.fooled, entry.deepest) for entry in list_entries()] == [
+    assert [(entry.versions, entry.fooled, entry.deepest) for entry in list_board_entries()] == [
         (3, 0, None)
     ]
     assert [one.fooling for one in list_families()] == [0]

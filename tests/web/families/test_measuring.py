@@ -15,9 +15,9 @@ from tests.web.working import work_off
 from winosmith import answers, formats
 from winosmith.report import fixed
 from winosmith.web.families import measuring
-from winosmith.web.families.measuring import header_parameters, measure
+from winosmith.web.families.measuring import header_parameters, measure_if_changed
 from winosmith.web.families.models import Measured
-from winosmith.web.jobs import take_over
+from winosmith.web.jobs import take_over_jobs
 from winosmith.web.problems.models import Version
 
 
@@ -44,7 +44,7 @@ def test_the_downloads_give_the_figures_of_the_page(
     alpha, beta = model("alpha"), model("beta")
     for word in ("cup", "lamp", "pot", "bowl", "mug", "jar"):
         family(alpha, beta, word=word)
-    assert measure()
+    assert measure_if_changed()
     client = visit()
     files = [
         _saved(client, f"/families/data/{name}.jsonl", tmp_path / f"{name}.jsonl")
@@ -70,7 +70,7 @@ def test_the_page_tells_against_whom_versions_were_written(
     """Models whose answers contributors saw are named with how many versions were to fool them."""
     alpha, beta = model("alpha"), model("beta")
     family(alpha, beta)
-    assert measure()
+    assert measure_if_changed()
     told = "These models look less stable than they are"
     assert told not in visit().get("/families/models/").content.decode()
     written = Version.objects.filter(parent__isnull=False, problem__public=True)
@@ -133,12 +133,12 @@ def test_it_is_measured_anew_when_something_changed(
     """Nothing new, nothing measured; one more answer, and the figures are others."""
     alpha = model("alpha")
     found = family(alpha)
-    assert measure()
-    assert not measure()
+    assert measure_if_changed()
+    assert not measure_if_changed()
     more = version(found["pot"], "The cup hit the jug and the _ fell far down .")
-    assert not measure()
+    assert not measure_if_changed()
     says(alpha, more, False)
-    assert measure()
+    assert measure_if_changed()
     row = Measured.objects.get(depth="lineage").answers[0]
     assert row["stability"]["n"] == 4
     assert "never" not in row["fault"]
@@ -151,17 +151,17 @@ def test_the_page_says_what_can_not_be_measured(
     """Without lifelines the page says what to install; without an answer, that there is none."""
     alpha = model("alpha")
     assert "The measurement is running." in visit().get("/families/models/").content.decode()
-    assert measure()
+    assert measure_if_changed()
     assert "alpha can’t be measured yet" in visit().get("/families/models/").content.decode()
     found = family(alpha)
     with monkeypatch.context() as without:
         without.setitem(sys.modules, "lifelines", None)
-        assert measure()
+        assert measure_if_changed()
     page = visit().get("/families/models/").content.decode()
     assert "winosmith[stability]" in page
     assert visit().get(f"/families/{found['root'].ref}/").status_code == 200
     Measured.objects.all().delete()
-    assert measure()
+    assert measure_if_changed()
     assert "winosmith[stability]" not in visit().get("/families/models/").content.decode()
 
 
@@ -170,7 +170,7 @@ def test_drawings_pass_the_policy(
 ) -> None:
     """The page has a survival curve and accuracies as SVG, and no style in any element."""
     family(model("alpha"))
-    measure()
+    measure_if_changed()
     page = visit().get("/families/models/").content.decode()
     assert "can’t be measured" not in page
     assert page.count("<svg") == 2
@@ -185,7 +185,7 @@ def test_the_worker_measures_what_has_changed(
     """A page shows the figures once the worker has found them; nothing is measured twice."""
     family(model("alpha"))
     assert "As of" not in visit().get("/families/models/").content.decode()
-    take_over()
+    take_over_jobs()
     work_off()
     assert "As of" in visit().get("/families/models/").content.decode()
-    assert not measuring.measure()
+    assert not measuring.measure_if_changed()

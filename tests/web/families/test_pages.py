@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from winosmith.web.families.trees import MOST_CHILDREN
+from winosmith.web.families.trees import MAX_CHILDREN
 from winosmith.web.people.models import pseudonym
 
 HX = {"HTTP_HX_REQUEST": "true"}
@@ -109,23 +109,23 @@ def test_a_branch_is_loaded_or_led_to(
     alpha = model()
     root = version(None, "The cup hit the jug and the _ broke .")
     refs = []
-    for number in range(MOST_CHILDREN + 12):
+    for number in range(MAX_CHILDREN + 12):
         made = version(root, f"The cup {number} hit the jug and the _ broke .")
         says(alpha, made, number % 2 == 0)
         refs.append(made.ref)
     page = visit().get(f"/families/{root.ref}/").content.decode()
-    assert [f'id="v-{ref}"' in page for ref in refs] == [True] * MOST_CHILDREN + [False] * 12
+    assert [f'id="v-{ref}"' in page for ref in refs] == [True] * MAX_CHILDREN + [False] * 12
     part = re.search(r'hx-get="([^"]+)"', page)
     assert part
     path = part[1].replace("&amp;", "&")
     rest = visit().get(path, **HX).content.decode()
-    assert [f'id="v-{ref}"' in rest for ref in refs] == [False] * MOST_CHILDREN + [True] * 12
+    assert [f'id="v-{ref}"' in rest for ref in refs] == [False] * MAX_CHILDREN + [True] * 12
     assert "<html" not in rest
     assert rest.count("autofocus") == 1
     led = visit().get(path)
     assert led.status_code == 302
     alone = visit().get(led.url).content.decode()
-    assert [f'id="v-{ref}"' in alone for ref in refs] == [False] * MOST_CHILDREN + [True] * 12
+    assert [f'id="v-{ref}"' in alone for ref in refs] == [False] * MAX_CHILDREN + [True] * 12
 
 
 def test_folded_branches_count_what_is_wrong(

@@ -86,10 +86,10 @@ def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, a
 
     def walk(shown: Any, level: int) -> None:
         seen.append(shown.number)
-        assert level <= trees.MOST_ABOVE + trees.LEVELS + 2
+        assert level <= trees.MAX_ABOVE + trees.LEVELS + 2
         below = tree.children[shown.number]
         assert [child.number for child in shown.children] <= below or shown.skipped is not None
-        if shown.number not in (*tree.above(number), number):
+        if shown.number not in (*tree.ancestors(number), number):
             hidden = below if not shown.children else below[shown.after :]
             assert bool(shown.folded) == bool(below and not shown.children)
             assert shown.left == (len(hidden) if shown.children else 0)
@@ -98,10 +98,10 @@ def test_pages_are_never_long_and_lose_nothing(places: list[int], looked: int, a
             walk(child, level + 1)
 
     walk(top, 0)
-    assert len(seen) == len(set(seen)) <= trees.MOST + trees.MOST_ABOVE + 2
+    assert len(seen) == len(set(seen)) <= trees.MAX_SHOWN + trees.MAX_ABOVE + 2
     assert {0, number} <= set(seen)
-    if n <= trees.MOST_CHILDREN and not after and max(map(len, map(tree.above, range(n)))) < 3:
-        assert set(seen) == {*tree.above(number), *_under(tree, number)}
+    if n <= trees.MAX_CHILDREN and not after and max(map(len, map(tree.ancestors, range(n)))) < 3:
+        assert set(seen) == {*tree.ancestors(number), *_under(tree, number)}
 
 
 def _under(tree: Any, number: int) -> set[int]:

@@ -44,12 +44,12 @@ def give(person: Any, choice: int | None = None, **marks: Any) -> Any:
 
 def reply(slot: Any, choice: int | None = None, **marks: Any) -> Any:
     """Let the person who holds a slot answer it, correctly unless `choice` is given."""
-    from winosmith.web.judge.turns import answer, answer_local, needs_local
+    from winosmith.web.judge.turns import needs_local, store_answer, store_local_answer
 
     right = slot.problem.answer if choice is None else choice
     if needs_local(slot):
-        answer_local(slot.holder, slot.ref, marks.pop("local", 1 - slot.problem.answer))
-    return answer(slot.holder, slot.ref, right, **marks)
+        store_local_answer(slot.holder, slot.ref, marks.pop("local", 1 - slot.problem.answer))
+    return store_answer(slot.holder, slot.ref, right, **marks)
 
 
 def gold(count: int, *, attention: bool = False) -> list[Any]:
@@ -80,12 +80,17 @@ def passes(person: Any, seconds: float) -> None:
 
 def give_in(person: Any, seconds: float, choice: int | None = None, address: str = "") -> Any:
     """Let a person take the next problem and answer it after so many seconds."""
-    from winosmith.web.judge.turns import answer, answer_local, needs_local, next_problem
+    from winosmith.web.judge.turns import (
+        needs_local,
+        next_problem,
+        store_answer,
+        store_local_answer,
+    )
 
     slot = next_problem(person)
     assert slot is not None
     if needs_local(slot):
-        answer_local(person, slot.ref, 1 - slot.problem.answer)
+        store_local_answer(person, slot.ref, 1 - slot.problem.answer)
     passes(person, seconds)
     right = slot.problem.answer if choice is None else choice
-    return answer(person, slot.ref, right, address=address)
+    return store_answer(person, slot.ref, right, address=address)

@@ -16,19 +16,19 @@ from tests.web.judge.making import give, gold, twin
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
 from winosmith.web._import import import_problems
-from winosmith.web.judge.exclusion import change_votes, resume
+from winosmith.web.judge.exclusion import change_votes, resume_judge
 from winosmith.web.judge.models import Gold, Judge, Slot
 from winosmith.web.judge.trust import add_gold, contest_gold, gold_records, settle_contest as settle
 from winosmith.web.judge.turns import (
     ProblemLostError,
-    answer,
-    answer_local,
     current_slot,
     needs_local,
     next_problem,
-    skip,
+    skip_problem,
+    store_answer,
+    store_local_answer,
 )
-from winosmith.web.judge.votes import iter_responses, votes_of
+from winosmith.web.judge.votes import iter_responses, list_votes
 from winosmith.web.people.privacy import data_about
 from winosmith.web.problems.lookalikes import Half, find_lookalikes
 
@@ -48,7 +48,7 @@ def test_gold_is_never_a_vote(db: Any, rules: Any, person: Maker) -> None:
     assert slot.gold
     assert slot.right
     assert slot.problem == problem
-    assert (votes_of(problem), list(iter_responses([problem])), problem.state) == (
+    assert (list_votes(problem), list(iter_responses([problem])), problem.state) == (
         [],
         [],
         "judging",
@@ -84,7 +84,7 @@ def test_a_gold_question_waits_no_longer_than_another_problem(
         if taken:
             next_problem(bob)
         try:
-            told.append(str(answer(ann, slot.ref, 0).gold))
+            told.append(str(store_answer(ann, slot.ref, 0).gold))
         except ProblemLostError as error:
             told.append(str(error)[:40])
     assert told == [str(bool(every)), "This problem is no longer reserved for y"]
@@ -99,7 +99,7 @@ def test_a_gold_question_of_the_training_waits(db: Any, rules: Any, person: Make
     slot = next_problem(ann)
     Slot.objects.filter(pk=slot.pk).update(lease_until=timezone.now())
     assert next_problem(bob) is not None
-    assert answer(ann, slot.ref, 0).gold
+    assert store_answer(ann, slot.ref, 0).gold
 
 
 def test_a_gold_question_is_asked_once_a_person(db: Any, rules: Any, person: Maker) -> None:
@@ -160,10 +160,10 @@ def test_votes_of_a_held_judge_wait_until_a_moderator_decides(
     for _ in range(10):
         give(ann, choice=1)
     assert _paused(ann)
-    assert votes_of(problem) == []
-    resume(ann, eva)
+    assert list_votes(problem) == []
+    resume_judge(ann, eva)
     assert change_votes(ann, "resume", eva, "a bad day") == 1
-    assert len(votes_of(problem)) == 1
+    assert len(list_votes(problem)) == 1
     assert next_problem(ann) is not None
     assert gold_records([ann], Judge.objects.get(person=ann).since)[ann.pk] == (0, 0)
 
@@ -252,8 +252,8 @@ def test_gold_needs_an_answer_an_explanation_and_no_votes(
     (plain,) = twin(halves=1, opened=False)
     for problem, words, why in (
         (withheld, "because", "no answer"),
-        (plain, " ", "give the reason"),
-        (voted, "because", "has votes already"),
+        (plain, " ", "explain the answer"),
+        (voted, "because", "already has votes"),
     ):
         with pytest.raises(InputError, match=why):
             add_gold(problem, words)
@@ -283,7 +283,7 @@ def test_what_a_judge_downloads_about_themselves_tells_no_gold(
         slot = next_problem(ann)
         told = data_about(ann)["other"]
         held = [row for row in told["judge.Slot.holder"] if row["ref"] == slot.ref]
-        skip(ann, slot.ref, "known")
+        skip_problem(ann, slot.ref, "known")
         left = data_about(ann)["other"]
         for row in (*held, left.get("judge.Slot.holder"), left["judge.Judge.person"][0]):
             hidden = {"ref", "taken_at", "lease_until", "shown"}
@@ -302,15 +302,15 @@ def test_gold_takes_as_many_statements_as_other_problems(
     give(ann)
     rules(gold_every=2)
     asked: dict[bool, set[Any]] = {True: set(), False: set()}
-    for act in (answer, skip) * 40:
+    for act in (store_answer, skip_problem) * 40:
         counts, slot = _counted(next_problem, ann)
-        counts += _counted(answer_local, ann, slot.ref, 0)[0]
-        counts += _counted(answer, ann, slot.ref, None)[0]
+        counts += _counted(store_local_answer, ann, slot.ref, 0)[0]
+        counts += _counted(store_answer, ann, slot.ref, None)[0]
         counts += _counted(current_slot, ann)[0]
-        if act is skip:
-            counts += _counted(skip, ann, slot.ref, "known")[0]
+        if act is skip_problem:
+            counts += _counted(skip_problem, ann, slot.ref, "known")[0]
         else:
-            answer(ann, slot.ref, slot.problem.answer)
+            store_answer(ann, slot.ref, slot.problem.answer)
         asked[slot.gold].add((first, *counts))
         first = slot.gold
     assert asked[True] == asked[False]

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.web.judge.making import give, gold, passes, twin
 from winosmith.web.judge.models import Gold, Slot
-from winosmith.web.judge.submissions import withdraw
+from winosmith.web.judge.submissions import withdraw_twin
 from winosmith.web.problems.models import Problem
 
 
@@ -66,7 +66,7 @@ def test_a_withdrawn_sentence_is_no_longer_shown(
     ann, zoe = person("ann", is_judge=True), person("zoe")
     (problem,) = twin(zoe, halves=1)
     give(ann)
-    withdraw(zoe, problem.twin)
+    withdraw_twin(zoe, problem.twin)
     page = _page(visit(ann))
     assert problem.sentence not in page
     assert "This sentence is no longer shown." in page

@@ -16,12 +16,12 @@ from tests.web.judge.making import twin
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Seen, Slot
 from winosmith.web.judge.turns import (
-    answer,
-    answer_local,
     current_slot,
     next_problem,
-    skip,
-    undo,
+    skip_problem,
+    store_answer,
+    store_local_answer,
+    undo_answer,
     undoable_slot,
 )
 from winosmith.web.judge.votes import close_slots, open_slots
@@ -77,7 +77,7 @@ class Judging(RuleBasedStateMachine):
         person = self.people[who]
         slot = current_slot(person)
         if slot is not None:
-            answer_local(person, slot.ref, 0)
+            store_local_answer(person, slot.ref, 0)
             self.spent.add((person, slot.problem_id))
 
     @rule(who=PERSON, choice=st.integers(0, 1), held=st.booleans(), other=st.integers(0, 5))
@@ -97,9 +97,9 @@ class Judging(RuleBasedStateMachine):
 
     def _send(self, person: Any, key: str, ref: str, choice: int) -> None:
         def act() -> dict[str, Any]:
-            slot = answer_local(person, ref, 1 - choice)
+            slot = store_local_answer(person, ref, 1 - choice)
             self.spent.add((person, slot.problem_id))
-            answer(person, ref, choice)
+            store_answer(person, ref, choice)
             return {}
 
         with contextlib.suppress(InputError):
@@ -110,7 +110,7 @@ class Judging(RuleBasedStateMachine):
         """Pass on what is held."""
         slot = current_slot(self.people[who])
         if slot is not None:
-            skip(self.people[who], slot.ref, "unsure")
+            skip_problem(self.people[who], slot.ref, "unsure")
             self.spent.add((self.people[who], slot.problem_id))
 
     @rule(who=PERSON)
@@ -118,7 +118,7 @@ class Judging(RuleBasedStateMachine):
         """Take the last answer back."""
         slot = undoable_slot(self.people[who])
         if slot is not None:
-            undo(self.people[who], slot.ref)
+            undo_answer(self.people[who], slot.ref)
 
     @rule()
     def expire(self) -> None:

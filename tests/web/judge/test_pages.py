@@ -10,7 +10,7 @@ import pytest
 from django.urls import reverse
 
 from tests.web.judge.making import give, gold, twin
-from winosmith.web.judge.exclusion import pause
+from winosmith.web.judge.exclusion import pause_judge
 from winosmith.web.judge.models import Judge, Seen
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.people.privacy import agree
@@ -245,7 +245,7 @@ def test_a_paused_judge_is_told(judge: Any, person: Maker) -> None:
     twin()
     ann = judge("ann")
     give(ann.person)
-    pause(ann.person, person("eva", is_moderator=True))
+    pause_judge(ann.person, person("eva", is_moderator=True))
     assert Judge.objects.get(person=ann.person).held is not None
     assert "paused" in ann.get("/judge/").content.decode()
 

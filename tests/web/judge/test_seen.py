@@ -11,7 +11,7 @@ from django.db.models import F
 
 from tests.web.judge.making import give, twin
 from winosmith.web.judge.models import Seen, Slot, note_all, note_seen
-from winosmith.web.judge.turns import answer_local, current_slot, next_problem, skip
+from winosmith.web.judge.turns import current_slot, next_problem, skip_problem, store_local_answer
 from winosmith.web.judge.votes import add_slots, close_slots
 
 Maker = Callable[..., Any]
@@ -61,7 +61,7 @@ def test_both_halves_may_follow_a_part_where_the_site_allows_it(
     _lost(ann, to=bob)
     slot = next_problem(ann)
     assert slot.problem == first
-    skip(ann, slot.ref, "unsure")
+    skip_problem(ann, slot.ref, "unsure")
     assert next_problem(ann).problem == second
     _lost(ann, to=bob) if current_slot(bob) is None else give(bob)
     rules(judges=3, both_halves=False)
@@ -80,9 +80,9 @@ def test_what_was_read_whole_never_comes_back(db: Any, rules: Any, person: Maker
     ann, bob = person("ann"), person("bob")
     ref = next_problem(ann).ref
     if how == "looked":
-        answer_local(ann, ref, 0)
+        store_local_answer(ann, ref, 0)
     if how == "passed on":
-        skip(ann, ref, "unsure")
+        skip_problem(ann, ref, "unsure")
     else:
         _lost(ann, to=bob)
     assert current_slot(ann) is None

@@ -17,18 +17,18 @@ from winosmith.web.judge.models import Judge, Skip, Slot, has_seen
 from winosmith.web.judge.turns import (
     LONGEST,
     ProblemLostError,
-    answer,
-    answer_local,
     current_slot,
     find_no_work_reason,
     fresh_slots,
     next_problem,
     returned_slots,
-    skip,
+    skip_problem,
     slot_context,
-    undo,
+    store_answer,
+    store_local_answer,
+    undo_answer,
 )
-from winosmith.web.judge.votes import close_slots, open_slots, queue_place, skips_of
+from winosmith.web.judge.votes import close_slots, count_skips, open_slots, queue_place
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import State
 from winosmith.web.problems.states import move
@@ -143,7 +143,7 @@ def test_abandoned_work_comes_back_first(db: Any, rules: Any, person: Maker) -> 
     twin(halves=1)
     ann, bob, cat = person("ann"), person("bob"), person("cat")
     slot = next_problem(ann)
-    answer_local(ann, slot.ref, 1)
+    store_local_answer(ann, slot.ref, 1)
     assert next_problem(bob).problem != begun
     _later(21)
     retaken = next_problem(cat)
@@ -161,12 +161,12 @@ def test_a_late_answer_counts_until_somebody_took_the_place(
     ann, bob = person("ann"), person("bob")
     ref = next_problem(ann).ref
     _later(60)
-    assert answer(ann, ref, 0).answered_at is not None
+    assert store_answer(ann, ref, 0).answered_at is not None
     slot = next_problem(ann)
     _later(60)
     assert next_problem(bob) == slot
     with pytest.raises(ProblemLostError, match="another judge took it"):
-        answer(ann, slot.ref, 0)
+        store_answer(ann, slot.ref, 0)
 
 
 def test_an_answer_stays(db: Any, rules: Any, person: Maker) -> None:
@@ -175,7 +175,7 @@ def test_an_answer_stays(db: Any, rules: Any, person: Maker) -> None:
     ann = person("ann")
     slot = give(ann, 0)
     with pytest.raises(ProblemLostError, match="already answered this problem"):
-        answer(ann, slot.ref, 1)
+        store_answer(ann, slot.ref, 1)
     slot.refresh_from_db()
     assert slot.choice == 0
 
@@ -186,10 +186,10 @@ def test_the_local_context_comes_first_and_stays(db: Any, rules: Any, person: Ma
     ann = person("ann")
     ref = next_problem(ann).ref
     with pytest.raises(InputError, match="local context first"):
-        answer(ann, ref, 0)
-    answer_local(ann, ref, 1)
-    answer_local(ann, ref, 0)
-    assert answer(ann, ref, 0).local_choice == 1
+        store_answer(ann, ref, 0)
+    store_local_answer(ann, ref, 1)
+    store_local_answer(ann, ref, 0)
+    assert store_answer(ann, ref, 0).local_choice == 1
 
 
 @pytest.mark.parametrize("choice", [-1, 2, 99])
@@ -198,7 +198,7 @@ def test_a_choice_is_an_option(db: Any, rules: Any, person: Maker, choice: int) 
     twin()
     ann = person("ann")
     ref = next_problem(ann).ref
-    for act in (answer_local, answer):
+    for act in (store_local_answer, store_answer):
         with pytest.raises(InputError, match="one of the options"):
             act(ann, ref, choice)
 
@@ -210,8 +210,8 @@ def test_neither_is_for_the_ambiguous(db: Any, rules: Any, person: Maker) -> Non
     ann = person("ann")
     ref = next_problem(ann).ref
     with pytest.raises(InputError, match="or mark the problem as ambiguous"):
-        answer(ann, ref, None)
-    assert answer(ann, ref, None, ambiguous=True).choice is None
+        store_answer(ann, ref, None)
+    assert store_answer(ann, ref, None, ambiguous=True).choice is None
 
 
 def test_a_problem_of_others_cant_be_answered(db: Any, rules: Any, person: Maker) -> None:
@@ -220,7 +220,7 @@ def test_a_problem_of_others_cant_be_answered(db: Any, rules: Any, person: Maker
     ref = next_problem(person("ann")).ref
     for asked in (ref, "no-such-problem", ""):
         with pytest.raises(ProblemLostError):
-            answer(person(f"bob{len(asked)}"), asked, 0)
+            store_answer(person(f"bob{len(asked)}"), asked, 0)
 
 
 def test_passed_on_work_goes_to_others_first(db: Any, rules: Any, person: Maker) -> None:
@@ -229,10 +229,10 @@ def test_passed_on_work_goes_to_others_first(db: Any, rules: Any, person: Maker)
     passed = twin(halves=1)[0]
     other = twin(halves=1)[0]
     ann = person("ann")
-    skip(ann, next_problem(ann).ref, "known")
+    skip_problem(ann, next_problem(ann).ref, "known")
     assert next_problem(ann).problem == other
     assert next_problem(person("bob")).problem == passed
-    assert skips_of(passed) == {"I know this sentence": 1}
+    assert count_skips(passed) == {"I know this sentence": 1}
 
 
 def test_a_reason_is_one_of_those_offered(db: Any, rules: Any, person: Maker) -> None:
@@ -241,7 +241,7 @@ def test_a_reason_is_one_of_those_offered(db: Any, rules: Any, person: Maker) ->
     twin()
     slot = next_problem(ann)
     with pytest.raises(InputError, match="reason for skipping"):
-        skip(ann, slot.ref, "bored")
+        skip_problem(ann, slot.ref, "bored")
     assert current_slot(ann) == slot
 
 
@@ -253,13 +253,13 @@ def test_the_last_answer_can_be_taken_back_for_a_minute(db: Any, rules: Any, per
     held = next_problem(ann)
     for other in (held.ref, "", "no-such-problem"):
         with pytest.raises(ProblemLostError, match="no longer be undone"):
-            undo(ann, other)
-    assert undo(ann, slot.ref).open
+            undo_answer(ann, other)
+    assert undo_answer(ann, slot.ref).open
     assert current_slot(ann).pk == slot.pk
-    answer(ann, slot.ref, 1)
+    store_answer(ann, slot.ref, 1)
     Slot.objects.filter(pk=slot.pk).update(answered_at=slot.taken_at - timedelta(minutes=2))
     with pytest.raises(ProblemLostError, match="no longer be undone"):
-        undo(ann, slot.ref)
+        undo_answer(ann, slot.ref)
     slot.refresh_from_db()
     assert (slot.choice, slot.open) == (1, False)
 
@@ -269,7 +269,7 @@ def test_what_was_taken_back_or_sent_is_shown_again(db: Any, rules: Any, person:
     rules(local_first=False)
     twin()
     ann = person("ann")
-    slot = undo(ann, give(ann, 0, associative=True, comment="so far").ref)
+    slot = undo_answer(ann, give(ann, 0, associative=True, comment="so far").ref)
     for typed, expected in (
         ({}, ([0], False, True, "so far")),
         ({"choice": "1", "ambiguous": "on"}, ([1], True, False, "")),
@@ -289,11 +289,11 @@ def test_a_comment_has_so_many_characters(db: Any, rules: Any, person: Maker) ->
     ann, text = person("ann"), "x" * LONGEST
     ref = next_problem(ann).ref
     with pytest.raises(InputError, match=f"to {LONGEST} characters"):
-        answer(ann, ref, 0, comment=f"{text}x")
+        store_answer(ann, ref, 0, comment=f"{text}x")
     with pytest.raises(InputError, match=f"to {LONGEST} characters"):
-        skip(ann, ref, "known", f"{text}x")
-    assert answer(ann, ref, 0, comment=f" {text} ").comment == text
-    skip(ann, next_problem(ann).ref, "known", f" {text} ")
+        skip_problem(ann, ref, "known", f"{text}x")
+    assert store_answer(ann, ref, 0, comment=f" {text} ").comment == text
+    skip_problem(ann, next_problem(ann).ref, "known", f" {text} ")
     assert Skip.objects.get(person=ann).comment == text
 
 
@@ -304,7 +304,7 @@ def test_the_deciding_answer_stays(db: Any, rules: Any, person: Maker) -> None:
     ann = person("ann")
     ref = give(ann).ref
     with pytest.raises(ProblemLostError):
-        undo(ann, ref)
+        undo_answer(ann, ref)
 
 
 def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -> None:
@@ -316,7 +316,7 @@ def test_a_closed_problem_takes_no_answers(db: Any, rules: Any, person: Maker) -
     ref = next_problem(bob).ref
     close_slots(problem)
     with pytest.raises(ProblemLostError, match="This problem is no longer judged"):
-        answer(bob, ref, 0)
+        store_answer(bob, ref, 0)
     assert next_problem(person("cat")) is None
     open_slots(problem)
     assert problem.slots.count() == 3
@@ -385,7 +385,7 @@ def test_a_place_in_the_queue_is_that_of_the_last_fresh_slot(
     ann, bob = person("ann"), person("bob")
     passed = next_problem(bob)
     fresh_slots = give(ann)
-    skip(bob, passed.ref, "unsure")
+    skip_problem(bob, passed.ref, "unsure")
     assert next_problem(ann).pk == passed.pk
     assert Judge.objects.get(person=ann).cursor == fresh_slots.place > passed.place
 
@@ -399,7 +399,7 @@ def test_a_clock_that_is_set_back_makes_no_time_negative(
     ann = person("ann")
     slot = next_problem(ann)
     Slot.objects.filter(pk=slot.pk).update(taken_at=slot.taken_at + timedelta(minutes=5))
-    assert answer(ann, slot.ref, 0).seconds == 0
+    assert store_answer(ann, slot.ref, 0).seconds == 0
 
 
 def test_the_queue_is_read_from_its_index(database: Any, rules: Any, person: Maker) -> None:

@@ -15,25 +15,31 @@ from django.utils import timezone
 
 from tests.web.judge.making import give, give_in, gold, passes, twin
 from tests.web.working import work_off
-from winosmith.web.judge.exclusion import change_votes, confirm_job, pause, refuse_job, resume
+from winosmith.web.judge.exclusion import (
+    change_votes,
+    confirm_job,
+    pause_judge,
+    refuse_job,
+    resume_judge,
+)
 from winosmith.web.judge.models import Judge, Slot
 from winosmith.web.judge.trust import (
     CONTESTS,
     TRAINING,
     Pace,
     contest_gold,
+    count_address_judges,
+    delete_origins,
     digest_origin,
     false_hold_rate,
-    forget_origins,
     gold_records,
-    hold,
-    judges_of_one_address,
     median_pace,
+    put_on_hold,
     settle_contest,
     suspect_problems,
     waiting_votes,
 )
-from winosmith.web.judge.turns import judge_of, next_problem
+from winosmith.web.judge.turns import lock_judge, next_problem
 from winosmith.web.judge.votes import measure_agreement
 from winosmith.web.moderate.people import appoint, together, unfinished
 from winosmith.web.moderate.queue import Where, found
@@ -71,7 +77,7 @@ def test_clicks_decide_nothing_before_a_moderator_looked(
     assert [_judge(who).cause for who in clicking] == ["pace"] * 3
     eva = person("eva", is_moderator=True)
     for who in clicking:
-        resume(who, eva)
+        resume_judge(who, eva)
         assert change_votes(who, "resume", eva, "they know them by heart") == 10
     assert set(_states(problems)) == {"valid"}
 
@@ -276,7 +282,7 @@ def test_the_hold_for_one_address_works_behind_proxies(
             give_in(who, 9.0, address=_came(header.format(n=n, four=four, six=six)))
     assert _states(problems) == ["judging" if together else "valid"] * 5
     assert [_judge(who).held is not None for who in people] == [together] * 3
-    assert judges_of_one_address() == (3 if together else 0)
+    assert count_address_judges() == (3 if together else 0)
 
 
 def test_admins_see_that_all_judges_share_an_address(
@@ -331,7 +337,7 @@ def test_a_released_class_is_not_held_again(db: Any, rules: Any, person: Maker) 
         give_in(who, 9.0, address="192.0.2.7")
     assert all(_judge(who).held for who in people)
     for who in people:
-        resume(who, eva)
+        resume_judge(who, eva)
     for who in people:
         give_in(who, 9.0, address="192.0.2.7")
     assert not any(_judge(who).held for who in people)
@@ -352,8 +358,8 @@ def test_no_address_is_stored_and_its_digest_changes_each_hour(
     assert digest_origin("2001:db8::1", now) == digest_origin("2001:db8::ffff", now)
     assert digest_origin("2001:db8::1", now) != digest_origin("2001:db8:0:1::1", now)
     assert (digest_origin(""), digest_origin("unix:")) == ("", "")
-    assert forget_origins(now + timedelta(hours=1)) == 0
-    assert forget_origins(now + timedelta(hours=3)) == 1
+    assert delete_origins(now + timedelta(hours=1)) == 0
+    assert delete_origins(now + timedelta(hours=3)) == 1
     assert Slot.objects.get(pk=slot.pk).origin == ""
 
 
@@ -419,13 +425,13 @@ def test_a_bound_holds_what_came_since_and_a_moderator_all(
     for _ in range(2):
         twin(halves=1)
     give(ann)
-    pause(ann, eva)
-    resume(ann, eva)
+    pause_judge(ann, eva)
+    resume_judge(ann, eva)
     assert change_votes(ann, "resume", eva, "they read") == 1
     give(ann)
-    hold(_judge(ann), "gold")
+    put_on_hold(_judge(ann), "gold")
     assert waiting_votes(_judge(ann)).count() == 1
-    pause(ann, eva)
+    pause_judge(ann, eva)
     assert waiting_votes(_judge(ann)).count() == 2
 
 
@@ -471,7 +477,7 @@ def test_a_contest_ends_no_hold_of_another_cause(
     gold(1)
     ann, eva = person("ann"), person("eva", is_moderator=True)
     slot = give(ann, choice=1)
-    hold(_judge(ann), cause)
+    put_on_hold(_judge(ann), cause)
     settle_contest(contest_gold(ann, slot.ref, "both fit"), eva, upheld=True)
     assert _judge(ann).cause == cause
 
@@ -489,9 +495,9 @@ def test_gold_questions_of_who_is_held_are_no_figure_of_the_site(
     Judge.objects.create(person=ann, job=7, quota=5)
     give(ann)
     found = [measure_agreement().gold]
-    for out, back in ((pause, resume), (refuse_job, confirm_job)):
+    for out, back in ((pause_judge, resume_judge), (refuse_job, confirm_job)):
         for act in (out, back):
-            act(*((ann, eva) if out is pause else (7, "the market says so")))
+            act(*((ann, eva) if out is pause_judge else (7, "the market says so")))
             found.append(measure_agreement().gold)
     assert found == [(1, 1), (0, 0), (1, 1), (0, 0), (1, 1)]
 
@@ -507,7 +513,7 @@ def test_an_erased_judges_waiting_votes_leave_their_places_to_others(
     assert _states([problem]) == ["judging"]
     erase(ann, texts=False)
     event = problem.events.get(kind="exclude-vote")
-    assert event.reason == "the judge was erased before a moderator looked"
+    assert event.reason == "the judge was erased before a moderator checked the votes"
     give_in(person("bob"), 9.0)
     assert _states([problem]) == ["valid"]
     assert problem.slots.filter(excluded=True).count() == 1
@@ -649,9 +655,9 @@ def test_a_paid_job_that_is_held_waits_for_moderator_and_market(
         give(who)
     assert confirm_job(ann.pk, "approved") == 0
     assert _states(problems) == ["judging", "judging"]
-    resume(ann, eva)
+    resume_judge(ann, eva)
     assert change_votes(ann, "resume", eva, "looked") == 1
-    resume(bob, eva)
+    resume_judge(bob, eva)
     assert change_votes(bob, "resume", eva, "looked") == 0
     assert _states(problems) == ["valid", "judging"]
     assert confirm_job(bob.pk, "approved") == 1
@@ -667,7 +673,7 @@ def test_who_is_held_reads_so_beside_each_problem(
     assert next_problem(ann) is not None
     client = visit(ann)
     assert "your votes are on hold" not in client.get("/judge/").content.decode()
-    hold(judge_of(ann), TRAINING)
+    put_on_hold(lock_judge(ann), TRAINING)
     assert "your votes are on hold" in client.get("/judge/").content.decode()
     why = client.get("/judge/history/").content.decode()
     assert "There are no questions left for your training." in why

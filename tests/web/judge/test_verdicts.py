@@ -18,15 +18,15 @@ from winosmith import Dataset, formats, metrics, validate
 from winosmith.errors import InputError
 from winosmith.web.judge import votes
 from winosmith.web.judge.exclusion import change_votes
-from winosmith.web.judge.turns import answer, answer_local, next_problem
+from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
 from winosmith.web.judge.votes import (
-    forget_timings,
+    delete_timings,
     iter_responses,
+    list_votes,
     open_slots,
+    translate_undefined_reason,
     translate_verdict,
     vote_rules,
-    votes_of,
-    why_undefined,
 )
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem, State
@@ -47,9 +47,9 @@ def _judge(problem: Any, people: list[Any], votes: Any) -> None:
     for judge, (local, choice, ambiguous, associative) in zip(people, votes, strict=True):
         slot = next_problem(judge)
         assert slot.problem == problem
-        answer_local(judge, slot.ref, local)
+        store_local_answer(judge, slot.ref, local)
         both = ambiguous or choice is None
-        answer(judge, slot.ref, choice, ambiguous=both, associative=associative)
+        store_answer(judge, slot.ref, choice, ambiguous=both, associative=associative)
 
 
 @examples(20, suppress_health_check=list(HealthCheck))
@@ -81,9 +81,9 @@ def test_why_agreement_is_not_defined_is_told_in_the_readers_language(
     """Each reason of the toolkit is translated for the reader, and in English stays as it is."""
     found = [metrics.fleiss_kappa(table), metrics.krippendorff_alpha(table)]
     for reason in filter(None, (each.reason for each in found)):
-        assert why_undefined(reason) == reason
+        assert translate_undefined_reason(reason) == reason
         with translation.override("ar"):
-            assert why_undefined(reason) != reason
+            assert translate_undefined_reason(reason) != reason
     assert any(each.reason for each in found)
 
 
@@ -121,7 +121,7 @@ def test_votes_are_read_without_names(db: Any, rules: Any, person: Maker) -> Non
     (problem,) = twin(halves=1)
     ann = person("ann-marie")
     give(ann, ambiguous=True, comment="Could be both.")
-    (vote,) = votes_of(problem)
+    (vote,) = list_votes(problem)
     assert (vote.judge, vote.choice, vote.ambiguous, vote.right) == ("Judge 1", 0, True, True)
     assert (vote.local_choice, vote.comment) == (1, "Could be both.")
     assert "ann-marie" not in repr(vote)
@@ -148,15 +148,15 @@ def test_excluded_votes_bring_the_problem_back(db: Any, rules: Any, person: Make
     assert change_votes(judges[0], "exclude", eva, "guesses") == 1
     problem.refresh_from_db()
     assert (problem.state, problem.slots.filter(open=True).count()) == ("judging", 1)
-    assert len(votes_of(problem)) == 2
-    assert len(votes_of(problem, excluded=True)) == 3
+    assert len(list_votes(problem)) == 2
+    assert len(list_votes(problem, excluded=True)) == 3
     assert len(list(iter_responses([problem]))) == 4
     give(person("dan"))
     problem.refresh_from_db()
     assert problem.state == "valid"
     assert change_votes(judges[0], "include", eva, "it was a mistake") == 1
     problem.refresh_from_db()
-    assert (problem.state, len(votes_of(problem))) == ("valid", 4)
+    assert (problem.state, len(list_votes(problem))) == ("valid", 4)
     kinds = set(problem.events.values_list("kind", flat=True))
     assert {"exclude-vote", "include-vote", "recount", "verdict"} <= kinds
 
@@ -287,10 +287,10 @@ def test_a_judge_is_compared_with_most_of_the_others(
 
 
 def test_timings_are_forgotten(db: Any, rules: Any, person: Maker) -> None:
-    """How long answers took is gone after `forget_timings`, and the answers are not."""
+    """How long answers took is gone after `delete_timings`, and the answers are not."""
     (problem,) = twin(halves=1)
     give(person("ann"))
-    assert forget_timings(timezone.now()) == 1
+    assert delete_timings(timezone.now()) == 1
     slot = problem.slots.get(n=1)
     assert (slot.seconds, slot.local_seconds, slot.choice) == (None, None, 0)
 
@@ -307,6 +307,6 @@ def test_the_last_two_votes_at_once_bring_one_verdict(
     for problem in problems:
         slots = [next_problem(who) for who in people]
         assert {slot.problem for slot in slots} == {problem}
-        at_once(lambda slot: answer(slot.holder, slot.ref, 0), slots)
+        at_once(lambda slot: store_answer(slot.holder, slot.ref, 0), slots)
         problem.refresh_from_db()
         assert (problem.state, problem.events.filter(kind="verdict").count()) == ("valid", 1)

@@ -13,7 +13,7 @@ from winosmith import Dataset, Problem
 from winosmith.lineage import UNVALIDATED, make_child
 from winosmith.web._import import import_problems
 from winosmith.web.judge.models import note_seen
-from winosmith.web.judge.turns import answer_local, next_problem
+from winosmith.web.judge.turns import next_problem, store_local_answer
 from winosmith.web.people.privacy import agree
 from winosmith.web.problems.models import Problem as Row
 from winosmith.web.problems.records import as_problem
@@ -69,7 +69,7 @@ def test_the_page_of_a_judge_tells_nothing_of_the_family(
     slot = next_problem(judge)
     assert slot.problem == made
     pages = [visit(judge).get("/judge/").content.decode()]
-    answer_local(judge, slot.ref, 0)
+    store_local_answer(judge, slot.ref, 0)
     pages.append(visit(judge).get("/judge/").content.decode())
     assert "fully fit" in pages[1]
     for page in pages:

@@ -20,7 +20,7 @@ from tests.web.market import making as m
 from tests.web.market.test_reconciling import _run
 from tests.web.together import at_once
 from winosmith.errors import InputError
-from winosmith.web.judge.exclusion import resume
+from winosmith.web.judge.exclusion import resume_judge
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.ledger import bonus_lines, compute_ledger, record_bonuses
 from winosmith.web.market.models import Identity, Participation, Payment
@@ -315,7 +315,7 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
     assert str(compute_ledger(made).due) == "0.00"  # as other sums are shown
     assert entry.pace.over == 3
     assert any("moderator" in note for note in entry.notes)
-    resume(part.person, person("eva", is_moderator=True))
+    resume_judge(part.person, person("eva", is_moderator=True))
     (entry,) = compute_ledger(made).entries
     assert entry.due == made.reward
 

@@ -13,7 +13,7 @@ from django.conf import settings
 
 from tests.web.market import making as m
 from winosmith.errors import InputError
-from winosmith.web.judge.submissions import withdraw
+from winosmith.web.judge.submissions import withdraw_twin
 from winosmith.web.market.exports import read_export
 from winosmith.web.market.ledger import compute_ledger
 from winosmith.web.market.models import Screen, Study
@@ -168,7 +168,7 @@ def test_work_that_is_withdrawn_once_the_code_is_given_is_noted(
                            options=["cup", "jug"], state=State.HELD)  # fmt: skip
     finish(part)
     assert compute_ledger(made).entries[0].notes == ()
-    withdraw(part.person, row, "")
+    withdraw_twin(part.person, row, "")
     file = m.export(tmp_path / "x.csv", [(1, "AWAITING REVIEW")])
     told = json.loads(_run("reconcile", made.name, str(file), "--dry-run", "--json"))
     assert told["notes"] == [[2, "all the work was done, but some of it was withdrawn"]]

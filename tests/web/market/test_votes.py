@@ -10,8 +10,8 @@ from tests.web.judge.making import gold
 from tests.web.market import making as m
 from winosmith.web.judge.exclusion import change_votes, confirm_job, refuse_job
 from winosmith.web.judge.models import Judge, Slot
-from winosmith.web.judge.turns import answer, next_problem, undo
-from winosmith.web.judge.votes import close_slots, iter_responses, open_slots, votes_of
+from winosmith.web.judge.turns import next_problem, store_answer, undo_answer
+from winosmith.web.judge.votes import close_slots, iter_responses, list_votes, open_slots
 from winosmith.web.market.workers import count_done, finish
 from winosmith.web.people.models import pseudonym
 from winosmith.web.problems.models import Problem, State, Twin
@@ -30,8 +30,8 @@ def test_a_vote_takes_its_place_and_decides_nothing(db: Any, rules: Any, person:
     assert _state(half) == "judging"
     assert next_problem(person("ann")) is None
     assert list(iter_responses([half])) == []
-    assert votes_of(half) == []
-    (vote,) = votes_of(half, excluded=True)
+    assert list_votes(half) == []
+    (vote,) = list_votes(half, excluded=True)
     assert vote.provisional
     assert not vote.excluded
 
@@ -183,10 +183,10 @@ def test_an_answer_taken_back_is_no_work(db: Any, rules: Any) -> None:
     part = m.working(made)
     m.twin(halves=1)
     slot = m.give(part.person)
-    undo(part.person, slot.ref)
+    undo_answer(part.person, slot.ref)
     slot.refresh_from_db()
     assert (slot.job, slot.provisional, count_done(part)) == (None, False, 0)
-    answer(part.person, slot.ref, 0)
+    store_answer(part.person, slot.ref, 0)
     assert count_done(part) == 1
 
 

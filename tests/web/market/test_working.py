@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from tests.web.market import making as m
 from winosmith.web.judge.models import Judge
-from winosmith.web.judge.submissions import _first_state, withdraw
-from winosmith.web.judge.turns import ProblemLostError, next_problem, undo
+from winosmith.web.judge.submissions import _first_state, withdraw_twin
+from winosmith.web.judge.turns import ProblemLostError, next_problem, undo_answer
 from winosmith.web.market.models import Participation
 from winosmith.web.market.workers import completion_code, finish, measure_workload, sum_work_seconds
 from winosmith.web.people.gates import new_key
@@ -56,7 +56,7 @@ def test_the_code_comes_when_all_is_stored(db: Any, rules: Any, visit: Callable[
     page = browser.post("/study/finish/", _key(), follow=True)
     assert CODE in page.content.decode()
     with pytest.raises(ProblemLostError):
-        undo(part.person, halves[1].ref)
+        undo_answer(part.person, halves[1].ref)
     assert CODE in browser.post("/study/leave/", _key(), follow=True).content.decode()
     part.refresh_from_db()
     assert part.state == "complete"
@@ -158,7 +158,7 @@ def test_twins_are_work_until_they_are_taken_back(
     first.created = part.began
     first.save()
     assert measure_workload(part).complete
-    withdraw(part.person, second)
+    withdraw_twin(part.person, second)
     assert measure_workload(part).done == 1
     assert _first_state(part.person, []) == "held"
     assert _first_state(Person(name="ann"), []) == "judging"

@@ -11,7 +11,7 @@ import pytest
 
 from winosmith.web.judge.models import Contest, Judge, Slot
 from winosmith.web.judge.trust import add_gold
-from winosmith.web.judge.turns import answer, next_problem
+from winosmith.web.judge.turns import next_problem, store_answer
 from winosmith.web.judge.votes import open_slots
 from winosmith.web.moderate.decisions import newest_events
 from winosmith.web.moderate.dossier import LogFilters, filter_log
@@ -52,7 +52,7 @@ def test_a_problem_is_shown_with_all_that_a_decision_needs(
     assert slot is not None
     slot.local_at = slot.taken_at
     slot.save()
-    answer(bob, slot.ref, None, ambiguous=True, comment="Both fit.")
+    store_answer(bob, slot.ref, None, ambiguous=True, comment="Both fit.")
     page = visit(moderator()).get(f"/moderate/problems/{half.ref}/").content.decode()
     assert "<mark>large</mark>" in page
     assert "<mark>small</mark>" in page

@@ -84,7 +84,12 @@ def test_nobody_undoes_on_their_own_problem(db: Any, moderator: Any, twin: Any, 
 
 def test_work_of_judges_is_not_thrown_away(db: Any, moderator: Any, twin: Any, do: Any) -> None:
     """Once a judge has voted on what was let through, that can be held, not undone."""
-    from winosmith.web.judge.turns import answer, answer_local, needs_local, next_problem
+    from winosmith.web.judge.turns import (
+        needs_local,
+        next_problem,
+        store_answer,
+        store_local_answer,
+    )
 
     eva, half = moderator(), twin()[0]
     bob = Person.objects.create_user("bob", is_judge=True)
@@ -92,8 +97,8 @@ def test_work_of_judges_is_not_thrown_away(db: Any, moderator: Any, twin: Any, d
     slot = next_problem(bob)
     assert slot is not None
     if needs_local(slot):
-        answer_local(bob, slot.ref, 0)
-    answer(bob, slot.ref, 0)
+        store_local_answer(bob, slot.ref, 0)
+    store_answer(bob, slot.ref, 0)
     with pytest.raises(InputError, match="judges have voted"):
         _undo(eva, half.events.get())
 

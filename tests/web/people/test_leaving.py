@@ -12,7 +12,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from winosmith.errors import InputError
-from winosmith.web.judge.turns import answer, answer_local, needs_local, next_problem
+from winosmith.web.judge.turns import needs_local, next_problem, store_answer, store_local_answer
 from winosmith.web.people import accounts, gates, news, privacy
 from winosmith.web.people.accounts import adopt
 from winosmith.web.people.gates import act_once, new_key
@@ -49,8 +49,8 @@ def _judge(person: Any, **more: Any) -> None:
     """Let a person judge the next problem."""
     slot = next_problem(person)
     if needs_local(slot):
-        answer_local(person, slot.ref, 0)
-    answer(person, slot.ref, 0, **more)
+        store_local_answer(person, slot.ref, 0)
+    store_answer(person, slot.ref, 0, **more)
 
 
 def _all_about(person: Any, other: Any, twin: Any) -> list[Any]:

@@ -26,7 +26,7 @@ from tests.waiting import until
 from tests.web.serving import PASSWORD
 from winosmith.errors import InputError, RecipeError
 from winosmith.web._rules import MAIL_PASSWORD, Mail, SiteRules
-from winosmith.web.jobs import MAIL, Job, NotNowError, later, run_next
+from winosmith.web.jobs import MAIL, Job, UnavailableError, queue_job, run_next
 from winosmith.web.people import news, news as mail
 from winosmith.web.people.accounts import (
     create_recovery_link,
@@ -266,7 +266,7 @@ def test_a_refused_mail_keeps_nobody_elses_back(
 
 
 def _ask_for_a_mail(person: Any) -> None:
-    later(
+    queue_job(
         MAIL,
         person=person.pk,
         email=ADDRESS,
@@ -284,7 +284,7 @@ def test_a_mail_that_can_not_be_sent_for_a_moment_is_sent_later(
     _ask_for_a_mail(sending[0])
     post.refused, post.code = (ADDRESS, 451) if fault == "refused" else ("", 550)
     port = post.server_address[1] if fault == "refused" else 1
-    with override_settings(EMAIL_PORT=port), pytest.raises(NotNowError) as raised:
+    with override_settings(EMAIL_PORT=port), pytest.raises(UnavailableError) as raised:
         run_next([MAIL])
     assert raised.value.args == (Job.objects.get(kind=MAIL).pk,)
     assert not post.taken

@@ -11,7 +11,7 @@ from django.db import OperationalError, transaction
 
 from tests.web.judge.making import give, gold, twin as judged_twin
 from tests.web.working import work_off
-from winosmith.web.judge.submissions import enter
+from winosmith.web.judge.submissions import submit_twin
 from winosmith.web.judge.trust import contest_gold, settle_contest as settle
 from winosmith.web.judge.turns import next_problem
 from winosmith.web.moderate import batches, decisions
@@ -92,7 +92,9 @@ def test_a_judge_hears_of_new_problems_and_how_many_are_left(
     _news(visit(bob)), _news(visit(ann))
     for n in range(3):
         made = Twin.objects.create(ref=f"new{n}", contributor=ann)
-        enter(made, [Half(f"The cup {n} hit the jug, and the _ broke.", ("cup", "jug"), 0)], [])
+        submit_twin(
+            made, [Half(f"The cup {n} hit the jug, and the _ broke.", ("cup", "jug"), 0)], []
+        )
     assert (_badge(visit(bob)), _badge(visit(ann))) == (1, 0)
     page = _news(visit(bob))
     assert "There are new problems to judge" in page
@@ -135,7 +137,9 @@ def test_news_tell_nothing_of_the_question_that_a_judge_holds(
         judge = person(name, is_judge=True)
         if not every:
             made = Twin.objects.create(ref="new")
-            enter(made, [Half("The cup hit the jug, and the _ broke.", ("cup", "jug"), 0)], [])
+            submit_twin(
+                made, [Half("The cup hit the jug, and the _ broke.", ("cup", "jug"), 0)], []
+            )
         slot = next_problem(judge)
         assert slot.gold == bool(every)
         assert _badge(visit(judge)) == 0

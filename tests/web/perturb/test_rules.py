@@ -10,7 +10,7 @@ from tests.web.perturb.conftest import CHILD, GRANDCHILD, OPTIONS, ROOT, form, r
 from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Seen, Slot, note_seen
-from winosmith.web.judge.submissions import withdraw
+from winosmith.web.judge.submissions import withdraw_twin
 from winosmith.web.people.gates import RateLimitError, rate_limit
 from winosmith.web.people.models import Done
 from winosmith.web.perturb.rules import (
@@ -125,7 +125,7 @@ def test_a_family_holds_no_version_twice(db: Any, contributor: Any, original: An
     ):
         with pytest.raises(RefusedError, match=words):
             send(somebody, parent, typed(sentence))
-    withdraw(ann, child.twin)
+    withdraw_twin(ann, child.twin)
     again = send(bob, root)
     _states(state="rejected")
     _states_of(root, "valid")

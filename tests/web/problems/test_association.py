@@ -12,7 +12,7 @@ import pytest
 
 from tests.web.working import work_off
 from winosmith import Dataset, Problem, practice, solve
-from winosmith.web.jobs import FAULT, Job, take_over
+from winosmith.web.jobs import FAULT, Job, take_over_jobs
 from winosmith.web.problems import association
 from winosmith.web.problems.association import (
     FILE,
@@ -159,7 +159,7 @@ def test_all_processes_show_what_the_worker_learnt_last(learning: Any) -> None:
         _write(f"p{number}")
     halves = [Half("The _ fenced.", ("vicar", "monk"), 0), Half("", (), None)]
     assert association.measure_association(halves).problems == 0
-    take_over()
+    take_over_jobs()
     work_off()
     first = association.measure_association(halves)
     assert first.problems == SHIPPED + 3
@@ -204,7 +204,7 @@ def test_a_learning_that_fails_leaves_what_was_learnt(
         raise OSError("the disk is gone")
 
     monkeypatch.setattr(association, "train", broken)
-    take_over()
+    take_over_jobs()
     work_off()
     assert learning.latest().problems == SHIPPED
     assert "the disk is gone" in caplog.text

@@ -19,7 +19,7 @@ from tests.web.conftest import BOTH
 from winosmith.web import _kept, hosting
 from winosmith.web._lock import writing
 from winosmith.web.families import lists, views
-from winosmith.web.families.lists import list_entries, list_families
+from winosmith.web.families.lists import list_board_entries, list_families
 from winosmith.web.families.measuring import answered_problems
 from winosmith.web.families.trees import _stamp, load_tree
 from winosmith.web.judge.models import Slot, Verdict
@@ -178,7 +178,7 @@ def world(
     db: Any, person: Callable[..., Any], forgotten: None, monkeypatch: pytest.MonkeyPatch
 ) -> World:
     """Return the site with each case; lists are counted anew, and nobody downloads too much."""
-    monkeypatch.setattr(_kept, "QUICK", 3600.0)
+    monkeypatch.setattr(_kept, "QUICK_SECONDS", 3600.0)
     for module in (downloads, views):
         monkeypatch.setattr(module, "MOST", 10_000)
     lists._ENTRIES.forget()
@@ -294,7 +294,7 @@ def _counts(client: Any, world: World) -> Iterator[tuple[str, int, int]]:
     (family,) = list_families()
     yield "versions of a family", family.versions, versions
     yield "fooling", family.fooling, versions
-    (entry,) = list_entries()
+    (entry,) = list_board_entries()
     yield "board", entry.versions, versions
     yield "fooled on the board", entry.fooled, versions
     yield "stamp of a tree", _stamp(world.root)[0], versions + 1

@@ -28,7 +28,7 @@ def kept(ready_site: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in ("uploads", "backups"):
         shutil.rmtree(folder / name, ignore_errors=True)
     (folder / CHOSEN).unlink(missing_ok=True)
-    pages._taken_up[0] = None
+    pages._applied_stamp[0] = None
     settings.RULES = before
 
 

@@ -16,7 +16,7 @@ from tests.web.run.visits import choices
 from winosmith.errors import RecipeError
 from winosmith.options import declaration
 from winosmith.web import Site, SiteRules
-from winosmith.web._rules import CHOSEN, _setting, choosable, first_file
+from winosmith.web._rules import CHOSEN, _setting, editable, settings_template
 from winosmith.web._site import is_site_file, site_files
 from winosmith.web.jobs import Job
 from winosmith.web.people.gates import new_key
@@ -45,7 +45,7 @@ def test_what_is_saved_holds_at_once_and_after_a_start(
     assert (job.actor.name, job.kind, job.state) == ("adam", "settings", "done")
     assert job.asked == {"title": "Graz", "judges": 5, "words_to_flag": ["brat", "fool"]}
     assert [(str(label), value) for label, value in describe_request(job)] == [
-        ("Name of the site", "Graz"), ("Judges of a problem", "5"),
+        ("Name of the site", "Graz"), ("Number of judges per problem", "5"),
         ("Words that send a sentence to the moderators", "brat, fool"),
     ]  # fmt: skip
 
@@ -72,7 +72,7 @@ def test_a_file_that_cannot_be_used_changes_nothing(
     (kept / CHOSEN).write_text(text)
     assert visit().get("/guidelines/").status_code == 200
     assert before == settings.RULES
-    assert "settings can't be taken up" in caplog.text
+    assert "the settings are not valid" in caplog.text
     with pytest.raises(RecipeError, match=CHOSEN):
         Site.open(kept)
 
@@ -96,7 +96,7 @@ def test_what_site_toml_sets_cannot_be_sent(
 
 def test_no_file_address_or_program_is_chosen_in_a_browser() -> None:
     """Licence, keeping, topics, models and mail are no choices; nor is what is not named."""
-    left = {field.name for field in fields(SiteRules)} - choosable().keys()
+    left = {field.name for field in fields(SiteRules)} - editable().keys()
     assert left == {
         "licence", "retention_days", "topics", "models", "model_seconds", "mail", "upload_mb",
         "hold_pace_over", "hold_gold_over", "held_most", "proxies",
@@ -156,8 +156,9 @@ def test_a_setting_is_added_in_one_place(
     assert describe_request(Job.objects.get()) == [("Colour of the pages", "blue")]
     page = send("/admin/settings/", method="get").content.decode()
     assert page.index("<details open>") < page.index('name="colour"')
-    assert '# Colour of the pages. A word that browsers know.\n# colour = "red"' in first_file(
-        Longer
+    assert (
+        '# Colour of the pages. A word that browsers know.\n# colour = "red"'
+        in settings_template(Longer)
     )
     (kept / "other.toml").write_text('color = "blue"')
     with pytest.raises(RecipeError, match=r"other.toml: .* 'color'; did you mean 'colour'"):

@@ -20,7 +20,7 @@ from tests.web.run.visits import CUPS, HEAD
 from tests.web.working import work_off
 from winosmith.errors import InputError
 from winosmith.web import _import, jobs
-from winosmith.web.jobs import Job, note
+from winosmith.web.jobs import Job, create_job
 from winosmith.web.judge.trust import askable_questions
 from winosmith.web.people.gates import new_key
 from winosmith.web.people.privacy import tidy
@@ -401,7 +401,7 @@ def test_how_much_of_a_file_is_read_is_told(
     data, mark = _large(20), new_key()
     _pieces(send, data, 900, mark)
     send("/admin/import/", **_sent(mark, data, as_="published"))
-    page, real, told = f"/admin/jobs/{mark}/", jobs._write, list[str]()
+    page, real, told = f"/admin/jobs/{mark}/", jobs._update, list[str]()
 
     def noted(job: Any, **columns: Any) -> None:
         real(job, **columns)
@@ -415,7 +415,7 @@ def test_how_much_of_a_file_is_read_is_told(
             if len(told) == 4:
                 send(f"{page}confirm/", do="stop")
 
-    monkeypatch.setattr(jobs, "_write", noted)
+    monkeypatch.setattr(jobs, "_update", noted)
     work_off()
     assert told == ["2", "taken", "32", "46"]
     assert Job.objects.get(mark=mark).state == "stopped"
@@ -424,7 +424,7 @@ def test_how_much_of_a_file_is_read_is_told(
 def test_the_log_tells_long_texts_in_short(db: Any, send: Callable[..., Any], adam: Any) -> None:
     """A text of pages stands whole where its job is told, and in the log with its first words."""
     text = "You answer questions. " * 40 + "The end."
-    job = note(adam, "test", {"name": "spring", "consent": text})
+    job = create_job(adam, "test", {"name": "spring", "consent": text})
     log = send("/admin/log/", method="get").content.decode()
     assert "You answer questions." in log
     assert "The end." not in log

@@ -15,7 +15,7 @@ from tests.web.run.visits import choices
 from winosmith.testing import make_twins
 from winosmith.web._import import import_problems
 from winosmith.web.hosting import first_admin_path
-from winosmith.web.jobs import Job, note
+from winosmith.web.jobs import Job, create_job
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.judge.trust import add_gold
 from winosmith.web.problems.models import Event, Problem, Twin
@@ -54,7 +54,7 @@ def test_each_step_is_done_by_what_it_asks_for(
         assert _standing()["Import gold questions"]
         person("ann")
         assert _standing()["Invitations"]
-        note(adam, "backup", {})
+        create_job(adam, "backup", {})
         assert _standing()["Backups"]
 
 
@@ -86,7 +86,7 @@ def test_a_site_toml_without_rules_is_no_look_at_them(
 
 def test_an_old_backup_is_none(db: Any, adam: Any) -> None:
     """After a week the step is to be done again."""
-    note(adam, "backup", {})
+    create_job(adam, "backup", {})
     Job.objects.update(at=datetime.now(UTC) - timedelta(days=8))
     assert not _standing()["Backups"]
 

@@ -119,15 +119,15 @@ def test_a_second_window_gets_the_same_sheet(opened: Maker, person: Maker) -> No
 
 def test_nobody_is_tested_on_what_they_judged_or_wrote(opened: Maker, person: Maker) -> None:
     """A judge of one half, and the contributor of a twin, get no sheet with any half of it."""
-    from winosmith.web.judge.turns import answer, answer_local, next_problem
+    from winosmith.web.judge.turns import next_problem, store_answer, store_local_answer
 
     data = twins(4, singles=11)
     hosting.import_problems(data[:8], "judging")
     bob, eve, fay = person("bob"), person("eve"), person("fay")
     slot = next_problem(bob)
     assert slot is not None
-    answer_local(bob, slot.ref, 0)
-    answer(bob, slot.ref, 0)
+    store_local_answer(bob, slot.ref, 0)
+    store_answer(bob, slot.ref, 0)
     Twin.objects.filter(ref=data[0].twin_id).update(contributor=eve)
     made = opened(data)
     for who in (bob, eve):

@@ -32,7 +32,7 @@ def test_counts_of_many_twins_are_kept_for_their_writer_alone(
     db: Any, contributor: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who wrote much is told counts of a moment ago; nobody else is told theirs."""
-    monkeypatch.setattr(_kept, "A_SECOND", 2)
+    monkeypatch.setattr(_kept, "PROBLEMS_PER_SECOND", 2)
     ann, bob = contributor(), contributor("bob")
     submitted(ann)
     assert count_problems(ann).judging == 2

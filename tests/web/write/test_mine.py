@@ -13,7 +13,7 @@ from tests.web.lineaged import child, root
 from tests.web.write.conftest import FORM, send, text
 from winosmith.web.judge.exclusion import change_votes
 from winosmith.web.judge.models import Slot
-from winosmith.web.judge.submissions import withdraw
+from winosmith.web.judge.submissions import withdraw_twin
 from winosmith.web.judge.votes import settle_votes
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.problems.family import path_from_root
@@ -213,7 +213,7 @@ def test_the_words_of_a_hidden_parent_are_not_shown(db: Any, contributor: Any, v
     middle = child(root(), bob, new=("not fit", "secretly fit"))
     made = child(middle, ann, new=("secretly fit", "truly fit"))
     assert "secretly" in _page(visit(ann), made)
-    withdraw(bob, middle.twin)
+    withdraw_twin(bob, middle.twin)
     for page in (_page(visit(ann), made), _page(visit(ann))):
         assert "secretly" not in page
         assert middle.ref not in page
@@ -227,7 +227,7 @@ def test_children_outlive_what_was_withdrawn(db: Any, contributor: Any) -> None:
     middle = child(top, ann, new=("fit", "belong"))
     made = child(middle, bob)
     before = as_problem(made)
-    withdraw(ann, middle.twin, "because")
+    withdraw_twin(ann, middle.twin, "because")
     states = dict(Problem.objects.values_list("ref", "state"))
     assert states == {top.ref: "valid", middle.ref: "withdrawn", made.ref: "valid"}
     assert as_problem(Problem.objects.get(pk=made.pk)) == before

@@ -9,7 +9,7 @@ import pytest
 from tests.web.write.conftest import ANCHORS, FORM, rules, submitted, typed
 from winosmith.errors import InputError
 from winosmith.web.judge.models import Slot
-from winosmith.web.judge.submissions import may_revise, may_withdraw, withdraw
+from winosmith.web.judge.submissions import may_revise, may_withdraw, withdraw_twin
 from winosmith.web.judge.turns import next_problem
 from winosmith.web.moderate.decisions import ACTIONS, decide, possible_actions
 from winosmith.web.people.gates import RateLimitError, new_key, rate_limit
@@ -144,7 +144,7 @@ def test_only_the_contributor_revises_or_withdraws(db: Any, contributor: Any) ->
     twin = submitted(contributor())
     for other in (contributor("bob"), contributor("eva", is_moderator=True)):
         with pytest.raises(InputError):
-            withdraw(other, twin)
+            withdraw_twin(other, twin)
         with pytest.raises(InputError):
             revise(other, twin)
         with pytest.raises(InputError):
@@ -156,14 +156,14 @@ def test_a_withdrawn_twin_is_out_of_judging(db: Any, contributor: Any) -> None:
     """Withdrawing hides both halves and closes their slots; a second time there is nothing."""
     ann = contributor()
     twin = submitted(ann)
-    withdraw(ann, twin, "a slip")
+    withdraw_twin(ann, twin, "a slip")
     assert {half.state for half in twin.problems.all()} == {"withdrawn"}
     assert {half.events.last().reason for half in twin.problems.all()} == {"a slip"}
     assert not Slot.objects.filter(open=True).exists()
     assert not may_withdraw(ann, twin)
     assert not may_revise(ann, twin)
     with pytest.raises(InputError, match="nothing to withdraw"):
-        withdraw(ann, twin)
+        withdraw_twin(ann, twin)
 
 
 def test_who_judged_a_twin_does_not_judge_its_revision(db: Any, contributor: Any) -> None:
@@ -190,7 +190,7 @@ def test_a_contributor_withdraws_what_a_moderator_withdrew(
     decide(eva, ACTIONS["withdraw"], half, reason="unkind", seen=seen, batch="b1")
     half.refresh_from_db()
     assert ACTIONS["restore"] in possible_actions(eva, half)
-    withdraw(ann, twin, "I want it gone")
+    withdraw_twin(ann, twin, "I want it gone")
     half.refresh_from_db()
     assert ACTIONS["restore"] not in possible_actions(eva, half)
     assert half.events.last().reason == "I want it gone"

@@ -1,4 +1,4 @@
-"""The API: the content of pages for programs, with personal tokens."""
+"""The API: programs read the site's data with personal tokens."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its functions to delete and erase tokens.
+    """The Django application; registers the functions that delete and erase tokens.
 
-    The code of the operations is loaded with the first request (`door`).
+    The operations are only loaded with the first request.
     """
 
     name = "winosmith.web.api"
 
     def ready(self) -> None:
-        """Register the functions for tokens."""
-        from winosmith.web.api.models import drop_dead_tokens, drop_tokens
+        """Register the functions that delete and erase tokens."""
+        from winosmith.web.api.models import delete_dead_tokens, delete_tokens
         from winosmith.web.people.privacy import cleaners, erasers
 
-        cleaners["api"] = drop_dead_tokens
-        erasers.append(drop_tokens)
+        cleaners["api"] = delete_dead_tokens
+        erasers.append(delete_tokens)

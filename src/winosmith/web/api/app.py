@@ -1,7 +1,7 @@
-"""Version 1 of the API, and its description.
+"""Version 1 of the API, and its OpenAPI 3.1 description.
 
-The description is OpenAPI 3.1, from django-ninja and the properties common to all operations.
-Ninja's own page shows it to people.
+django-ninja generates the description; the properties common to all operations are added here. The
+page with django-ninja's Swagger UI shows the description.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from winosmith.web.api import families, own, reading
 from winosmith.web.api.door import TYPE, Error, MalformedError, register_handlers
 
 
-def _reject_unknown(operation: Any) -> None:
-    """Make an operation reject unknown parameters, such as misspelt ones.
+def _reject_unknown_parameters(operation: Any) -> None:
+    """Make an operation reject unknown query parameters, such as misspelt names.
 
-    django-ninja ignores them, even if the parameters' model forbids them.
+    django-ninja ignores unknown parameters, even if the parameters' model forbids them.
     """
-    act = operation.view_func
+    view = operation.view_func
     known = {
         name
         for model in operation.models
@@ -34,15 +34,15 @@ def _reject_unknown(operation: Any) -> None:
         for name in model.__ninja_flatten_map__
     }
 
-    @wraps(act)
-    def acted(request: HttpRequest, *args: Any, **named: Any) -> Any:
+    @wraps(view)
+    def checked_view(request: HttpRequest, *args: Any, **named: Any) -> Any:
         if unknown := sorted(set(request.GET) - known):
             raise MalformedError(
                 {f"query.{name}": ["Extra inputs are not permitted"] for name in unknown}
             )
-        return act(request, *args, **named)
+        return view(request, *args, **named)
 
-    operation.view_func = acted
+    operation.view_func = checked_view
 
 
 api = NinjaAPI(
@@ -57,59 +57,59 @@ api = NinjaAPI(
 for _area in (reading, families, own):
     for _path in _area.router.path_operations.values():
         for _operation in _path.operations:
-            _reject_unknown(_operation)
+            _reject_unknown_parameters(_operation)
     api.add_router("", _area.router)
 register_handlers(api)
 
 resolver = URLResolver(RegexPattern(r"^"), api.urls[0])
-"""Resolves an address below the version's to its operation."""
+"""Resolver that finds the operation for a path below the version's prefix."""
 
 
 ROOT = "/api/v1"
 
-ABOUT = """Reading, for programs. People write, perturb, judge and moderate, on pages.
+ABOUT = """Read the site's data from a program. To write, perturb, judge or moderate, use the pages.
 
-Public data needs no token. For what only you can see, make a [token](/tokens/) on the site and send
-it in each request: `Authorization: Bearer ws_…`. Errors are problem details (RFC 9457): `detail`
-says what is wrong and what to do, `errors` for which field.
+Public data needs no token. To read data that only you can see, create a [token](/tokens/) on the
+site and send it with each request: `Authorization: Bearer ws_…`. Errors are problem details
+(RFC 9457): `detail` explains the error and what to do, and `errors` lists the fields.
 
-Operations and fields of version 1 are only added; before one is removed, it is marked as deprecated
-for half a year.
+Version 1 only gets additional operations and fields. Before one is removed, it is marked as
+deprecated for half a year.
 """
 
 _TAGS = {
-    "read": "The public problems, their files and figures.",
+    "read": "The public problems, their files and statistics.",
     "families": "Families of perturbed problems, and the models’ predictions.",
     "models": "The models of the site.",
-    "me": "The owner of the token, and what they wrote.",
+    "me": "The owner of the token, and their twins.",
 }
 
 
 @cache
 def api_description() -> dict[str, Any]:
-    """Return the description for JSON."""
-    made: dict[str, Any] = dict(api.get_openapi_schema(path_prefix=f"{ROOT}/"))
-    made["info"]["description"] = ABOUT
-    made["tags"] = [{"name": name, "description": about} for name, about in _TAGS.items()]
-    components = made["components"]
+    """Return the OpenAPI description of the API."""
+    schema: dict[str, Any] = dict(api.get_openapi_schema(path_prefix=f"{ROOT}/"))
+    schema["info"]["description"] = ABOUT
+    schema["tags"] = [{"name": name, "description": about} for name, about in _TAGS.items()]
+    components = schema["components"]
     components["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer", "description": "from /tokens/"}
     }
     error = Error.model_json_schema(ref_template="#/components/schemas/{model}")
     components["schemas"] |= {**error.pop("$defs"), "Error": error}
-    for _path, _method, operation in list_operations(made):
+    for _path, _method, operation in list_api_operations(schema):
         operation["operationId"] = operation["operationId"].removeprefix("winosmith_web_api_")
         operation["responses"]["default"] = {
-            "description": "What is wrong, and what to do.",
+            "description": "An error, and what to do about it.",
             "content": {TYPE: {"schema": {"$ref": "#/components/schemas/Error"}}},
         }
-    return made
+    return schema
 
 
-def list_operations(made: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
-    """Return the operations of a description: path, method, and definition."""
+def list_api_operations(schema: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    """Return the operations of an OpenAPI description: path, method, and definition."""
     return [
         (path, method, operation)
-        for path, methods in made["paths"].items()
+        for path, methods in schema["paths"].items()
         for method, operation in methods.items()
     ]

@@ -1,6 +1,6 @@
-"""The common parts of all operations: the caller, base schemas, and errors.
+"""Common parts of all API operations: the caller, base schemas, and errors.
 
-A caller is always the owner of the token. Errors are problem details (RFC 9457).
+The token of a request identifies the caller. Errors are problem details (RFC 9457).
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ TYPE = "application/problem+json"
 STATUS_TITLES: Mapping[int, Any] = {
     400: gettext_lazy("The request can’t be read."),
     401: gettext_lazy("A valid token is needed."),
-    404: gettext_lazy("Nothing here is visible to you."),
+    404: gettext_lazy("This does not exist, or you can’t see it."),
     405: gettext_lazy("This method is not allowed here; see the header Allow."),
-    422: gettext_lazy("A parameter is not as described."),
-    500: gettext_lazy("The site failed."),
+    422: gettext_lazy("A parameter is not valid."),
+    500: gettext_lazy("The site has an internal error."),
     503: gettext_lazy("The database is unavailable; try again in a moment."),
 }
 """The title of each status code."""
@@ -45,7 +45,7 @@ _LOG = logging.getLogger("django.request")
 
 
 class Denied(Exception):  # noqa: N818 - a decision, not an error
-    """The token is missing or invalid. `challenge` follows RFC 6750 (section 3)."""
+    """The token is missing or invalid; `challenge` is the header of RFC 6750 (section 3)."""
 
     def __init__(self, challenge: str):
         self.challenge = challenge
@@ -53,7 +53,7 @@ class Denied(Exception):  # noqa: N818 - a decision, not an error
 
 
 class MalformedError(RefusedError):
-    """Parts of a request contradict each other; `faults` has the advice by part."""
+    """A request's parameters are unknown or contradictory; `faults` has the errors of each one."""
 
 
 def error_response(
@@ -66,9 +66,9 @@ def error_response(
 
     Args:
         status: The HTTP status code.
-        detail: What is wrong, and what to do.
-        errors: One entry per field: `where`, and `detail` as above.
-        headers: Headers of the response.
+        detail: The error, and what to do about it.
+        errors: For each field with an error, its location `where` and its `detail`.
+        headers: The headers of the response.
     """
     body = {
         "type": f"/api/#status-{status}",
@@ -81,13 +81,13 @@ def error_response(
 
 
 def register_handlers(api: Any) -> None:
-    """Make an API return the site's errors in this format."""
+    """Make an API return the site's errors as problem details."""
     for error, handler in _HANDLERS.items():
         api.add_exception_handler(error, handler)
 
 
 MAX_ERRORS = 100
-"""Maximum number of reported errors in a request; 900 kB can contain 60,000."""
+"""Maximum number of errors that are reported for a request; 900 kB can contain 60,000 errors."""
 
 
 def _handle_malformed(request: HttpRequest, error: Any) -> HttpResponse:
@@ -96,16 +96,16 @@ def _handle_malformed(request: HttpRequest, error: Any) -> HttpResponse:
         {"where": _error_location(one["loc"]), "detail": str(one["msg"])}
         for one in found[:MAX_ERRORS]
     ]
-    said = ngettext(
+    detail = ngettext(
         "%d part of the request does not match /api/openapi.json.",
         "%d parts of the request do not match /api/openapi.json.",
         len(found),
     )
-    return error_response(422, said % len(found), errors)
+    return error_response(422, detail % len(found), errors)
 
 
-def _error_location(place: Sequence[str | int]) -> str:
-    parts = [str(part) for part in place]
+def _error_location(path: Sequence[str | int]) -> str:
+    parts = [str(part) for part in path]
     return ".".join(parts[:1] + parts[2:] if parts[0] == "body" else parts)
 
 
@@ -115,7 +115,9 @@ def _handle_refused(request: HttpRequest, error: Any) -> HttpResponse:
         for field, advices in error.faults.items()
         for advice in advices
     ]
-    return error_response(422, _("This can’t be accepted; each error says what to change."), errors)
+    return error_response(
+        422, _("The request was rejected; each error says what to change."), errors
+    )
 
 
 def _handle_unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
@@ -123,12 +125,12 @@ def _handle_unavailable(request: HttpRequest, error: Exception) -> HttpResponse:
 
 
 def _handle_failure(request: HttpRequest, error: Exception) -> HttpResponse:
-    """Log an internal error as Django does for pages; the response only states that it happened."""
+    """Log an internal error as Django does for pages; the response contains no details."""
     got_request_exception.send(sender=None, request=request)
     _LOG.error("Internal Server Error: %a", request.path, exc_info=error)  # %a: one line
-    made = error_response(500)
-    made._has_been_logged = True
-    return made
+    response = error_response(500)
+    response._has_been_logged = True
+    return response
 
 
 _HANDLERS: dict[type[Exception], Any] = {
@@ -152,19 +154,19 @@ Ref = Annotated[str, Field(min_length=1, max_length=80, pattern=r"^[^/\x00-\x1f]
 
 
 class Response(BaseModel):
-    """Base class of responses."""
+    """Base class of response schemas."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
 class RequestData(BaseModel):
-    """Base class of requests; unknown fields are rejected."""
+    """Base class of request schemas, which reject unknown fields."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class FieldError(Response):
-    """An error in a field: where, and what to do."""
+    """An error in a field of the request."""
 
     where: str
     detail: str
@@ -181,7 +183,7 @@ class Error(Response):
 
 
 class Problem(Response):
-    """A problem as in the downloads, which `winosmith` can read."""
+    """A problem in the format of the downloads, which `winosmith` can read."""
 
     id: str
     sentence: str
@@ -196,10 +198,10 @@ class Problem(Response):
 
 
 def to_records(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """Return problems as everybody may see them; no edit reveals a parent that is not public.
+    """Return problems as JSON records, without edits that would reveal a parent that is not public.
 
     Args:
-        rows: The problems, with twins and contributors loaded; the caller may see them.
+        rows: Problems that the caller may see, with their twins and contributors loaded.
     """
     found: Sequence[Row] = list(rows)
     return [problem_record(datum) for datum in as_public(found)]
@@ -218,24 +220,24 @@ class Caller:
 
     @property
     def person(self) -> Person | None:
-        """Return the owner of the token."""
+        """The owner of the token; None for a visitor."""
         return self.token.person if self.token else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """Admits callers with a token, and visitors if `public`."""
+    """Authenticates a request by its token; if `public`, a request needs no token."""
 
     public: bool
 
     def __call__(self, request: HttpRequest) -> Caller:
-        said = request.headers.get("Authorization")
-        if said is None and self.public:
+        header = request.headers.get("Authorization")
+        if header is None and self.public:
             return Caller()
-        scheme, _space, text = (said or "").partition(" ")
+        scheme, _space, text = (header or "").partition(" ")
         token = tokens.find_token(text.strip()) if scheme.lower() == "bearer" else None
         if token is None:
-            raise Denied('Bearer error="invalid_token"' if said else "Bearer")
+            raise Denied('Bearer error="invalid_token"' if header else "Bearer")
         return Caller(token)
 
 
@@ -250,18 +252,18 @@ def access(*, public: bool = False) -> dict[str, Any]:
 
 
 def get_caller(request: HttpRequest) -> Caller:
-    """Return the sender of an admitted request."""
-    found: Caller = request.auth
-    return found
+    """Return the caller of an authenticated request."""
+    caller: Caller = request.auth
+    return caller
 
 
 def reader(request: HttpRequest) -> Person | None:
-    """Return the person who reads; None for a visitor."""
+    """Return the person who owns the request's token; None for a visitor."""
     return get_caller(request).person
 
 
 def get_owner(request: HttpRequest) -> Person:
-    """Return the person who reads, for operations that need a token."""
+    """Return the owner of the request's token, for operations that need a token."""
     person = get_caller(request).person
-    assert person is not None  # noqa: S101 - the gate lets no one else in
+    assert person is not None  # noqa: S101 - `access` requires a token
     return person

@@ -1,7 +1,4 @@
-"""Families, their versions and predictions, and the models of the site.
-
-The schemas come before the operations.
-"""
+"""API operations on families, their versions and predictions, and the site's models."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from ninja import Query, Router
 from pydantic import Field
 
 from winosmith.web.api.door import Problem, Ref, RequestData, Response, access, reader, to_records
-from winosmith.web.families.lists import list_page
+from winosmith.web.families.lists import families_page
 from winosmith.web.families.page import get_root, get_version_number
 from winosmith.web.families.trees import DEPTHS, Tree, load_tree
 from winosmith.web.judge.models import note_twins_read
@@ -35,9 +32,9 @@ class FamiliesQuery(RequestData):
 
 
 class VersionsQuery(RequestData):
-    """The start of a page of versions."""
+    """The position at which a page of versions starts."""
 
-    after: str = Field("", max_length=80, description="`next` of the page before")
+    after: str = Field("", max_length=80, description="`next` of the previous page")
 
 
 class ErrorCount(Response):
@@ -68,7 +65,7 @@ class Families(Response):
 
 
 class Choice(Response):
-    """A model's prediction of a version; null if it has not answered.
+    """A model's prediction for a version; `choice` is null if the model has not answered.
 
     For a tie, `tie` is true, `choice` is the first of the tied options, and `right` is null.
     """
@@ -80,7 +77,7 @@ class Choice(Response):
 
 
 class TreeVersion(Response):
-    """A version in its tree, below the nearest visible version above it."""
+    """A version in its tree; `parent` is its nearest visible ancestor."""
 
     problem: Problem
     public: bool
@@ -101,13 +98,13 @@ class TreeVersions(Response):
 router = Router(tags=["families"])
 
 SIZE = 100
-"""Number of versions on a page."""
+"""Maximum number of versions on a page."""
 
 
 @router.get("/families", response=Families, summary="Families", **access(public=True))
 def list_families(request: HttpRequest, wanted: Query[FamiliesQuery]) -> dict[str, Any]:
     """List the families with a public root."""
-    shown = list_page(parse(wanted.q), wanted.sort, wanted.page)
+    shown = families_page(parse(wanted.q), wanted.sort, wanted.page)
     models = current_models()
     roots = [family.problem for family in shown]
     note_twins_read(reader(request), roots)
@@ -142,18 +139,18 @@ def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsQuery]) 
     rows = _load_rows(tree, here)
     above = _load_rows(tree, {int(tree.parents[at]) for at in here} - {-1})
     note_twins_read(reader(request), [rows[at] for at in here if tree.public[at] or at == 0])
-    told = dict(zip(here, to_records([rows[at] for at in here]), strict=True))
-    made = _load_predictions([row.pk for row in rows.values()])
+    records = dict(zip(here, to_records([rows[at] for at in here]), strict=True))
+    predictions = _load_predictions([row.pk for row in rows.values()])
     models = current_models()
     return {
         "items": [
             {
-                "problem": told[at],
+                "problem": records[at],
                 "public": bool(tree.public[at]),
                 "parent": above[int(tree.parents[at])].ref if at else None,
                 **{kind: _known_depth(tree, kind, at) for kind in DEPTHS},
                 "predictions": [
-                    made.get((rows[at].pk, model.pk))
+                    predictions.get((rows[at].pk, model.pk))
                     or {"model": model.name, "choice": None, "right": None, "tie": False}
                     for model in models
                 ],
@@ -165,7 +162,7 @@ def list_versions(request: HttpRequest, ref: Ref, wanted: Query[VersionsQuery]) 
 
 
 def _get_root(request: HttpRequest, ref: str) -> Row:
-    """Return the root of a family by one of its versions; the reader must see both."""
+    """Return the root of a version's family; the reader must be allowed to see both."""
     found = get_root(ref, reader(request))
     version = getattr(found, "version", None)
     return found if version is None else get_root(version.root.ref, reader(request))
@@ -199,7 +196,7 @@ Name = Annotated[str, Field(pattern=r"^[-A-Za-z0-9_]{1,30}$")]
 
 
 class Model(Response):
-    """A model, and its progress."""
+    """A model, and the progress of its predictions."""
 
     name: str
     solver: str
@@ -213,7 +210,7 @@ class Model(Response):
     waiting: int
     total: int
     seconds: float | None
-    predictions: str = Field(description="the address of a file with all its predictions")
+    predictions: str = Field(description="URL of the file with all predictions of the model")
 
 
 class Revision(Response):
@@ -226,7 +223,7 @@ class Revision(Response):
 
 
 class WholeModel(Model):
-    """A model, what determines its predictions, and its former revisions."""
+    """A model with its full description and its former revisions."""
 
     about: dict[str, Any]
     revisions: list[Revision]
@@ -254,7 +251,7 @@ def list_models(request: HttpRequest) -> list[dict[str, Any]]:
     **access(public=True),
 )
 def read_model(request: HttpRequest, name: Name) -> dict[str, Any]:
-    """Read what determines a model's predictions, and its former revisions."""
+    """Read a model's full description and its former revisions."""
     row = get_object_or_404(ModelRow, name=name, current=True)
     return {
         **_model_record(request, asking.get_status(row)),

@@ -1,4 +1,4 @@
-"""Tokens for programs, which identify their owner."""
+"""Access tokens, with which programs read the data of the token's owner."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ class Tokens(models.QuerySet["Token"]):
     """Queries on tokens."""
 
     def live(self) -> Tokens:
-        """Return the active tokens, if their owners are active."""
+        """Return the tokens that have neither expired nor been revoked."""
         return self.filter(expires__gt=timezone.now(), revoked=None)
 
 
 class Token(models.Model):
-    """A token with which a program reads what its owner can see.
+    """A token with which a program reads the data that its owner can see.
 
-    Only a digest of the text is stored, so that readers of the database, or a backup, can't use it.
+    Only a digest of the token is stored, so that people who read the database or a backup can't use
+    the token.
 
     Attributes:
-        name: The owner's name for it ("the nightly download").
-        start: The first characters, by which its owner recognises it.
-        used: The day of its last use; the time is not stored.
-        revoked: The time when it was revoked, by its owner or with all access to the account.
+        name: The owner's name for the token ("the nightly download").
+        start: The first characters, by which the owner recognises the token.
+        used: The day of the last use; the time is not stored.
+        revoked: The time when the token was revoked, alone or with all access to the account.
     """
 
     person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="tokens")
@@ -52,49 +53,49 @@ class Token(models.Model):
 PREFIX = "ws_"
 """The prefix of every token, so that a leaked token can be recognised."""
 
-SECRET = 32
+TOKEN_BYTES = 32
 """Number of random bytes in a token: 256 bits."""
 
 VISIBLE_LENGTH = len(PREFIX) + 5
-"""Number of characters that stay visible: 30 of its 256 bits."""
+"""Number of characters that stay visible: 30 of a token's 256 bits."""
 
-DAYS, LONGEST = 90, 366
+DAYS, MAX_DAYS = 90, 366
 """Default and maximum number of days for which a token works."""
 
-MOST = 20
+MAX_TOKENS = 20
 """Maximum number of active tokens per person."""
 
 
 def may_have_tokens(person: Person) -> bool:
-    """Return whether a person's tokens work; checked at every call."""
+    """Return whether a person may have tokens; otherwise existing tokens don't work."""
     return person.is_active and not (person.anonymous or person.erased)
 
 
 def create_token(person: Person, name: str, days: int = DAYS) -> tuple[Token, str]:
-    """Create a token.
+    """Create a token for a person.
 
     Args:
         person: A person with an account.
-        name: The owner's name for it, 1 to 60 characters.
-        days: The number of days for which it works, 1 to LONGEST.
+        name: The owner's name for the token, 1 to 60 characters.
+        days: The number of days for which the token works, 1 to `MAX_DAYS`.
 
     Returns:
-        The row, and the token itself, which is not stored.
+        The row, and the text of the token, which is not stored.
 
     Raises:
-        InputError: An argument is out of its range, or the person has MOST tokens.
+        InputError: An argument is out of range, or the person already has `MAX_TOKENS` tokens.
     """
     name = " ".join(name.split())
     if not may_have_tokens(person):
         raise InputError(_("Only accounts have tokens; sign up, or log in."))
     if not 1 <= len(name) <= 60:
         raise InputError(_("Give the token a name of 1 to 60 characters."))
-    if not 1 <= days <= LONGEST:
-        raise InputError(_("A token works for 1 to %d days.") % LONGEST)
-    text = PREFIX + secrets.token_urlsafe(SECRET)
+    if not 1 <= days <= MAX_DAYS:
+        raise InputError(_("A token works for 1 to %d days.") % MAX_DAYS)
+    text = PREFIX + secrets.token_urlsafe(TOKEN_BYTES)
     with writing():
-        if person.tokens.live().count() >= MOST:
-            raise InputError(_("You have %d tokens; revoke one first.") % MOST)
+        if person.tokens.live().count() >= MAX_TOKENS:
+            raise InputError(_("You have %d tokens; revoke one first.") % MAX_TOKENS)
         token = Token.objects.create(
             person=person,
             name=name,
@@ -106,9 +107,9 @@ def create_token(person: Person, name: str, days: int = DAYS) -> tuple[Token, st
 
 
 def find_token(text: str) -> Token | None:
-    """Return the active token with a text, with its active owner, or None.
+    """Return the active token with the given text and its owner, or None.
 
-    The day of use is stored with the first use of the day.
+    The first use on a day stores the day.
     """
     if not text.startswith(PREFIX):
         return None
@@ -128,24 +129,24 @@ def list_tokens(person: Person) -> list[Token]:
 
 
 def revoke_token(person: Person, number: int) -> bool:
-    """Revoke one of a person's own tokens; return whether it was active."""
+    """Revoke one of a person's tokens; return whether the token was active."""
     with writing():
         return bool(person.tokens.live().filter(pk=number).update(revoked=timezone.now()))
 
 
 def revoke_all_tokens(person: Person) -> int:
-    """Revoke all of a person's tokens; return the number of active ones."""
+    """Revoke all of a person's active tokens, and return their number."""
     with writing():
         return int(person.tokens.live().update(revoked=timezone.now()))
 
 
-def drop_dead_tokens(_now: datetime, before: datetime) -> int:
-    """Delete the tokens that expired or were revoked before a time; return their number."""
+def delete_dead_tokens(_now: datetime, before: datetime) -> int:
+    """Delete the tokens that expired or were revoked before a time, and return their number."""
     dead = models.Q(expires__lt=before) | models.Q(revoked__lt=before)
     with writing():
         return int(Token.objects.filter(dead).delete()[0])
 
 
-def drop_tokens(person: Person, _texts: bool) -> None:
+def delete_tokens(person: Person, _texts: bool) -> None:
     """Delete the tokens of an erased person."""
     Token.objects.filter(person=person).delete()

@@ -1,7 +1,4 @@
-"""The owner of the token: their account, what they wrote, and its state.
-
-The schemas come before the operations.
-"""
+"""API operations on the token's owner: their account, their twins, and the states of these."""
 
 from __future__ import annotations
 
@@ -35,12 +32,12 @@ class Token(Response):
 
 
 class Me(Response):
-    """The owner of the token."""
+    """The token's owner, and the numbers of their problems."""
 
     name: str
     pseudonym: str
     roles: list[str]
-    to_agree: list[str] = Field(description="texts to agree to, on the site, before you contribute")
+    to_agree: list[str] = Field(description="URLs of the consent texts that you must accept first")
     counts: pages.ProblemCounts
     token: Token
 
@@ -72,7 +69,7 @@ class Twins(Response):
 
 
 class HistoryEntry(Response):
-    """An event, and its reason."""
+    """An event in a problem's history, and its reason."""
 
     at: datetime
     what: str
@@ -84,7 +81,7 @@ class WholeOwnHalf(Response):
 
     problem: door.Problem
     state: str
-    waits_until: datetime | None = Field(description="as for every problem")
+    waits_until: datetime | None = Field(description="as in /problems/{ref}")
     reasons: list[str]
     votes: list[Vote]
     history: list[HistoryEntry]
@@ -92,7 +89,7 @@ class WholeOwnHalf(Response):
 
 
 class WholeTwin(Response):
-    """One of your twins, with the possible actions."""
+    """One of your twins, and the actions that are possible."""
 
     ref: str
     created: datetime
@@ -104,7 +101,7 @@ class WholeTwin(Response):
 
 
 class TwinsQuery(RequestData):
-    """The page to list."""
+    """The number of the page to list."""
 
     page: int = Field(1, ge=1, le=1_000_000)
 
@@ -112,16 +109,16 @@ class TwinsQuery(RequestData):
 router = Router(tags=["me"])
 
 
-@router.get("/me", response=Me, summary="Who the token stands for", **access())
+@router.get("/me", response=Me, summary="Read the token's owner", **access())
 def read_me(request: HttpRequest) -> dict[str, Any]:
-    """Read the owner of the token, and the counts of what they wrote."""
+    """Read the token's owner, and the numbers of their problems."""
     person = get_owner(request)
     roles = {"judge": person.is_judge, "moderator": person.is_moderator}
     roles["admin"] = person.is_superuser
     return {
         "name": person.name,
         "pseudonym": pseudonym(person),
-        "roles": [role for role, held in roles.items() if held],
+        "roles": [role for role, has_role in roles.items() if has_role],
         "to_agree": [
             request.build_absolute_uri(reverse("people:text", args=[text.kind, text.version]))
             for text in missing_documents(person, judging=True)
@@ -141,12 +138,12 @@ def list_tokens(request: HttpRequest) -> list[Any]:
 def revoke_token(request: HttpRequest) -> HttpResponse:
     """Revoke the token of this request."""
     token = get_caller(request).token
-    assert token is not None  # noqa: S101 - the gate lets no one else in
+    assert token is not None  # noqa: S101 - `access` requires a token
     tokens.revoke_token(get_owner(request), token.pk)
     return HttpResponse(status=204)
 
 
-@router.get("/me/twins", response=Twins, summary="List what you wrote", **access())
+@router.get("/me/twins", response=Twins, summary="List your twins", **access())
 def list_twins(request: HttpRequest, wanted: Query[TwinsQuery]) -> dict[str, Any]:
     """List your twins and perturbed sentences, newest first."""
     page = Paginator(pages.own_twins(get_owner(request)), pages.SIZE).get_page(wanted.page)
@@ -157,7 +154,7 @@ def list_twins(request: HttpRequest, wanted: Query[TwinsQuery]) -> dict[str, Any
     }
 
 
-@router.get("/me/twins/{ref}", response=WholeTwin, summary="Read what you wrote", **access())
+@router.get("/me/twins/{ref}", response=WholeTwin, summary="Read one of your twins", **access())
 def read_twin(request: HttpRequest, ref: Ref) -> dict[str, Any]:
     """Read one of your twins: its state, votes, and possible actions."""
     return _twin_record(get_owner(request), get_own_twin(get_owner(request), ref))
@@ -172,26 +169,28 @@ def _twin_summary(twin: TwinRow) -> dict[str, Any]:
 
 
 def _twin_record(person: Person, twin: TwinRow) -> dict[str, Any]:
-    told = pages.twin_context(person, twin)
+    context = pages.twin_context(person, twin)
     return {
         "ref": twin.ref,
         "created": twin.created,
-        "halves": [_half_record(half) for half in told["halves"]],
-        "hints": told["hints"],
-        "may_withdraw": told["may_withdraw"],
-        "may_revise": told["may_revise"],
-        "revised_by": told["later"].ref if told["later"] else None,
+        "halves": [_half_record(half) for half in context["halves"]],
+        "hints": context["hints"],
+        "may_withdraw": context["may_withdraw"],
+        "may_revise": context["may_revise"],
+        "revised_by": context["later"].ref if context["later"] else None,
     }
 
 
-def _half_record(told: dict[str, Any]) -> dict[str, Any]:
-    row: Row = told["problem"]
+def _half_record(context: dict[str, Any]) -> dict[str, Any]:
+    row: Row = context["problem"]
     return {
         "problem": door.to_records([row])[0],
         "state": row.state,
-        "waits_until": told["until"],
+        "waits_until": context["until"],
         "reasons": row.reasons,
-        "votes": told["votes"],
-        "history": [{"at": at, "what": what, "reason": why} for at, what, why in told["history"]],
-        "may_appeal": told["may_appeal"],
+        "votes": context["votes"],
+        "history": [
+            {"at": at, "what": what, "reason": why} for at, what, why in context["history"]
+        ],
+        "may_appeal": context["may_appeal"],
     }

@@ -1,7 +1,4 @@
-"""Reading: the public problems, a problem with its details, files, and numbers.
-
-The schemas come before the operations.
-"""
+"""API operations on the public problems: list, read and download them, and read statistics."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ from winosmith.web.read.views import JudgeVotes, count_votes, family_context
 
 
 class ProblemFilters(RequestData):
-    """The filters of the page that lists problems; all are optional."""
+    """The filters of the page that lists the problems; all are optional."""
 
     q: str = Field("", max_length=200, description='words, "phrases", and -words')
     domain: Literal["", "social", "physical", "other"] = ""
@@ -45,33 +42,33 @@ class ProblemFilters(RequestData):
     family: str = Field("", max_length=80, description="the id of any problem of a family")
     agreement: Literal["", "all", "most", "none"] = ""
     contributor: str = Field("", pattern="^(p-[0-9a-f]{12})?$", description="a pseudonym")
-    since: date | None = Field(None, description="the first day on which they were written")
-    until: date | None = Field(None, description="the last day")
+    since: date | None = Field(None, description="first day on which the problems were written")
+    until: date | None = Field(None, description="last day on which the problems were written")
 
 
 class ProblemsQuery(ProblemFilters):
-    """Filters, and the start of a page of matching problems."""
+    """The filters, and the position at which a page of matching problems starts."""
 
-    after: str = Field("", max_length=40, description="`next` of a page, for older ones")
-    before: str = Field("", max_length=40, description="`previous` of a page, for newer ones")
+    after: str = Field("", max_length=40, description="`next` of a page, for older problems")
+    before: str = Field("", max_length=40, description="`previous` of a page, for newer problems")
 
 
 class Problems(Response):
     """A page of at most 20 problems, newest first."""
 
     items: list[Problem]
-    next: str | None = Field(description="the value of `after` for older problems; null at the end")
-    previous: str | None = Field(description="the value of `before` for newer problems")
-    count: int = Field(description="the number of matches, at most 1,000")
+    next: str | None = Field(description="value of `after` for older problems; null at the end")
+    previous: str | None = Field(description="value of `before` for newer problems")
+    count: int = Field(description="number of matches, at most 1,000")
     more: bool = Field(description="whether there are more matches than `count`")
 
 
 class FamilyPlace(Response):
-    """A problem's place in its family; ids of problems that you can't see are omitted."""
+    """A problem's position in its family; the ids of problems that you can't see are null."""
 
     root: str | None
     parent: str | None
-    path: list[str | None] = Field(description="from the root to the problem itself")
+    path: list[str | None] = Field(description="ids from the root to the problem")
     step: int
     declared: int | None
     lineage: int | None
@@ -79,18 +76,18 @@ class FamilyPlace(Response):
 
 
 class JudgedProblem(Response):
-    """A problem, the judges' votes on it, and its state."""
+    """A problem with its state and the judges' votes."""
 
     problem: Problem
     state: str
     waits_until: datetime | None = Field(
-        description="found valid, but not public before the other half is decided, or this moment"
+        description="when a valid problem is published, or earlier if its other half is decided"
     )
     judged: JudgeVotes | None
 
 
 class WholeProblem(JudgedProblem):
-    """A problem with its family, and with the other half of its twin if you can see it."""
+    """A problem with its family, and with its twin's other half if you can see that half."""
 
     public: bool
     others: list[JudgedProblem]
@@ -100,7 +97,7 @@ class WholeProblem(JudgedProblem):
 
 
 class File(Response):
-    """A file to download: its name, description and address (append `.gz` or `.sha256`)."""
+    """A file to download: its name, description and URL (append `.gz` or `.sha256`)."""
 
     name: str
     about: str
@@ -108,7 +105,7 @@ class File(Response):
 
 
 class Figures(Response):
-    """The numbers of public problems."""
+    """Statistics of the public problems."""
 
     problems: int
     twins: int
@@ -129,13 +126,13 @@ router = Router(tags=["read"])
 
 
 def make_filters(wanted: ProblemFilters, form: type[Filters] = Filters) -> Filters:
-    """Return the form of filters for a program's request.
+    """Return the filter form for the filters of a request.
 
     Raises:
         MalformedError: The filters contradict each other.
     """
-    said = wanted.model_dump(mode="json", exclude_none=True)
-    filters = form(_make_query({key: value for key, value in said.items() if value != ""}))
+    values = wanted.model_dump(mode="json", exclude_none=True)
+    filters = form(_make_query({key: value for key, value in values.items() if value != ""}))
     if not filters.is_valid():
         raise MalformedError(
             {name: list(map(str, found)) for name, found in filters.errors.items()}
@@ -144,7 +141,7 @@ def make_filters(wanted: ProblemFilters, form: type[Filters] = Filters) -> Filte
 
 
 def page_cursors(shown: Page) -> dict[str, str | None]:
-    """Return the starts of the pages before and after a page."""
+    """Return the positions at which the next and the previous page start."""
     return {
         "next": QueryDict(shown.older).get("after") or None,
         "previous": QueryDict(shown.newer).get("before") or None,
@@ -153,7 +150,7 @@ def page_cursors(shown: Page) -> dict[str, str | None]:
 
 @router.get("/problems", response=Problems, summary="List problems", **access(public=True))
 def list_problems(request: HttpRequest, wanted: Query[ProblemsQuery]) -> dict[str, Any]:
-    """List the public problems, searched and filtered, one page at a time."""
+    """List the public problems that match a search and filters, one page at a time."""
     query = make_filters(wanted).apply()
     shown = get_page(query, _make_query({"after": wanted.after, "before": wanted.before}))
     note_twins_read(reader(request), shown.problems)
@@ -173,7 +170,7 @@ def list_problems(request: HttpRequest, wanted: Query[ProblemsQuery]) -> dict[st
     **access(public=True),
 )
 def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
-    """Read a public problem, or one of your own, with its other half and its family."""
+    """Read a public problem, or one of yours, with its other half and its family."""
     person = reader(request)
     found = Row.objects.select_related("twin__contributor").filter(ref=ref).first()
     if found is None or not is_visible_to(person, found):
@@ -193,7 +190,7 @@ def read_problem(request: HttpRequest, ref: Ref) -> dict[str, Any]:
 
 
 def half_record(row: Row) -> dict[str, Any]:
-    """Return a problem with the judges' votes."""
+    """Return the record of a problem with its state and the judges' votes."""
     return {
         "problem": to_records([row])[0],
         "state": row.state,
@@ -203,9 +200,9 @@ def half_record(row: Row) -> dict[str, Any]:
 
 
 def _family_record(found: dict[str, Any]) -> dict[str, Any]:
-    version, way = found["version"], found["way"]
+    version, path = found["version"], found["way"]
     names = ("first_steps", "folded_steps", "last_steps")
-    steps = [step for name in names for step in way[name]] if way else []
+    steps = [step for name in names for step in path[name]] if path else []
     shown = [step.problem and step.problem.ref for step in steps]
     return {
         "root": found["root"] and found["root"].ref,
@@ -217,23 +214,23 @@ def _family_record(found: dict[str, Any]) -> dict[str, Any]:
 
 @router.get("/downloads", response=list[File], summary="Files", **access(public=True))
 def list_downloads(request: HttpRequest, wanted: Query[ProblemFilters]) -> list[dict[str, str]]:
-    """List the files of the matching problems, in every format, and of the judges' answers."""
-    kept = make_filters(wanted).kept().urlencode()
-    known = {name: known.title for name, known in FILES.items()} | VOTES
+    """List the files of the matching problems, in every format, and the files of judges' votes."""
+    query = make_filters(wanted).kept().urlencode()
+    titles = {name: file.title for name, file in FILES.items()} | VOTES
     return [
         {
             "name": name,
             "about": about,
             "href": request.build_absolute_uri(reverse("read:file", args=[name]))
-            + (f"?{kept}" if kept else ""),
+            + (f"?{query}" if query else ""),
         }
-        for name, about in known.items()
+        for name, about in titles.items()
     ]
 
 
 @router.get("/figures", response=Figures, summary="Figures", **access(public=True))
 def read_figures(request: HttpRequest) -> dict[str, Any]:
-    """Read the numbers of public problems."""
+    """Read statistics of the public problems."""
     found = numbers()
     days = {name: getattr(found, name) for name in ("since", "until")}
     return {
@@ -244,5 +241,5 @@ def read_figures(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def _make_query(said: dict[str, Any]) -> QueryDict:
-    return QueryDict(urlencode({key: value for key, value in said.items() if value}))
+def _make_query(values: dict[str, Any]) -> QueryDict:
+    return QueryDict(urlencode({key: value for key, value in values.items() if value}))

@@ -1,7 +1,7 @@
-"""The entry point of the API, its pages and description, and the page of tokens.
+"""The entry point of the API, its description and its page, and the page with a person's tokens.
 
-The entry point accepts tokens, never cookies, and returns all errors in one format. The code behind
-it is loaded with the first request, so that sites without API users have no cost.
+The entry point accepts tokens but no cookies, and returns all errors in one format. The operations
+are loaded with the first request, so that they cost nothing on sites without API users.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from winosmith.web.people.models import Person
 
 @csrf_exempt  # the Authorization header, which other sites can't send, identifies the caller
 def handle_request(request: HttpRequest, rest: str) -> HttpResponse:
-    """Process a request of a program; HEAD is GET without the body."""
+    """Answer an API request; HEAD is answered like GET, without the body."""
     from winosmith.web.api.app import resolver
     from winosmith.web.api.door import error_response as refuse
 
@@ -51,9 +51,9 @@ def handle_request(request: HttpRequest, rest: str) -> HttpResponse:
 
 
 def handle_bad_request(request: HttpRequest, exception: Exception) -> HttpResponseBase:
-    """Return status 400 for a request that reaches no area: as JSON for the API, else as a page.
+    """Return status 400 for a malformed request: as JSON for the API, otherwise as a page.
 
-    Examples: an address with NUL, a host that is not the site's, a form with too many fields.
+    Examples: a URL with NUL, a wrong Host header, a form with too many fields.
     """
     wrong = _wrong_host(request) if isinstance(exception, DisallowedHost) else ""
     if not request.path.startswith("/api/v1/"):
@@ -68,11 +68,12 @@ def _wrong_host(request: HttpRequest) -> str:
     if host not in _wrong_hosts and len(_wrong_hosts) < 20:
         _wrong_hosts.add(host)
         logging.getLogger(__name__).warning(
-            "refused the Host header %s: `winosmith serve --public-url` names the site's host", host
+            "refused the Host header %s: set the site's URL with `winosmith serve --public-url`",
+            host,
         )
     return _(
-        "The Host header of this request names a host that this site does not answer to. If you "
-        "run the site, name its host by `winosmith serve --public-url`; the log shows this one."
+        "This site does not answer requests for the host in this request's Host header. If you run "
+        "the site, set its host with `winosmith serve --public-url`; the log shows this host."
     )
 
 
@@ -82,8 +83,8 @@ _wrong_hosts: set[str] = set()
 
 def _make_conditional(request: HttpRequest, answer: HttpResponse) -> HttpResponse:
     """Support conditional requests for public responses; other responses are never cached."""
-    read = request.method in ("GET", "HEAD") and answer.status_code == 200
-    if not read or "Authorization" in request.headers:
+    is_read = request.method in ("GET", "HEAD") and answer.status_code == 200
+    if not is_read or "Authorization" in request.headers:
         return answer
     cache.patch_cache_control(answer, private=True, no_cache=True)
     cache.set_response_etag(answer)
@@ -93,7 +94,7 @@ def _make_conditional(request: HttpRequest, answer: HttpResponse) -> HttpRespons
 
 @require_safe
 def show_operations(request: HttpRequest) -> HttpResponse:
-    """Show all operations on ninja's page, whose files this site serves itself."""
+    """Show all operations on django-ninja's page; the site serves the page's files itself."""
     from winosmith.web.api.app import api
 
     return api.docs.render_page(request, api)
@@ -101,51 +102,52 @@ def show_operations(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def send_description(request: HttpRequest) -> HttpResponse:
-    """Send the API's OpenAPI 3.1 description, which is constant while the site runs."""
+    """Send the API's OpenAPI 3.1 description."""
     from winosmith.web.api.app import api_description
 
-    told = {**api_description(), "servers": [{"url": request.build_absolute_uri("/").rstrip("/")}]}
-    return _make_conditional(request, JsonResponse(told))
+    url = request.build_absolute_uri("/").rstrip("/")
+    description = {**api_description(), "servers": [{"url": url}]}
+    return _make_conditional(request, JsonResponse(description))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @accounts_only
 def show_tokens(request: HttpRequest) -> HttpResponseBase:
-    """Show the person's tokens, and create one, whose text is shown only once."""
+    """Show the person's tokens, or create a token, whose text is shown only once."""
     person = cast(Person, request.user)
     if request.method != "POST":
         return _render_tokens(request, person)
-    made: list[str] = []
+    created: list[str] = []
     days = request.POST.get("days", "")
 
-    def act() -> dict[str, Any]:
-        # No token works for 0 days: the form is refused.
+    def create() -> dict[str, Any]:
+        # An invalid number becomes 0 days, which `create_token` rejects.
         token, text = rules.create_token(
             person, request.POST.get("name", ""), int(days) if is_number(days, 5) else 0
         )
-        made.append(text)  # the text is never stored, not even with the form's key
+        created.append(text)  # the text is never stored, not even with the form's key
         return {"token": token.pk}
 
     try:
-        form_once(request, person, act)
+        form_once(request, person, create)
     except InputError as error:
         return _render_tokens(request, person, error=str(error), typed=request.POST, status=422)
-    if not made:
+    if not created:
         messages.info(
             request,
             _(
-                "This token was already made, and is shown only once. If you "
-                "have lost it, make another one."
+                "This token was already created, and a token is shown only once. If you "
+                "have lost it, create another token."
             ),
         )
         return redirect("tokens:mine")
-    return _render_tokens(request, person, text=made[0])
+    return _render_tokens(request, person, text=created[0])
 
 
 @require_POST
 @accounts_only
-def revoke_one(request: HttpRequest, number: int) -> HttpResponseBase:
-    """Revoke one of the person's tokens; repeated calls have no effect."""
+def revoke_one_token(request: HttpRequest, number: int) -> HttpResponseBase:
+    """Revoke one of the person's tokens; a repeated request has no effect."""
     person = cast(Person, request.user)
     if not person.tokens.filter(pk=number).exists():
         raise Http404
@@ -156,11 +158,11 @@ def revoke_one(request: HttpRequest, number: int) -> HttpResponseBase:
 
 @require_POST
 @accounts_only
-def revoke_every(request: HttpRequest) -> HttpResponseBase:
+def revoke_every_token(request: HttpRequest) -> HttpResponseBase:
     """Revoke all of the person's tokens."""
     count = rules.revoke_all_tokens(cast(Person, request.user))
-    said = ngettext("%d token no longer works.", "%d tokens no longer work.", count)
-    messages.success(request, said % count)
+    text = ngettext("%d token no longer works.", "%d tokens no longer work.", count)
+    messages.success(request, text % count)
     return redirect("tokens:mine")
 
 
@@ -179,6 +181,6 @@ def _render_tokens(
         "error": error,
         "name": typed.get("name", "") if typed else "",
         "days": typed.get("days", "") if typed else rules.DAYS,
-        "longest": rules.LONGEST,
+        "longest": rules.MAX_DAYS,
     }
     return render(request, "api/tokens.html", context, status=status)

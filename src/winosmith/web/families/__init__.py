@@ -1,4 +1,4 @@
-"""Families: trees of perturbed sentences, and the stability of each model on them."""
+"""Families: trees of perturbed sentences, and the models' stability on these."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from django.apps import AppConfig
 
 
 class Config(AppConfig):
-    """The Django application; registers its regular measurement."""
+    """The Django application; registers the regular measurement of stability."""
 
     name = "winosmith.web.families"
 
     def ready(self) -> None:
-        """Make the worker measure families every ten minutes if something has changed."""
+        """Make the worker measure stability every ten minutes, if the data have changed."""
         from winosmith.web.jobs import MEASURE, add_duty
 
         add_duty(MEASURE, 600.0, _measure)
 
 
 def _measure() -> None:
-    from winosmith.web.families.measuring import measure  # which loads what draws
+    from winosmith.web.families.measuring import measure_if_changed  # slow to import
 
-    measure()
+    measure_if_changed()

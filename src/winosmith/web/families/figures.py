@@ -1,8 +1,7 @@
-"""The stability of a model on one family: its answers on the tree, and the results.
+"""The stability of a model on one family: its answers, error depths, accuracies and first errors.
 
-The results are error depths with their null, accuracy by depth, and first errors, as in
-`winosmith.metrics.stability` but for one family. Results that need many families (intervals,
-p-values) are omitted, so that each view of the page is fast.
+The results are those of `winosmith.metrics.stability`, but for one family. Results that need many
+families (intervals, p-values) are omitted, so that the page is fast.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from django.utils.translation import gettext as _
 from winosmith.metrics import DepthKind, error_depth, round_count
 from winosmith.prediction import Prediction
 from winosmith.web.families.trees import DEPTHS, Bools, Floats, Ints, Tree
-from winosmith.web.pages import drawn, fixed
+from winosmith.web.pages import bar_chart, fixed
 from winosmith.web.predict.models import Model, Prediction as Row, Stand
 from winosmith.web.problems.models import Problem
 
 UNASKED, WAITING, STUCK, RIGHT, WRONG, TIED = range(6)
-"""The states of a model's answer to a version: not predicted, waiting, failed, …"""
+"""States of a model's answer to a version; `STUCK` is a failed prediction."""
 
 STANDS = 8
-"""A factor larger than the number of states, to combine a version and its state in a number."""
+"""Factor that packs a version's key and its state into one number: key * STANDS + state."""
 
 _ANSWERS = f"""SELECT JOINED(CAST(r.problem_id * {STANDS} + CASE
         WHEN r.stand = %s AND r.tie THEN {TIED}
@@ -37,21 +36,21 @@ _ANSWERS = f"""SELECT JOINED(CAST(r.problem_id * {STANDS} + CASE
         WHEN r.stand = %s THEN {WAITING}
         ELSE {STUCK} END AS text), ',')
     FROM perturb_version v JOIN predict_prediction r ON r.problem_id = v.problem_id
-    WHERE v.root_id = %s AND r.model_id = %s"""  # noqa: S608 - of our own numbers
-"""All rows in one text, which takes half the time."""
+    WHERE v.root_id = %s AND r.model_id = %s"""  # noqa: S608 - only constants are inserted
+"""Query for all rows as one text, which takes half the time."""
 
 _JOINED = {"postgresql": "string_agg"}
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """A model's answers to a family.
+    """A model's answers to the versions of a family.
 
     Attributes:
         tree: The family.
         stands: `UNASKED`, `WAITING`, `STUCK`, `RIGHT`, `WRONG` or `TIED` for each version, (n,).
-        ties: The credit of each tied version, by its number: 1 / (options tied) if the correct one
-            is among them, otherwise 0.
+        ties: The credit of each tied version, by the version's number: 1 / (options tied) if the
+            correct option is among them, otherwise 0.
     """
 
     tree: Tree
@@ -60,65 +59,60 @@ class Answers:
 
     @cached_property
     def wrong(self) -> Bools:
-        """Return the public versions with an incorrect answer, (n,)."""
-        found: Bools = self.tree.public & (self.stands == WRONG)
-        return found
+        """Mask of the public versions with an incorrect answer, (n,)."""
+        return self.tree.public & (self.stands == WRONG)
 
     @cached_property
     def right(self) -> Bools:
-        """Return the public versions with a correct answer, (n,)."""
-        found: Bools = self.tree.public & (self.stands == RIGHT)
-        return found
+        """Mask of the public versions with a correct answer, (n,)."""
+        return self.tree.public & (self.stands == RIGHT)
 
     @cached_property
     def tied(self) -> Bools:
-        """Return the public versions with a tie, (n,)."""
-        found: Bools = self.tree.public & (self.stands == TIED)
-        return found
+        """Mask of the public versions with a tie, (n,)."""
+        return self.tree.public & (self.stands == TIED)
 
     @cached_property
     def answered(self) -> Bools:
-        """Return the public versions with an answer, including ties, (n,)."""
-        found: Bools = self.right | self.wrong | self.tied
-        return found
+        """Mask of the public versions with an answer, including ties, (n,)."""
+        return self.right | self.wrong | self.tied
 
     @cached_property
     def credit(self) -> Floats:
-        """Return the credit of each answer, (n,): 1, 0, or a tie's; 0 without an answer."""
+        """Credit of each public answer, (n,): 1 if correct, fractional for ties, otherwise 0."""
         found = self.right.astype(np.float64)
-        for number, share in self.ties.items():
-            found[number] = share if self.tied[number] else 0.0
+        for number, credit in self.ties.items():
+            found[number] = credit if self.tied[number] else 0.0
         return found
 
     @property
     def waiting(self) -> int:
-        """Return the number of public versions without an answer, for any reason."""
+        """Number of public versions without an answer, for any reason."""
         return int(self.tree.public.sum() - self.answered.sum())
 
     @cached_property
     def wrong_below(self) -> list[int]:
-        """Return the number of public versions with an incorrect answer below each version."""
-        found: list[int] = self.tree.below(self.wrong).tolist()
-        return found
+        """For each version, the number of public descendants with an incorrect answer."""
+        return self.tree.sum_below(self.wrong).tolist()
 
 
 def load_answers(root: Problem, tree: Tree, model: Model) -> Answers:
-    """Return a model's answers to a family."""
+    """Load a model's answers to the versions of a family."""
     done = str(Stand.DONE)
     with connection.cursor() as cursor:
         query = _ANSWERS.replace("JOINED", _JOINED.get(connection.vendor, "group_concat"))
         cursor.execute(query, [done, done, done, str(Stand.WAITING), root.pk, model.pk])
         joined = cursor.fetchone()[0] or ""
     stands = np.full(len(tree), UNASKED, dtype=np.int8)
-    rows, found = np.divmod(np.fromstring(joined, dtype=np.int64, sep=","), STANDS)
-    places = tree.places_of(rows)
-    there = places >= 0
-    stands[places[there]] = found[there]
+    keys, states = np.divmod(np.fromstring(joined, dtype=np.int64, sep=","), STANDS)
+    numbers = tree.numbers_of(keys)
+    in_tree = numbers >= 0
+    stands[numbers[in_tree]] = states[in_tree]
     return Answers(tree, stands, _load_ties(tree, np.flatnonzero(stands == TIED), model))
 
 
 def tie_credit(choice: int | None, scores: Sequence[float], answer: int | None) -> float:
-    """Return the credit of a tie: 1 / (options tied) if the correct one is among them, or 0."""
+    """Return a tie's credit: 1 / (options tied) if the correct option is among them, or 0."""
     return Prediction("", choice or 0, tuple(scores)).credit(answer)
 
 
@@ -136,16 +130,16 @@ def _load_ties(tree: Tree, numbers: npt.NDArray[np.intp], model: Model) -> dict[
 
 
 @dataclass(frozen=True, slots=True)
-class Depth:
-    """The depth of a model's errors on one family, by one kind of depth.
+class ErrorDepth:
+    """The depth of a model's errors on one family, for one kind of depth.
 
     Attributes:
-        kind: "declared", "lineage" or "edit".
+        kind: The kind of depth: "declared", "lineage" or "edit".
         n: The number of public versions with an answer and a known depth.
         errors: The number of incorrect answers; a tie counts as 1 minus its credit.
         mean: The mean depth of the errors; None without errors.
-        coin: The mean expected from random guessing: the mean depth of the versions if all have
-            equally many options; None without versions.
+        coin: The mean depth expected from random guessing; None without versions. This is the mean
+            depth of the versions if all have the same number of options.
         first: The minimum depth of an error; None without errors.
         coin_first: The minimum depth expected from random guessing with at least one error; None
             without versions.
@@ -161,10 +155,14 @@ class Depth:
 
 
 @dataclass(frozen=True, slots=True)
-class AtDepth:
-    """The number of public versions at one depth, and of correct answers to them.
+class DepthAccuracy:
+    """A model's accuracy at one depth.
 
-    A tie counts as 1 / (options tied) if the correct one is among them; `ties` of the `n` are ties.
+    Attributes:
+        depth: The depth.
+        n: The number of public versions with an answer.
+        right: The number of correct answers; a tie counts as its credit (`tie_credit`).
+        ties: The number of ties.
     """
 
     depth: int
@@ -174,23 +172,23 @@ class AtDepth:
 
     @property
     def percent(self) -> float:
-        """Return the accuracy in percent."""
+        """Accuracy in percent."""
         return 100 * self.right / self.n
 
 
 @dataclass(frozen=True, slots=True)
 class PathsAtDepth:
-    """The paths from the root at one depth.
+    """The number of paths from the root that reach one depth, and how they continue.
 
     Attributes:
         depth: The depth.
         before: The number of paths that reach this depth without an earlier error.
-        errors: The number of paths with their first error here.
-        ends: The number of paths that end here without an error (censored).
-        ties: The number of tied versions at this depth, on a path without a certain earlier error.
+        errors: The number of paths whose first error is at this depth.
+        ends: The number of paths that end at this depth without an error (censored).
+        ties: The number of tied versions at this depth, on paths without a certain earlier error.
 
-    Counts are whole except for ties. A path with ties can end in several ways, each weighted by its
-    probability if ties are broken at random, as in `winosmith.metrics.Survival`.
+    Ties make the counts fractional: a path with ties counts with the probabilities of its outcomes
+    if ties are broken at random, as in `winosmith.metrics.Survival`.
     """
 
     depth: int
@@ -200,14 +198,14 @@ class PathsAtDepth:
     ties: int = 0
 
 
-def error_depths(answers: Answers) -> list[Depth]:
-    """Return the error depths by all three kinds of depth."""
+def error_depths(answers: Answers) -> list[ErrorDepth]:
+    """Return the error depths for all three kinds of depth."""
     return [_error_depth(answers, kind) for kind in DEPTHS]
 
 
-def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[AtDepth]:
-    """Return the accuracy at each depth, in ascending order; the root is at 0."""
-    here = _answered(answers, kind)
+def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[DepthAccuracy]:
+    """Return the accuracy at each depth, in ascending order; the root has depth 0."""
+    here = _answered_at_known_depth(answers, kind)
     here[0] = answers.answered[0]
     of = answers.tree.depths[kind][here]
     of[: int(here[0])] = 0
@@ -215,60 +213,60 @@ def accuracy_by_depth(answers: Answers, kind: DepthKind) -> list[AtDepth]:
     right = np.bincount(of, answers.credit[here], len(counts))
     ties = np.bincount(of, answers.tied[here], len(counts))
     return [
-        AtDepth(depth, int(counts[depth]), round_count(float(right[depth])), int(ties[depth]))
+        DepthAccuracy(depth, int(counts[depth]), round_count(float(right[depth])), int(ties[depth]))
         for depth in np.flatnonzero(counts).tolist()
     ]
 
 
 def first_errors(answers: Answers, kind: DepthKind) -> list[PathsAtDepth]:
-    """Return the first errors on the paths from the root to each public leaf.
+    """Count the first errors on the paths from the root to each public leaf, by depth.
 
-    A path without an error is censored at its end. A tie counts as an error with 1 minus its
-    credit, and the path continues with its credit. Versions without an answer or a known depth are
-    ignored; a path without answers is omitted.
+    A path without an error is censored at its end. A tie is an error with weight 1 minus its
+    credit, and the path continues with its credit as weight. Versions without an answer or a known
+    depth are ignored, and so are paths without answers.
     """
     tree = answers.tree
     depths = np.where(tree.depths[kind] >= 0, tree.depths[kind], -1)
     depths[0] = 0
-    known = _answered(answers, kind)
+    known = _answered_at_known_depth(answers, kind)
     known[0] = answers.answered[0]
-    fine, last = _follow_paths(tree.parents, np.where(known, answers.credit, 1.0), known, depths)
-    get_there = np.append(fine, 1.0)[tree.parents]  # all paths reach the root
+    credit, last = _follow_paths(tree.parents, np.where(known, answers.credit, 1.0), known, depths)
+    reached = np.append(credit, 1.0)[tree.parents]  # all paths reach the root
     leaf = np.zeros(len(tree), dtype=np.int64)
     leaf[tree.leaves] = 1
-    failed = np.where(known, (leaf + tree.below(leaf)) * get_there * (1 - answers.credit), 0.0)
-    ended = np.where((leaf > 0) & (last >= 0), fine, 0.0)
-    tied = known & answers.tied & (get_there > 0)
+    failed = np.where(known, (leaf + tree.sum_below(leaf)) * reached * (1 - answers.credit), 0.0)
+    ended = np.where((leaf > 0) & (last >= 0), credit, 0.0)
+    tied = known & answers.tied & (reached > 0)
     size = 1 + max(int(depths.max()), int(last.max()), 0)
     errors: Floats = np.zeros(size) + np.bincount(depths[known], failed[known], size)
     ends: Floats = np.zeros(size) + np.bincount(np.maximum(last, 0), ended, size)
-    return _ends_by_depth(errors, ends, np.bincount(depths[tied], minlength=size))
+    return _count_paths_by_depth(errors, ends, np.bincount(depths[tied], minlength=size))
 
 
-def _error_depth(answers: Answers, kind: DepthKind) -> Depth:
-    here = _answered(answers, kind)
+def _error_depth(answers: Answers, kind: DepthKind) -> ErrorDepth:
+    here = _answered_at_known_depth(answers, kind)
     depths, wrong = answers.tree.depths[kind][here], 1 - answers.credit[here]
     if not len(depths):
-        return Depth(kind, 0, 0, None, None, None, None)
+        return ErrorDepth(kind, 0, 0, None, None, None, None)
     chance = answers.tree.chance[here]
-    return Depth(
+    return ErrorDepth(
         kind,
         len(depths),
         round_count(float(wrong.sum())),
         error_depth(depths, wrong, "mean"),
         float(np.average(depths, weights=1 - chance)),
         error_depth(depths, wrong, "first"),
-        _coin_first(depths, chance),
+        _chance_first_depth(depths, chance),
     )
 
 
-def _answered(answers: Answers, kind: DepthKind) -> Bools:
+def _answered_at_known_depth(answers: Answers, kind: DepthKind) -> Bools:
     here: Bools = answers.answered & (answers.tree.depths[kind] >= 0)
     here[0] = False
     return here
 
 
-def _coin_first(depths: Ints, chance: Floats) -> float:
+def _chance_first_depth(depths: Ints, chance: Floats) -> float:
     fine = np.exp(np.bincount(depths, weights=np.log(chance)))
     so_far = np.concatenate([[1.0], np.cumprod(fine)])
     here = so_far[:-1] * (1 - fine)
@@ -276,14 +274,14 @@ def _coin_first(depths: Ints, chance: Floats) -> float:
 
 
 def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> tuple[Floats, Ints]:
-    """Return for each version the probability that its path is correct, and its deepest answer.
+    """Return the probability that each version's path is correct, and its deepest answer's depth.
 
-    Both include the version itself; a depth is -1 without an answer. Paths are processed in pieces
-    that double in length, all versions at once, so in log2(depth) passes.
+    Both include the version itself; the depth is -1 without an answer. All paths are processed
+    together, in segments that double in length, so that log2(depth) passes are enough.
     """
     fine = np.append(credit, 1.0)
     last = np.append(np.where(known, depths, -1), -1)
-    end = len(parents)  # a neutral node above every root
+    end = len(parents)  # a neutral parent of the root
     above = np.append(np.where(parents < 0, end, parents), end)
     while (above < end).any():
         fine = fine * fine[above]
@@ -292,7 +290,7 @@ def _follow_paths(parents: Ints, credit: Floats, known: Bools, depths: Ints) -> 
     return fine[:-1], last[:-1]
 
 
-def _ends_by_depth(errors: Floats, ends: Floats, ties: Ints) -> list[PathsAtDepth]:
+def _count_paths_by_depth(errors: Floats, ends: Floats, ties: Ints) -> list[PathsAtDepth]:
     here = errors + ends
     before = np.cumsum(here[::-1])[::-1]
     return [
@@ -307,32 +305,34 @@ def _ends_by_depth(errors: Floats, ends: Floats, ties: Ints) -> list[PathsAtDept
     ]
 
 
-MOST_BARS = 40
-"""Maximum number of depths in the chart; the table has all."""
+MAX_BARS = 40
+"""Maximum number of depths in the chart; the table shows all depths."""
 
-LABELS = 14
-"""Maximum number of depths with a label."""
+MAX_LABELS = 14
+"""Maximum number of labelled depths in the chart."""
 
 FEW = 5
-"""Bars for fewer versions than this are pale."""
+"""Number of versions below which a bar is pale."""
 
 
-def draw_chart(name: str, rows: Sequence[AtDepth], chance: float | None) -> dict[str, Any] | None:
-    """Return the chart of a model's accuracies by depth; None if there is nothing to draw.
+def draw_chart(
+    name: str, rows: Sequence[DepthAccuracy], chance: float | None
+) -> dict[str, Any] | None:
+    """Return the chart of a model's accuracies by depth, or None without accuracies.
 
     Args:
         name: The name of the model.
         rows: The accuracies, in ascending order of depth.
-        chance: The accuracy of guessing, 0–1.
+        chance: The accuracy of random guessing, 0–1, or None.
     """
-    shown = rows[:MOST_BARS]
+    shown = rows[:MAX_BARS]
     if not shown:
         return None
-    every = -(-len(shown) // LABELS)
+    every = -(-len(shown) // MAX_LABELS)
     description = ", ".join(
         f"{fixed(row.percent, 0)} % ({row.right}/{row.n}) · {row.depth}" for row in shown
     )
-    return drawn(
+    return bar_chart(
         [[(100 * row.right / row.n, row.n < FEW)] for row in shown],
         [str(row.depth) if at % every == 0 else "" for at, row in enumerate(shown)],
         _("Accuracy of %(name)s by depth: %(told)s") % {"name": name, "told": description},

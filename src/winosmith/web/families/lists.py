@@ -1,4 +1,4 @@
-"""The lists of all families: their sizes and errors, and their contributors."""
+"""The list of families with their sizes and errors, and the board of their contributors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import round_count
-from winosmith.web._kept import Refreshed
+from winosmith.web._kept import RefreshedValue
 from winosmith.web.families.figures import tie_credit
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.predict.models import Model, Prediction
@@ -22,7 +22,7 @@ from winosmith.web.problems.states import public_problems
 FAMILIES = 20
 """Number of families on a page."""
 
-MOST_FOUND = 5_000
+MAX_FOUND = 5_000
 """Maximum number of versions that a search considers, newest first."""
 
 SORTS = {
@@ -34,16 +34,17 @@ SORTS = {
 
 @dataclass(slots=True)
 class Family:
-    """A family in the list; only public versions count.
+    """A family in the list; its numbers include only public versions.
 
     Attributes:
         root: The key of the root.
-        versions: The number of versions of the root.
-        deepest: The maximum number of steps from the root.
+        versions: The number of versions.
+        deepest: The maximum number of steps between a version and the root.
         newest: The key of the newest version.
-        errors: By model key, the number of incorrect answers; a tie counts as 1 minus its credit.
-        answered: By model key, the number of answers, including ties.
-        ties: By model key, the number of ties.
+        errors: For each model's key, the number of incorrect answers; a tie counts as 1 minus its
+            credit.
+        answered: For each model's key, the number of answers, including ties.
+        ties: For each model's key, the number of ties.
         fooling: The number of incorrect answers of all current models, without ties.
         problem: The root, if the family is on the page.
     """
@@ -78,7 +79,7 @@ def _current_predictions() -> QuerySet[Prediction]:
 
 
 def list_families() -> list[Family]:
-    """Return all families with a public version, with current counts."""
+    """Count the versions and errors of all families with a public version."""
     counts = _public_versions().values_list("root")
     counts = counts.annotate(Count("pk"), Max("step"), Max("problem_id"))
     found = {row[0]: Family(*row) for row in counts}
@@ -103,19 +104,19 @@ def list_families() -> list[Family]:
     return list(found.values())
 
 
-_FAMILIES = Refreshed(list_families)
+_FAMILIES = RefreshedValue(list_families)
 
 
-def list_page(terms: list[Term], sort: str, page: object) -> Page:
-    """Return a page of the families with a public root, each with its root.
+def families_page(terms: list[Term], sort: str, page: object) -> Page:
+    """Return a page of the families with a public root.
 
     Args:
-        terms: The terms that a public version of the family, or its root, must contain; may be
+        terms: The search terms that the root or a public version of the family must contain; may be
             empty.
-        sort: One of `SORTS`; anything else is "size".
+        sort: One of `SORTS`; any other value means "size".
         page: The page number, from 1; larger numbers give the last page.
     """
-    roots = set(_public_roots(terms))
+    roots = set(_find_public_roots(terms))
     found = [family for family in _FAMILIES.latest() if family.root in roots]
     found.sort(key=_ORDERS.get(sort, _ORDERS["size"]))
     shown = Paginator(found, FAMILIES).get_page(page)
@@ -135,13 +136,13 @@ _ORDERS: dict[str, Any] = {
 }
 
 
-def _public_roots(terms: list[Term]) -> list[int]:
+def _find_public_roots(terms: list[Term]) -> list[int]:
     public = public_problems().select_related(None)
     roots = public.filter(pk__in=Version.objects.values("root")).order_by()
     if terms:
         found = with_terms(public.filter(version__isnull=False), terms).order_by("-place")
-        said = found.values_list("version__root", flat=True)[:MOST_FOUND]
-        roots = roots.filter(pk__in=set(said))
+        matches = found.values_list("version__root", flat=True)[:MAX_FOUND]
+        roots = roots.filter(pk__in=set(matches))
     return list(roots.values_list("pk", flat=True))
 
 
@@ -157,16 +158,16 @@ BOARD_SORTS = {
 
 
 @dataclass(slots=True)
-class Entry:
-    """A contributor on the board; only valid and public versions count.
+class BoardEntry:
+    """A contributor on the board; the numbers include only valid, public versions.
 
     Attributes:
-        name: The pseudonym.
+        name: The contributor's pseudonym.
         versions: The number of perturbed problems.
-        families: The number of families of which they wrote the first version.
-        fools: By key of a current model, the number of versions that fooled it.
+        families: The number of families whose first version the contributor wrote.
+        fools: For each current model's key, the number of versions that fooled the model.
         deepest: The maximum edit depth of a version that fooled a current model, or None.
-        rank: The rank by the sorted value; equal values have equal ranks.
+        rank: The rank by the value that sorts the board; equal values have equal ranks.
     """
 
     name: str
@@ -178,12 +179,12 @@ class Entry:
 
     @property
     def fooled(self) -> int:
-        """Return the number of incorrect answers of all current models."""
+        """Number of incorrect answers of all current models."""
         return sum(self.fools.values())
 
 
-def list_entries() -> list[Entry]:
-    """Return the entries of all contributors, with current counts, unordered."""
+def list_board_entries() -> list[BoardEntry]:
+    """Return the board's entries of all contributors, unordered."""
     by = "problem__twin__contributor"
     versions = _public_versions().filter(**{f"{by}__isnull": False})
     first = _public_versions().values("root").annotate(first=Min("problem_id")).values("first")
@@ -194,7 +195,7 @@ def list_entries() -> list[Entry]:
     )
     number = dict(versions.values_list(by).annotate(Count("pk")))
     people = Person.objects.only("pk", "salt").in_bulk(number)
-    found = {key: Entry(pseudonym(person), number[key]) for key, person in people.items()}
+    found = {key: BoardEntry(pseudonym(person), number[key]) for key, person in people.items()}
     for key, n in versions.filter(problem__in=first).values_list(by).annotate(Count("pk")):
         if key in found:
             found[key].families = n
@@ -206,14 +207,14 @@ def list_entries() -> list[Entry]:
     return list(found.values())
 
 
-_ENTRIES = Refreshed(list_entries)
+_ENTRIES = RefreshedValue(list_board_entries)
 
 
 def board_page(sort: str, page: object) -> Page:
     """Return a page of the board's entries, each with its rank.
 
     Args:
-        sort: One of `BOARD_SORTS`; anything else is "fools".
+        sort: One of `BOARD_SORTS`; any other value means "fools".
         page: The page number, from 1; larger numbers give the last page.
     """
     value = _VALUES.get(sort, _VALUES["fools"])

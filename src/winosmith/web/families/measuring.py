@@ -1,7 +1,7 @@
-"""The stability of models over all families: measured by the worker, stored in the database.
+"""The stability of models over all families, which the worker measures and stores.
 
 The results are those of `winosmith.metrics.stability`. The worker computes them every ten minutes
-if something has changed. `winosmith score` gives the same results for the downloaded problems and
+if the data have changed. `winosmith score` gives the same results for the downloaded problems and
 predictions.
 """
 
@@ -40,10 +40,10 @@ def family_problems() -> QuerySet[Problem]:
 
 
 def count_versions_against() -> list[tuple[str, int]]:
-    """Return the models that public versions should fool, with counts, largest first.
+    """Count the public versions that were written to fool each model, in descending order.
 
-    Contributors chose these models and saw their answers, so the versions are selected against
-    these models, which seem worse than they are in comparison with others.
+    Contributors chose these models and saw their answers. The versions are therefore selected
+    against these models, which look worse in comparison with other models than they are.
     """
     rows = family_problems().filter(version__against__isnull=False).order_by()
     counts = dict(rows.values_list("version__against__name").annotate(n=Count("pk")))
@@ -51,11 +51,11 @@ def count_versions_against() -> list[tuple[str, int]]:
 
 
 def answered_problems(model: Model, *, families: bool = True) -> QuerySet[Problem]:
-    """Return the public problems with an answer that a model has predicted.
+    """Return the public problems that a model has answered and whose answer is public.
 
     Args:
         model: Any revision of a model.
-        families: Whether to return only problems of families.
+        families: Whether to return only the problems of families.
     """
     public = family_problems() if families else public_problems().alias(place=F("id"))
     return public.filter(
@@ -67,7 +67,7 @@ def answered_problems(model: Model, *, families: bool = True) -> QuerySet[Proble
 
 
 def load_predictions(model: Model, problems: dict[int, str]) -> list[Prediction]:
-    """Return a model's predictions on problems, given the problems' ids by key."""
+    """Load a model's predictions for problems, given the problems' ids by key."""
     found = Row.objects.filter(model=model, problem__in=list(problems), stand=Stand.DONE)
     return [
         _read_prediction(problems[number], choice, tuple(scores))
@@ -84,40 +84,41 @@ def _read_prediction(ref: str, choice: int, scores: tuple[float, ...]) -> Predic
 
 
 def header_parameters(model: Model) -> dict[str, str]:
-    """Return the model's parameters for the header of its file of predictions."""
+    """Return the model's parameters for the header of its predictions file."""
     return {"solver": model.solver, "revision": model.revision, "digest": model.digest}
 
 
 def predictions_file(model: Model, *, families: bool = True) -> tuple[str, HeadedFile]:
-    """Return a digest of a model's file of predictions, and the open file, which the caller closes.
+    """Write a model's predictions to a temporary file; return a digest and the open file.
 
-    The format is that of `winosmith.answers.write_predictions`; memory use is constant.
+    The caller closes the file. The format is that of `winosmith.answers.write_predictions`. Memory
+    use does not grow with the number of problems.
     """
     query = answered_problems(model, families=families)
-    aside = tempfile.TemporaryFile()  # noqa: SIM115 - closed after sending
-    seen, said, count = hashlib.sha256(), hashlib.sha256(), 0
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed after sending
+    data_digest, file_digest, count = hashlib.sha256(), hashlib.sha256(), 0
     for chunk in iter_rows(load_keys(query.order_by("place")), needed_columns(public_problems())):
         blind = Dataset(as_public(chunk)).blind()
         known = {row.pk: row.ref for row in chunk}
         for prediction in load_predictions(model, known):
             line = f"{answers.prediction_record(prediction)}\n".encode("utf-8", "surrogatepass")
-            said.update(line)
-            aside.write(line)
+            file_digest.update(line)
+            file.write(line)
         for problem in blind:
-            seen.update(
+            data_digest.update(
                 (canonical(problem_record(problem)) + "\n").encode("utf-8", "surrogatepass")
             )
         count += len(blind)
     header = {
         "predictions": model.name,
         "parameters": header_parameters(model),
-        "data": seen.hexdigest(),
+        "data": data_digest.hexdigest(),
         "n": count,
         "version": __version__,
     }
     first = f"{canonical(header)}\n".encode()
-    said.update(first)
-    return said.hexdigest(), HeadedFile(first, aside)
+    file_digest.update(first)
+    return file_digest.hexdigest(), HeadedFile(first, file)
 
 
 SEED = 0
@@ -125,21 +126,21 @@ SEED = 0
 
 
 def last_measurement(depth: str) -> Measured | None:
-    """Return the last measurement by a kind of depth, or None."""
+    """Return the last measurement for a kind of depth, or None."""
     return Measured.objects.filter(depth=depth).first()
 
 
 def inputs_digest() -> str:
-    """Return a digest of the results' inputs: versions, answers, models, winosmith's version."""
+    """Return a digest of the measured versions, answers and models, and of winosmith's version."""
     with connection.cursor() as cursor:
-        cursor.execute(_STAMP)
-        counted = [[int(value) for value in row] for row in cursor.fetchall()]
+        cursor.execute(_INPUTS)
+        sums = [[int(value) for value in row] for row in cursor.fetchall()]
     names = [(model.pk, model.name) for model in current_models()]
-    said = repr((names, sorted(counted), __version__))
-    return hashlib.sha256(said.encode()).hexdigest()
+    inputs = repr((names, sorted(sums), __version__))
+    return hashlib.sha256(inputs.encode()).hexdigest()
 
 
-_STAMP = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id),
+_INPUTS = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id),
     sum(CASE WHEN r."right" THEN v.problem_id ELSE 0 END),
     sum(CASE WHEN r.tie THEN v.problem_id ELSE 0 END)
     FROM perturb_version v
@@ -149,20 +150,19 @@ _STAMP = """SELECT r.model_id, count(*), sum(v.problem_id), sum(v.problem_id * v
     GROUP BY r.model_id"""
 
 
-def measure() -> bool:
-    """Measure again if something has changed; return whether it has."""
-    now = inputs_digest()
-    known = Measured.objects.filter(stamp=now).count()
-    if known == len(DEPTHS):
+def measure_if_changed() -> bool:
+    """Measure the stability again if the inputs have changed; return whether they have."""
+    stamp = inputs_digest()
+    if Measured.objects.filter(stamp=stamp).count() == len(DEPTHS):
         return False
     start = time.monotonic()
-    graded = [(model, *_grade(model)) for model in current_models()]
-    made = [_measure(depth, graded) for depth in DEPTHS]
-    for one in made:
-        one.stamp, one.made_at, one.seconds = now, timezone.now(), time.monotonic() - start
+    graded = [(model, *_grade_model(model)) for model in current_models()]
+    rows = [_measure_depth(depth, graded) for depth in DEPTHS]
+    for row in rows:
+        row.stamp, row.made_at, row.seconds = stamp, timezone.now(), time.monotonic() - start
     with writing():
         Measured.objects.bulk_create(
-            made,
+            rows,
             update_conflicts=True,
             unique_fields=["depth"],
             update_fields=["stamp", "made_at", "seconds", "answers", "drawings", "fault"],
@@ -170,8 +170,8 @@ def measure() -> bool:
     return True
 
 
-def _grade(model: Model) -> tuple[Graded | None, str]:
-    """Return a model's graded answers, or None and the reason."""
+def _grade_model(model: Model) -> tuple[Graded | None, str]:
+    """Return a model's graded answers and "", or None and the reason."""
     found = list(answered_problems(model).order_by("place"))
     dataset = Dataset(as_public(found))
     predictions = load_predictions(model, {row.pk: row.ref for row in found})
@@ -181,7 +181,7 @@ def _grade(model: Model) -> tuple[Graded | None, str]:
         return None, str(error)
 
 
-def _measure(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -> Measured:
+def _measure_depth(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -> Measured:
     found: dict[str, Stability] = {}
     answers = []
     for model, answered, fault in graded:
@@ -202,19 +202,19 @@ def _measure(depth: Any, graded: list[tuple[Model, Graded | None, str]]) -> Meas
 
 
 def draw_stability(found: Mapping[str, Stability]) -> list[str]:
-    """Return the survival curves and the accuracies by depth, as SVG for a page.
+    """Draw the survival curves and the accuracies by depth, as SVG for a page.
 
     Args:
-        found: The result of each model by its name, all for one kind of depth.
+        found: The stability of each model by the model's name, all for the same kind of depth.
     """
     made = [svg for panels in metrics.draw_stability(found) for svg in panels]
-    return [without_styles(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
+    return [styles_to_attributes(svg.inline(f"d{at}")) for at, svg in enumerate(made)]
 
 
-def without_styles(markup: str) -> str:
-    """Return an SVG with style properties as attributes, which the content policy allows.
+def styles_to_attributes(markup: str) -> str:
+    """Turn an SVG's inline styles into attributes, which the content security policy allows.
 
-    >>> without_styles('<svg><path style="fill: none; stroke-width: 0.8" /></svg>')
+    >>> styles_to_attributes('<svg><path style="fill: none; stroke-width: 0.8" /></svg>')
     '<svg><path fill="none" stroke-width="0.8" /></svg>'
     """
     from defusedxml.ElementTree import fromstring

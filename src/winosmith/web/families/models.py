@@ -1,4 +1,4 @@
-"""Measurements of families, stored until the data change."""
+"""Stored measurements of the models' stability on families."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from django.utils import timezone
 
 
 class Measured(models.Model):
-    """The stability of the models, by one kind of depth.
+    """The last measurement of the models' stability, for one kind of depth.
 
     Attributes:
-        depth: "declared", "lineage" or "edit".
-        stamp: The digest of the versions and answers that were measured.
+        depth: The kind of depth: "declared", "lineage" or "edit".
+        stamp: A digest of the measured versions and answers.
         made_at: The time of the measurement.
         seconds: The duration of the measurement.
-        answers: For each model its name, revision, and `winosmith.metrics.Stability.record` without
-            the families; or the `fault` that prevented the measurement.
-        drawings: SVG for the page, made by this site.
+        answers: For each model its name, its revision, and `winosmith.metrics.Stability.record`
+            without the families; or the `fault` that prevented the measurement.
+        drawings: The site's charts for the page, as SVG.
         fault: The reason that nothing could be measured, or "".
     """
 

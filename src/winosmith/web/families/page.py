@@ -1,4 +1,4 @@
-"""The page of a family: its view options, the nodes of the tree, and its template tags."""
+"""The page of a family: view options, nodes of the tree, and template tags."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import is_visible_to, public_problems
 
 ALL = "all"
-"""The value for all models in an address."""
+"""Value of the URL parameter `model` that selects all models."""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewOptions:
-    """The view options of a page.
+    """The view options in a page's URL.
 
     Attributes:
         models: The current models, in the order of `site.toml`.
-        chosen: The models whose answers are shown: one, or all.
-        name: The name of the chosen model; "all" for all, "" if there is none.
+        chosen: The models whose answers are shown: one model, or all.
+        name: The name of the chosen model; "all" for all models, "" without models.
         kind: The kind of depth for accuracies and first errors.
         after: The number of the version's children that are already visible.
     """
@@ -50,17 +50,17 @@ class ViewOptions:
 
     @property
     def several(self) -> bool:
-        """Return whether several models are shown."""
+        """Whether several models are shown."""
         return len(self.chosen) > 1
 
     def query(self, **changes: str | int) -> str:
         """Return the query string with these options, except for the changes."""
-        kept = {"model": self.name, "depth": self.kind} | changes
-        return urlencode({key: value for key, value in kept.items() if value not in ("", 0)})
+        values = {"model": self.name, "depth": self.kind} | changes
+        return urlencode({key: value for key, value in values.items() if value not in ("", 0)})
 
 
 def read_options(request: HttpRequest, tree: Tree) -> ViewOptions:
-    """Return the options in an address; by default the first model and the tree's main depth.
+    """Return the view options of a request; defaults are the first model and the tree's main depth.
 
     Raises:
         Http404: There is no such model or depth.
@@ -75,13 +75,14 @@ def read_options(request: HttpRequest, tree: Tree) -> ViewOptions:
 
 
 def get_root(ref: str, person: Person | None) -> Problem:
-    """Return the problem of an address, if the person may see it.
+    """Return the problem with an id, if the person may see the problem's family.
 
-    A hidden root has a page if one of its versions is public, because the data contain its id; the
-    page shows only this id.
+    A hidden root has a page if one of its versions is public, because the data contain the root's
+    id; the page shows only this id.
 
     Raises:
-        Http404: There is no such problem for this person, and it has no public version.
+        Http404: The problem does not exist, or the person may not see it and it has no public
+            version.
     """
     found = Problem.objects.select_related("twin", "version__root__twin").filter(ref=ref).first()
     if found is None:
@@ -96,12 +97,12 @@ def get_version_number(tree: Tree, ref: str) -> int:
     """Return the number of a version in a tree.
 
     Raises:
-        Http404: The tree has no such version that this visitor may see.
+        Http404: The tree has no such version, or the visitor may not see it.
     """
     row = Problem.objects.filter(ref=ref).values_list("pk", flat=True).first()
-    if row not in tree.places:
+    if row not in tree.numbers:
         raise Http404
-    return tree.places[row]
+    return tree.numbers[row]
 
 
 def _parse_number(text: str) -> int:
@@ -109,11 +110,11 @@ def _parse_number(text: str) -> int:
 
 
 class Links:
-    """The addresses of a family's versions.
+    """The URLs of a family's versions.
 
     Args:
         root: The id of the root.
-        look: The options to include in the links.
+        look: The view options to include in the URLs.
     """
 
     def __init__(self, root: str, look: ViewOptions):
@@ -123,20 +124,20 @@ class Links:
         self._kept = look.query()
 
     def page(self, ref: str, after: int = 0) -> str:
-        """Return the address of the tree around a version."""
+        """Return the URL of the tree around a version."""
         version = "" if ref == self._root else f"&version={quote(ref, safe='')}"
         return f"{self.family}?{self._kept}{version}{_after_query(after)}#tree"
 
     def fragment(self, ref: str, after: int = 0) -> str:
-        """Return the address of the part below a version, for an open page."""
+        """Return the URL of the part below a version, which an open page loads."""
         return f"{self.family}below/{quote(ref, safe='')}/?{self._kept}{_after_query(after)}"
 
     def perturb(self, ref: str) -> str:
-        """Return the address of the form that perturbs a version."""
+        """Return the URL of the form that perturbs a version."""
         return f"{self._home}perturb/{quote(ref, safe='')}/"
 
     def details(self, ref: str) -> str:
-        """Return the address of the problem's page."""
+        """Return the URL of the problem's page."""
         return f"{self._home}problems/{quote(ref, safe='')}/"
 
 
@@ -152,7 +153,7 @@ Text = Any
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A model's result on a version, as a sign and in words, not only by colour."""
+    """A model's result on a version, shown as a sign and in words, not only as a colour."""
 
     model: str
     kind: str
@@ -168,8 +169,8 @@ NOT_JUDGED = _("yours, not judged yet")
 
 
 def load_problems(tree: Tree, top: VisibleNode) -> dict[int, Problem]:
-    """Return the problems on a page, and their parents, by their keys."""
-    numbers = {shown.number for shown in _walk(top)}
+    """Load the problems of a page's nodes and their parents, by key."""
+    numbers = {shown.number for shown in _iter_nodes(top)}
     numbers |= {int(tree.parents[number]) for number in numbers if number}
     fields = "ref", "sentence", "options", "answer", "state", "embargo", "twin"
     return Problem.objects.only(*fields).in_bulk([int(tree.rows[number]) for number in numbers])
@@ -185,26 +186,26 @@ def build_nodes(
     *,
     hidden_root: bool = False,
 ) -> dict[str, Any]:
-    """Return the nodes of a page, from the top down, each with its `children`.
+    """Return the template context of a page's nodes, from the top down, each with its `children`.
 
-    `options` are given if they differ from the parent's; `note` says why a version is not public,
-    and `wrong` how many versions in a folded branch have an incorrect answer. `page` and `fragment`
-    are the addresses of the tree around it and of the part below it, `more` those of its next
-    children.
+    `options` are empty if they equal the parent's options. `note` is the reason that a version is
+    not public, and `wrong` is the number of incorrect answers in a folded branch. `page` and
+    `fragment` are the URLs of the tree around the version and of the part below it; `more` are the
+    URLs of its next children.
 
     Args:
         tree: The family.
         top: The top node, from `trees.tree_around` or `trees.tree_below`.
         problems: The problems, from `load_problems`.
-        answers: The chosen models; a single one with all its answers, for folded branches.
-        links: The addresses of versions.
+        answers: The chosen models; a single model with all its answers, for folded branches.
+        links: The URLs of the versions.
         focus: The number of the version at the centre of the page.
-        hidden_root: Whether to hide the root and changes from it.
+        hidden_root: Whether to hide the root and the changes from it.
     """
     verdicts = _load_verdicts(problems, [model for model, _all in answers])
     whole = answers[0][1] if len(answers) == 1 else None
 
-    def made(shown: VisibleNode) -> dict[str, Any]:
+    def build(shown: VisibleNode) -> dict[str, Any]:
         problem = problems[int(tree.rows[shown.number])]
         above = int(tree.parents[shown.number])
         parent = (
@@ -234,16 +235,16 @@ def build_nodes(
                 links.page(problem.ref, shown.after),
                 links.fragment(problem.ref, shown.after),
             ),
-            "children": [made(child) for child in shown.children],
+            "children": [build(child) for child in shown.children],
         }
 
-    return made(top)
+    return build(top)
 
 
-def _walk(top: VisibleNode) -> Iterator[VisibleNode]:
+def _iter_nodes(top: VisibleNode) -> Iterator[VisibleNode]:
     yield top
     for child in top.children:
-        yield from _walk(child)
+        yield from _iter_nodes(child)
 
 
 def _version_depths(tree: Tree, number: int) -> list[tuple[Text, int | None]]:
@@ -304,10 +305,10 @@ Ends = Sequence[float] | None
 
 @register.filter
 def verdicts(found: Sequence[Verdict], named: bool) -> SafeString:
-    """Return models' results on a version as HTML; with names if there are several models.
+    """Format models' results on a version as HTML; with the models' names if `named`.
 
-    Like `depths`, it builds the whole HTML at once: a page has hundreds of both, and templates take
-    ten times as long.
+    `verdicts` and `depths` build HTML in Python, because a page has hundreds of them, and templates
+    take ten times as long.
     """
     return mark_safe("".join(_verdict_html(one, named) for one in found))  # noqa: S308 - all escaped
 
@@ -322,7 +323,7 @@ def _verdict_html(one: Verdict, named: bool) -> str:
 
 @register.filter
 def depths(found: Iterable[tuple[Any, int | None]]) -> SafeString:
-    """Return the depths of a version as HTML, with their names."""
+    """Format a version's depths with their names, as HTML."""
     texts = (f"{escape(name)} {'–' if depth is None else depth}" for name, depth in found)
     return mark_safe(" · ".join(texts))  # noqa: S308 - all escaped
 
@@ -335,13 +336,13 @@ def depth_name(kind: str) -> Any:
 
 @register.simple_tag
 def number(value: float | None, digits: int = 2) -> str:
-    """Return a formatted number; a dash for None."""
+    """Format a number; a dash for None."""
     return "–" if value is None else fixed(value, digits)
 
 
 @register.filter
 def points(value: float) -> Any:
-    """Return a count with ties as fractions; decimals only if it is not whole."""
+    """Format a count, with decimals if ties make it fractional."""
     if isinstance(value, int):
         return value
     return fixed(value, 1 if value == round(value, 1) else 2)
@@ -349,19 +350,19 @@ def points(value: float) -> Any:
 
 @register.simple_tag
 def interval(ends: Ends) -> str:
-    """Return an interval of depths; a dash for None."""
+    """Format an interval of depths; a dash for None."""
     return "–" if not ends else f"{fixed(ends[0], 2)}–{fixed(ends[1], 2)}"
 
 
 @register.simple_tag
 def share(value: float | str | None) -> str:
-    """Return a fraction in percent; a dash for None."""
+    """Format a fraction as a percentage; a dash for None."""
     return percent(value) if isinstance(value, int | float) else "–"
 
 
 @register.simple_tag
 def shares(ends: Ends | str) -> str:
-    """Return an interval of fractions in percent; a dash for None."""
+    """Format an interval of fractions as percentages; a dash for None."""
     if not ends or isinstance(ends, str):
         return "–"
     return f"{fixed(100 * ends[0], 1)}–{fixed(100 * ends[1], 1)}"
@@ -369,7 +370,7 @@ def shares(ends: Ends | str) -> str:
 
 @register.simple_tag
 def p_value(value: float | None) -> str:
-    """Return a probability as in reports (`report.probability`); a dash for None."""
+    """Format a p-value as in reports (`report.probability`); a dash for None."""
     if value is None:
         return "–"
     return f"<{fixed(LEAST_P, 4)}" if value < LEAST_P else fixed(value, 4)
@@ -387,12 +388,12 @@ def error_depths(stability: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 @register.simple_tag
 def curve(survival: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Return the rows of a survival curve: depth, at risk, errors, censored, fraction."""
+    """Return a survival curve's rows: depth, at risk, errors, censored, fraction without error."""
     columns = ("depths", "at_risk", "errors", "censored", "share")
     return list(zip(*(survival[name] for name in columns), strict=True))
 
 
 @register.simple_tag
 def drawn(markup: str) -> SafeString:
-    """Return a chart made by this site as safe HTML: its text is escaped, without inline styles."""
+    """Mark a chart that the site has drawn as safe HTML; its text is already escaped."""
     return mark_safe(markup)  # noqa: S308 - made by `winosmith.report`, not by people

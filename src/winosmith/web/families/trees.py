@@ -1,8 +1,9 @@
 """The tree of a family as a person may see it, in small arrays.
 
-Everybody sees the public versions; contributors also see their own hidden ones. A version with a
-hidden parent is attached to the nearest visible version above it. The tree of a family of 10,000
-takes 30 ms; it is cached until a version is added or removed. A page shows about fifty versions.
+Everybody sees the public versions; contributors also see their own hidden versions. A version with
+a hidden parent is attached to its nearest visible ancestor. Building the tree of 10,000 versions
+takes 30 ms, and the tree is cached until a version is added or removed. A page shows about fifty
+versions.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ Ints = npt.NDArray[np.int64]
 DEPTHS: tuple[DepthKind, ...] = ("declared", "lineage", "edit")
 
 UNKNOWN = -1
-"""An unknown depth, and the parent of a root."""
+"""Sentinel for an unknown depth, for the root's parent, and for a version outside the tree."""
 
-OWN = (State.HELD, State.JUDGING, State.REJECTED, State.VALID)
-"""States in which contributors see their own versions that are not public."""
+OWN_STATES = (State.HELD, State.JUDGING, State.REJECTED, State.VALID)
+"""States in which contributors can see their own versions although these are not public."""
 
-MOST_CACHED = 32
-"""Number of trees in the cache of a process: at 10,000 versions each, about 50 MB."""
+MAX_CACHED = 32
+"""Maximum number of cached trees per process; with 10,000 versions each, they take about 50 MB."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +45,9 @@ class Tree:
     Attributes:
         rows: The key of each version's problem, (n,).
         parents: The number of each version's parent, -1 for the root, (n,).
-        depths: By kind, the depth of each version, -1 if unknown, (n,).
-        public: Whether everybody sees the version, (n,); results count only these, see `as_seen`.
+        depths: For each kind of depth, the depths of the versions, -1 if unknown, (n,).
+        public: Whether everybody can see each version, (n,). Results include only public versions;
+            see `with_all_public`.
         chance: The probability of guessing the answer correctly, (n,).
     """
 
@@ -60,29 +62,29 @@ class Tree:
 
     @property
     def own(self) -> int:
-        """Return the number of versions that only this reader sees."""
+        """Number of versions that only this reader can see."""
         return len(self) - int(self.public.sum()) - int(not self.public[0])
 
-    def as_seen(self) -> Tree:
-        """Return the tree with all versions marked public, for results on all of them."""
+    def with_all_public(self) -> Tree:
+        """Return the tree with all versions marked as public, so that results include them."""
         return self if not self.own else replace(self, public=np.ones_like(self.public))
 
     @property
     def versions(self) -> int:
-        """Return the number of public versions of the root."""
+        """Number of public versions, without the root."""
         return int(self.public.sum()) - int(self.public[0])
 
     @cached_property
     def kind(self) -> DepthKind:
-        """Return the depth that most public versions have; if tied, the first, as in `metrics`."""
-        known = {
+        """Kind of depth that most public versions have; if tied, the first of `DEPTHS`."""
+        counts = {
             kind: int((of[1:][self.public[1:]] >= 0).sum()) for kind, of in self.depths.items()
         }
-        return max(DEPTHS, key=lambda kind: known[kind])
+        return max(DEPTHS, key=lambda kind: counts[kind])
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """Return the numbers of the versions directly below each version, oldest first."""
+        """For each version, the numbers of its children, oldest first."""
         found: list[list[int]] = [[] for _ in range(len(self))]
         for number, parent in enumerate(self.parents.tolist()):
             if parent >= 0:
@@ -93,64 +95,61 @@ class Tree:
 
     @cached_property
     def _rows(self) -> list[int]:
-        found: list[int] = self.rows.tolist()
-        return found
+        return self.rows.tolist()
 
     @cached_property
-    def places(self) -> dict[int, int]:
-        """Return the number of each version, by the key of its problem."""
+    def numbers(self) -> dict[int, int]:
+        """Number of each version, by the key of its problem."""
         return {row: number for number, row in enumerate(self._rows)}
 
-    def places_of(self, rows: Ints) -> Ints:
-        """Return the version numbers for keys; -1 for keys that are not in the tree."""
+    def numbers_of(self, rows: Ints) -> Ints:
+        """Return the version numbers of problem keys; -1 for keys that are not in the tree."""
         order = self._order
         at = np.minimum(np.searchsorted(self.rows, rows, sorter=order), len(self) - 1)
-        found: Ints = np.where(self.rows[order[at]] == rows, order[at], UNKNOWN)
-        return found
+        return np.where(self.rows[order[at]] == rows, order[at], UNKNOWN)
 
     @cached_property
     def _order(self) -> Ints:
-        found: Ints = np.argsort(self.rows)
-        return found
+        return np.argsort(self.rows)
 
     @cached_property
     def leaves(self) -> list[int]:
-        """Return the public versions without a public version below them."""
+        """Numbers of the public versions without public children."""
         inner = set(self.parents[self.public].tolist())
         return [at for at in np.flatnonzero(self.public).tolist() if at not in inner]
 
-    def above(self, number: int) -> list[int]:
-        """Return the path from the root to a version, without the version."""
-        way: list[int] = []
-        now = int(self.parents[number])
-        while now >= 0:
-            way.append(now)
-            now = int(self.parents[now])
-        return way[::-1]
+    def ancestors(self, number: int) -> list[int]:
+        """Return the ancestors of a version, from the root down."""
+        path: list[int] = []
+        parent = int(self.parents[number])
+        while parent >= 0:
+            path.append(parent)
+            parent = int(self.parents[parent])
+        return path[::-1]
 
-    def below(self, of: npt.NDArray[Any]) -> Ints:
-        """Return the sum of a column over the versions below each version, without it, (n,)."""
-        sums = of.astype(np.int64).tolist()
-        own = list(sums)
+    def sum_below(self, column: npt.NDArray[Any]) -> Ints:
+        """Return the sums of a column over each version's descendants, (n,)."""
+        column = column.astype(np.int64)
+        sums = column.tolist()
         parents = self.parents.tolist()
         for number in range(len(sums) - 1, 0, -1):
             sums[parents[number]] += sums[number]
-        return np.array(sums) - np.array(own)
+        return np.array(sums) - column
 
     @cached_property
     def sizes(self) -> Ints:
-        """Return the number of versions below each version, (n,)."""
-        return self.below(np.ones(len(self), dtype=np.int64))
+        """Number of descendants of each version, (n,)."""
+        return self.sum_below(np.ones(len(self), dtype=np.int64))
 
 
 def load_tree(root: Problem, person: Person | None) -> Tree:
-    """Return the family of a root as a person may see it.
+    """Load the family of a root as a person may see it.
 
     Args:
         root: A root that the person may see.
         person: The reader; None for a visitor without a session.
     """
-    return _build_tree(root, _stamp(root), _own_hidden(root, person))
+    return _build_tree(root, _stamp(root), _find_own_hidden(root, person))
 
 
 _STAMP = """SELECT count(*), sum(v.problem_id), sum(v.problem_id * v.problem_id)
@@ -168,19 +167,22 @@ Row = tuple[int, int | None, int, int | None, int | None, int | None, int, int]
 def _stamp(root: Problem) -> tuple[Any, ...]:
     """Return a stamp that changes when a version becomes public or stops being public.
 
-    It needs two indexes and no rows: a tenth of the time of the tree.
+    The query reads only two indexes, in a tenth of the time that the tree takes.
     """
     with connection.cursor() as cursor:
         cursor.execute(_STAMP, [root.pk])
         return tuple(cursor.fetchone())
 
 
-def _own_hidden(root: Problem, person: Person | None) -> tuple[int, ...]:
-    """Return the keys of versions that only this person sees; never gold questions."""
+def _find_own_hidden(root: Problem, person: Person | None) -> tuple[int, ...]:
+    """Return the keys of versions that only this person can see, without gold questions."""
     if person is None or not person.is_active:
         return ()
     mine = Version.objects.filter(
-        root=root, problem__twin__contributor=person, problem__gold=False, problem__state__in=OWN
+        root=root,
+        problem__twin__contributor=person,
+        problem__gold=False,
+        problem__state__in=OWN_STATES,
     )
     hidden = mine.filter(problem__public=False)
     return tuple(hidden.order_by("pk").values_list("pk", flat=True))
@@ -195,16 +197,16 @@ def _load_family(root: Problem) -> list[Row]:
 
 
 def is_public(problem: Problem) -> bool:
-    """Return whether everybody sees a problem."""
+    """Return whether everybody can see a problem."""
     return is_visible_to(None, problem)
 
 
-@lru_cache(MOST_CACHED)
+@lru_cache(MAX_CACHED)
 def _build_tree(root: Problem, _as_stamped: tuple[Any, ...], own: tuple[int, ...]) -> Tree:
-    """Return the tree of public and own versions; versions below hidden ones move up."""
+    """Build the tree of public and own versions; children of hidden versions move up."""
     family = _load_family(root)
-    alone: Row = (root.pk, None, 0, 0, 0, 0, int(is_public(root)), len(root.options))
-    shown: list[Row] = [next((row for row in family if row[0] == root.pk), alone)]
+    root_row: Row = (root.pk, None, 0, 0, 0, 0, int(is_public(root)), len(root.options))
+    shown: list[Row] = [next((row for row in family if row[0] == root.pk), root_row)]
     parents = [UNKNOWN]
     number = {root.pk: 0}
     for row in family:
@@ -231,34 +233,34 @@ def _build_tree(root: Problem, _as_stamped: tuple[Any, ...], own: tuple[int, ...
     )
 
 
-MOST = 50
-"""Maximum number of versions below the chosen one; more would make the page unreadable."""
+MAX_SHOWN = 50
+"""Maximum number of versions shown below the chosen version, so that the page stays readable."""
 
-MOST_ADDED = 30
-"""Maximum number of versions added to an open page at once."""
+MAX_ADDED = 30
+"""Maximum number of versions added to an open page per request."""
 
-MOST_CHILDREN = 30
+MAX_CHILDREN = 30
 """Maximum number of versions shown below one parent."""
 
 LEVELS = 5
-"""Number of generations shown at once; deeper ones can be opened."""
+"""Number of generations shown initially; deeper generations can be opened."""
 
-MOST_ABOVE = 4
-"""Number of last steps shown of a long path."""
+MAX_ABOVE = 4
+"""Maximum number of ancestors shown directly above the chosen version."""
 
 
 @dataclass(slots=True)
 class VisibleNode:
-    """A visible version on a page.
+    """A version that is shown on a page.
 
     Attributes:
         number: The number of the version in its tree.
-        children: The visible children.
-        folded: The number of versions below it if none is visible; otherwise 0.
-        after: The number of children before the first hidden one.
-        left: The number of children after the last visible one.
-        others: The number of hidden children, if this is only on the path to another version.
-        skipped: The number of hidden versions between this one and the visible one above it.
+        children: The children that are shown.
+        folded: The number of descendants if none is shown; otherwise 0.
+        after: The number of children up to the last child that is shown.
+        left: The number of children after the last child that is shown.
+        others: The number of hidden children, if the version is shown only as an ancestor.
+        skipped: The number of hidden versions between this version and the version above it.
     """
 
     number: int
@@ -271,40 +273,40 @@ class VisibleNode:
 
 
 def tree_around(tree: Tree, number: int, after: int = 0) -> VisibleNode:
-    """Return the root with the path to a version, and the versions below it.
+    """Return the nodes of the path from the root to a version, and of the versions below it.
 
     Args:
         tree: The family.
         number: The number of the version.
-        after: The number of its children that are already visible.
+        after: The number of its children that are already shown.
     """
     top = tree_below(tree, number, after)
-    way = tree.above(number)
-    skipped = max(0, len(way) - 1 - MOST_ABOVE)
+    path = tree.ancestors(number)
+    skipped = max(0, len(path) - 1 - MAX_ABOVE)
     if skipped:
-        way = [way[0], *way[1 + skipped :]]
-        top_of_rest = way[1]
-    for at in reversed(way):
+        path = [path[0], *path[1 + skipped :]]
+        first_after_gap = path[1]
+    for at in reversed(path):
         top = VisibleNode(at, [top], others=len(tree.children[at]) - 1)
-        if skipped and at == top_of_rest:
+        if skipped and at == first_after_gap:
             top.skipped = skipped
     return top
 
 
-def tree_below(tree: Tree, number: int, after: int = 0, most: int = MOST) -> VisibleNode:
-    """Return a version and those below it, generation by generation, until the page is full.
+def tree_below(tree: Tree, number: int, after: int = 0, most: int = MAX_SHOWN) -> VisibleNode:
+    """Return the nodes of a version and its descendants, by generation, until the page is full.
 
     Args:
         tree: The family.
         number: The number of the version.
-        after: The number of its children that are already visible.
-        most: The maximum number of versions on a page.
+        after: The number of its children that are already shown.
+        most: The maximum number of versions below the version.
     """
     top = VisibleNode(number)
     waiting = [(top, after, 0)]
     for shown, start, level in waiting:
         below = tree.children[shown.number]
-        here = below[start : start + MOST_CHILDREN]
+        here = below[start : start + MAX_CHILDREN]
         if shown is not top and (len(here) > most or level >= LEVELS):
             shown.folded = int(tree.sizes[shown.number])
             continue

@@ -1,4 +1,4 @@
-"""Pages of families, the page that compares models over all families, and their files."""
+"""The pages and files of families, and the page that compares models over all families."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
 from winosmith.web.families import figures, measuring, page as pages, trees
-from winosmith.web.families.lists import BOARD_SORTS, SORTS, board_page, list_page
+from winosmith.web.families.lists import BOARD_SORTS, SORTS, board_page, families_page
 from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode, is_public, load_tree
 from winosmith.web.judge.models import note_twins_read
 from winosmith.web.people.gates import existing_writer, rate_limit_reading
@@ -26,17 +26,17 @@ from winosmith.web.problems.search import parse
 from winosmith.web.problems.states import is_visible_to
 from winosmith.web.read.downloads import FILES, MOST, HeadedFile, file_response, iter_file, survey
 
-MOST_WORDS = 200
+MAX_QUERY_LENGTH = 200
 """Maximum number of characters in a search."""
 
 
 @require_safe
 def show_families(request: HttpRequest) -> HttpResponse:
-    """Show the families, searched and sorted, one page at a time."""
-    words = request.GET.get("q", "")[:MOST_WORDS]
+    """Show a page of the families that match a search, in the chosen order."""
+    words = request.GET.get("q", "")[:MAX_QUERY_LENGTH]
     sort = request.GET.get("sort", "size")
     terms = parse(words)
-    shown = list_page(terms, sort, request.GET.get("page"))
+    shown = families_page(terms, sort, request.GET.get("page"))
     models = current_models()
     note_twins_read(existing_writer(request), [family.problem for family in shown])
     context = {
@@ -68,7 +68,7 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
     top = trees.tree_around(tree, focus, look.after)
     shown = pages.load_problems(tree, top)
     note_twins_read(person, _displayed_problems(tree, top, shown, hidden))
-    seen = tree.as_seen()
+    seen = tree.with_all_public()
     figured = [(model, replace(of, tree=seen)) for model, of in answers]
     rows = [(model, figures.error_depths(of), of.waiting) for model, of in figured]
     drawn = [
@@ -102,7 +102,7 @@ def show_family(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 @require_safe
 def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase:
-    """Show the part below a version, for an open page; otherwise redirect to the page."""
+    """Show the part of the tree below a version, for htmx; redirect other requests to the page."""
     person = existing_writer(request)
     root = pages.get_root(ref, person)
     tree = load_tree(root, person)
@@ -111,7 +111,7 @@ def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase
     if not request.htmx:
         query = look.query(version=version, after=look.after)
         return redirect(f"{reverse('families:family', args=[ref])}?{query}")
-    top = trees.tree_below(tree, number, look.after, trees.MOST_ADDED)
+    top = trees.tree_below(tree, number, look.after, trees.MAX_ADDED)
     shown = pages.load_problems(tree, top)
     note_twins_read(person, _displayed_problems(tree, top, shown, hidden))
     answers = [
@@ -126,7 +126,7 @@ def show_below(request: HttpRequest, ref: str, version: str) -> HttpResponseBase
 
 @require_safe
 def show_board(request: HttpRequest) -> HttpResponse:
-    """Show the contributors, by pseudonym."""
+    """Show the board of contributors, under their pseudonyms."""
     sort = request.GET.get("sort", "fools")
     models = current_models()
     shown = board_page(sort, request.GET.get("page"))
@@ -147,10 +147,10 @@ def _redirect_to_root(
     request: HttpRequest, version: Problem, root: Problem, person: Person | None
 ) -> HttpResponseBase:
     pages.get_root(root.ref, person)
-    asked = request.GET.copy()
-    if version.pk in load_tree(root, person).places:
-        asked["version"] = version.ref
-    return redirect(f"{reverse('families:family', args=[root.ref])}?{asked.urlencode()}")
+    query = request.GET.copy()
+    if version.pk in load_tree(root, person).numbers:
+        query["version"] = version.ref
+    return redirect(f"{reverse('families:family', args=[root.ref])}?{query.urlencode()}")
 
 
 def _displayed_problems(
@@ -189,10 +189,10 @@ def _depth_tabs(look: pages.ViewOptions, version: str) -> list[tuple[str, str, b
 
 
 PROBLEMS = "problems.jsonl"
-"""The name of the file of problems."""
+"""Name of the file with the problems."""
 
-MOST_DEPTHS = 60
-"""Maximum number of rows in the table by depth; the files have all."""
+MAX_DEPTHS = 60
+"""Maximum number of depths in the table; the files contain all depths."""
 
 
 @require_safe
@@ -223,10 +223,11 @@ def show_models(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Send the problems of families, or a model's predictions on them.
+    """Send the problems of families, or a model's predictions for them.
 
-    `problems.jsonl` has all problems; with `?model=NAME` those that the model answered.
-    `NAME.jsonl` has its answers; with `?of=all` those to all public problems of the site.
+    `problems.jsonl` contains all problems, or with `?model=NAME` the problems that the model
+    answered. `NAME.jsonl` contains the model's predictions. With `?of=all`, both include the
+    site's other public problems.
     """
     families = request.GET.get("of", "") != "all"
     if name == PROBLEMS:
@@ -255,6 +256,6 @@ def _current_model(name: str) -> Model:
 
 def _rows_by_depth(answers: list[dict[str, Any]]) -> list[tuple[str, list[dict[str, Any] | None]]]:
     results = [one["stability"] for one in answers if "stability" in one]
-    depths = sorted({int(depth) for of in results for depth in of["by_depth"] or {}})[:MOST_DEPTHS]
+    depths = sorted({int(depth) for of in results for depth in of["by_depth"] or {}})[:MAX_DEPTHS]
     rows = [("", [of["roots"] for of in results])] if any(of["roots"] for of in results) else []
     return [*rows, *((str(at), [of["by_depth"].get(str(at)) for of in results]) for at in depths)]

@@ -1,4 +1,4 @@
-"""Judging: k different people judge each problem."""
+"""Judging: several different people judge each problem."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Config(AppConfig):
     name = "winosmith.web.judge"
 
     def ready(self) -> None:
-        """Register the functions that export, hide, adopt, erase and tidy up judging data."""
+        """Register the functions that export, hide, adopt, erase and clean up judging data."""
         from winosmith.web.jobs import HOUR, ORIGINS, add_duty
         from winosmith.web.judge import submissions, trust, turns, votes
         from winosmith.web.people import accounts, news, privacy
@@ -20,9 +20,9 @@ class Config(AppConfig):
         privacy.reference_names["problem"] = ("problem__twin", submissions.visible_ref)
         privacy.hiders.append(submissions.hide_texts)
         privacy.erasers.append(submissions.erase_judge)
-        privacy.cleaners["timings"] = lambda _now, before: votes.forget_timings(before)
-        privacy.cleaners["origins"] = lambda now, _before: trust.forget_origins(now)
+        privacy.cleaners["timings"] = lambda _now, before: votes.delete_timings(before)
+        privacy.cleaners["origins"] = lambda now, _before: trust.delete_origins(now)
         accounts.adopters.append(submissions.adopt_texts)
         news.news_sources.append(turns.judging_news)
         news.work_sources.append(turns.judging_work)
-        add_duty(ORIGINS, HOUR, trust.forget_origins)
+        add_duty(ORIGINS, HOUR, trust.delete_origins)

@@ -1,4 +1,4 @@
-"""Excluding votes and counting them again, for a moderator or a market's decision on paid work."""
+"""Exclude or count votes, on a moderator's or a crowd market's decision."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.jobs import Progress
 from winosmith.web.judge.models import Judge, Slot, Slots
-from winosmith.web.judge.trust import ADDRESS, MODERATOR, hold, release, waiting_votes
-from winosmith.web.judge.votes import add_slots, count_votes, decide, settle_votes
+from winosmith.web.judge.trust import ADDRESS, MODERATOR, end_hold, put_on_hold, waiting_votes
+from winosmith.web.judge.votes import add_slots, count_votes, decide_by_votes, settle_votes
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.states import lock_problem, move
 
 
-def resume(person: Person, by: Person) -> None:
-    """Take a judge's votes off hold and let the judge continue.
+def resume_judge(person: Person, by: Person) -> None:
+    """End a judge's hold and let the judge continue.
 
-    Pace and gold questions are measured from now on, and new votes count; `change_votes` counts the
-    votes that wait. A judge who was on hold for their address is never put on hold for it again.
+    From now on, new votes count, and pace and gold questions are measured again. `change_votes`
+    counts the votes that wait. A judge who was on hold because of their address is never put on
+    hold for this reason again.
 
     Raises:
         InputError: `by` is not allowed to do this, or the votes are not on hold.
@@ -37,13 +38,13 @@ def resume(person: Person, by: Person) -> None:
         judge.since, judge.qualified = timezone.now(), judge.qualified or timezone.now()
         judge.cleared = judge.cleared or judge.cause == ADDRESS
         judge.save(update_fields=["since", "qualified", "cleared"])
-        release(judge)
+        end_hold(judge)
 
 
-def pause(person: Person, by: Person) -> None:
+def pause_judge(person: Person, by: Person) -> None:
     """Put a judge on hold: their votes wait, and they get no more problems.
 
-    They can still answer the problem that they hold.
+    They can still answer the problem that is reserved for them.
 
     Raises:
         InputError: `by` is not allowed to do this.
@@ -51,17 +52,17 @@ def pause(person: Person, by: Person) -> None:
     _check_moderator(person, by)
     with writing():
         Judge.objects.get_or_create(person=person)
-        hold(Judge.objects.select_for_update().get(person=person), MODERATOR)
+        put_on_hold(Judge.objects.select_for_update().get(person=person), MODERATOR)
 
 
 CHANGES = ("exclude", "include", "resume", "discard")
-"""How a moderator changes the votes of a judge.
+"""Changes that a moderator can make to a judge's votes.
 
-- exclude: all votes leave the count.
-- include: excluded votes count again; later votes are no longer omitted for their address.
-- resume: votes that wait for a moderator count; call `resume` first. Votes that wait for a market
-  still wait.
-- discard: Exclude the votes that wait. Problems decided by other votes stay decided.
+- exclude: exclude all votes.
+- include: count excluded votes again. Later votes are no longer excluded because of their address.
+- resume: count the votes that wait for a moderator; call `resume_judge` first. Votes that wait for
+  a market still wait.
+- discard: exclude the votes that wait. Problems decided by other votes stay decided.
 """
 
 
@@ -74,23 +75,24 @@ def change_votes(
     until: datetime | None = None,
     progress: Progress = lambda _: None,
 ) -> int:
-    """Exclude votes of a judge or count them again; problems that lack votes return to the judges.
+    """Exclude votes of a judge, or count them again, and decide the problems accordingly.
 
-    A problem that votes decided is decided again if enough votes are left; otherwise it returns to
+    A problem that votes decided is decided again if enough votes remain; otherwise it returns to
     the judges. A problem that only waited for these votes is decided. Moderators' decisions stay.
 
-    Each problem has its own transaction; another call resumes the work.
+    Each problem has its own transaction. If a call was interrupted, the same call completes it.
 
     Args:
-        person: the judge.
-        kind: one of `CHANGES`.
-        by: a moderator.
-        reason: for the audit log.
-        until: votes given later stay as they are; None for all votes.
-        progress: called in each problem's transaction with the number of votes that changed so far.
+        person: The judge.
+        kind: One of `CHANGES`.
+        by: The moderator.
+        reason: The reason for the audit log.
+        until: The time after which votes stay unchanged; None to change all votes.
+        progress: A function that is called, in each problem's transaction, with the number of votes
+            changed so far.
 
     Returns:
-        The number of votes that changed now.
+        The number of votes that this call changed.
 
     Raises:
         InputError: `by` is not allowed to do this, or the reason is empty.
@@ -118,7 +120,7 @@ def _change_votes_where(
     progress: Progress = lambda _: None,
     **to: bool,
 ) -> int:
-    """Change votes, each problem in a transaction, and update verdicts; return how many changed."""
+    """Change votes and update verdicts, problem by problem; return the number of changed votes."""
     changed = 0
     for key in list(rows.order_by("problem_id").values_list("problem_id", flat=True)):
         with writing():
@@ -130,23 +132,23 @@ def _change_votes_where(
     return changed
 
 
-def drop_waiting(person: Person) -> None:
-    """Exclude the waiting votes of a judge who is being erased."""
+def exclude_waiting_votes(person: Person) -> None:
+    """Exclude the votes on hold of a judge who is being erased."""
     judge = Judge.objects.filter(person=person, held__isnull=False).first()
     if judge is not None:
-        reason = "the judge was erased before a moderator looked"
+        reason = "the judge was erased before a moderator checked the votes"
         _change_votes_where(waiting_votes(judge), None, reason, "exclude", excluded=True)
 
 
 def votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
-    """Return the votes of a judge that a change would change.
+    """Return the votes of a judge that a change applies to.
 
     A moderator can't count votes that a market has not confirmed.
 
     Args:
-        person: the judge.
-        kind: one of `CHANGES`.
-        until: votes given later stay as they are; None for all votes.
+        person: The judge.
+        kind: One of `CHANGES`.
+        until: The time after which votes stay unchanged; None to change all votes.
     """
     rows = Slot.objects.filter(holder=person, excluded=kind == "include").votes()
     if kind == "include":
@@ -159,7 +161,7 @@ def votes_to_change(person: Person, kind: str, until: datetime | None) -> Slots:
 
 
 def recount_votes(problem: Problem, by: Person | None, reason: str, kind: str) -> None:
-    """Log changed votes and update the verdict; the caller holds the problem's lock.
+    """Log that votes changed, and update the verdict; the caller has locked the problem.
 
     Args:
         problem: The problem whose votes changed.
@@ -173,20 +175,20 @@ def recount_votes(problem: Problem, by: Person | None, reason: str, kind: str) -
         missing -= Slot.objects.filter(problem=problem, gold=False, open=True).count()
         add_slots(problem, max(0, missing))
         if kind == "include":
-            _close_spare(problem)
+            _close_spare_slot(problem)
         settle_votes(problem)
     elif problem.state in (State.VALID, State.REJECTED) and _is_decided_by_votes(problem):
         if missing > 0:
             move(problem, State("judging"), by=by, kind="recount", reason=reason)
             add_slots(problem, missing)
         else:
-            decide(problem, by=by, kind="recount")
+            decide_by_votes(problem, by=by, kind="recount")
 
 
-def _close_spare(problem: Problem) -> None:
-    """Close the replacement slot of a vote that counts again, unless a judge holds the slot.
+def _close_spare_slot(problem: Problem) -> None:
+    """Close the replacement slot of a vote that counts again, unless a judge has leased the slot.
 
-    With it the number of votes would be even, and they could be tied.
+    Otherwise the number of votes would be even, and they could be tied.
     """
     waiting = Slot.objects.filter(problem=problem, gold=False, open=True)
     total = count_votes(problem) + waiting.count()
@@ -206,17 +208,17 @@ def _check_moderator(person: Person, by: Person) -> None:
 
 
 def confirm_job(job: int, reason: str, *, refused: bool = False) -> int:
-    """Count the answers of a job as votes; problems that only waited for them are decided.
+    """Count the answers of paid work as votes; problems that only waited for them are decided.
 
     Votes that a moderator excluded stay excluded, and votes on hold still wait.
 
     Args:
-        job: The number of the job, as in `Slot.job`.
+        job: The number of the paid work, as in `Slot.job`.
         reason: The reason for the audit log.
-        refused: Whether the market refused them before, by mistake.
+        refused: Whether the market has refused the answers before, by mistake.
 
     Returns:
-        The number of votes that did not count before and count now.
+        The number of votes that this call made count.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=False)
@@ -231,10 +233,10 @@ def confirm_job(job: int, reason: str, *, refused: bool = False) -> int:
 
 
 def refuse_job(job: int, reason: str) -> int:
-    """Exclude the answers of a job; other judges replace the missing votes.
+    """Exclude the answers of paid work; other judges replace the missing votes.
 
     Returns:
-        The number of answers that were excluded now, after they counted or waited.
+        The number of answers that this call excluded.
     """
     with writing():
         Judge.objects.filter(job=job).update(provisional=True)

@@ -1,7 +1,7 @@
-"""Judging: the slots of a problem, the answers in them, and who has read which problem.
+"""Judging: the problems' slots, the answers in them, and which problems each person has read.
 
 Nobody who knows one half of a twin judges the other half. Judges see the local context first. A
-judge whose lease expired at that point may get the same problem again, but never its other half.
+judge whose lease expires at that point may get the same problem again, but never its other half.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from winosmith.web.problems.models import Problem, State, Twin
 
 
 class Slots(models.QuerySet["Slot"]):
-    """Queries on slots, which define votes and the votes that count."""
+    """Queries on slots; they define which answers are votes, and which votes count."""
 
     def votes(self) -> Slots:
         """Return the answers to judged problems; answers to gold questions are not votes."""
@@ -32,35 +32,34 @@ class Slots(models.QuerySet["Slot"]):
         return self.votes().filter(excluded=False, provisional=False)
 
     def waiting(self) -> Slots:
-        """Return the votes that wait for a moderator or a market."""
+        """Return the votes that wait for a moderator or a crowd market."""
         return self.votes().filter(excluded=False, provisional=True)
 
 
 class Slot(models.Model):
     """One judge's slot on a problem, with their answer.
 
-    A problem for k judges has k slots, so it can't get more votes. A slot is *open* until it is
-    answered or its problem leaves judging. An open slot is *fresh* (never leased), *held* (under
+    A problem for k judges has k slots, so it can't get more than k votes. A slot is *open* until it
+    is answered or its problem leaves judging. An open slot is *fresh* (never leased), *held* (under
     lease), or *returned* (its lease has expired).
 
     Attributes:
-        n: The slot's number on its problem, from 1; for a gold question, the person's key.
-        place: The queue position; a problem's slots are next to each other.
-        twin, contributor: Copies from the problem, so that an index covers the queue.
+        n: The slot's number on its problem, from 1; for a gold question, the judge's key.
+        place: The position in the queue; a problem's slots have adjacent positions.
+        twin, contributor: Copies of the problem's values, so that an index covers the queue.
         gold: Whether this is a gold question; its answer is not a vote.
         holder: The judge who leased or answered the slot.
-        lease_until: The end of the lease; a time long past if the slot was returned.
+        lease_until: The end of the lease; a time in the distant past if the slot was returned.
         ref: The problem's reference on the judge's pages; drawn at random for each lease, so that
             it reveals nothing about the problem.
-        shown: The order of the options on this judge's page.
+        shown: The order of the options on the judge's page.
         local_choice, choice: 0-based indices of options; None if unanswered, or for "neither".
         right: Whether the answer to a gold question is correct.
-        excluded: Whether the vote does not count: a moderator excluded it, a market did not confirm
-            it, or its address had the most votes allowed per address
-            (`trust._max_votes_per_address`).
-        job: The number of the paid work; None if it is unpaid.
-        provisional: Whether the vote waits until a market confirms the worker, or a moderator has
-            checked a judge who is on hold.
+        excluded: Whether the vote does not count, because a moderator excluded it, a market did not
+            confirm it, or its address already had the most votes allowed (`trust.apply_bounds`).
+        job: The number of the paid work; None for unpaid answers.
+        provisional: Whether the vote waits until a market confirms the worker, or until a moderator
+            checks the judge, who is on hold.
         origin: A digest of the client's address, stored for up to two hours; "" afterwards.
     """
 
@@ -150,11 +149,11 @@ class Seen(models.Model):
     """A problem that a person has read, at least in part, as a judge or in a human test.
 
     Attributes:
-        block: What the person may read once: the twin's key, or the negative problem's key if the
-            site lets one person judge both halves.
-        spent: Whether they read the whole problem or skipped it; they never get it again. Otherwise
-            they know only its local context: they may get this problem again, but never its other
-            half.
+        block: The key of the twin, or minus the key of the problem if the site lets one person
+            judge both halves; a person may read each block once.
+        spent: Whether the person read the whole problem or skipped it, and so never gets it again.
+            Otherwise they know only its local context: they may get this problem again, but never
+            its other half.
     """
 
     person = models.ForeignKey(
@@ -209,19 +208,20 @@ class Judge(models.Model):
     """A judge's position in the queue, and whether their votes count.
 
     Attributes:
-        cursor: The queue position of the last fresh slot that they took.
-        next_gold: Their next gold question; None before it is drawn.
-        since: Start of the measurement of pace and gold questions; earlier answers are ignored.
-        qualified: The time when they passed the training; None before, or without training.
-        held: The time since which their votes wait for a moderator; None if votes count at once.
-        cause: The reason for the hold; `measured` has the numbers, and `together` marks judges held
-            as a group.
-        cleared: Whether a moderator ended a hold for their address, or counted their votes again;
-            from then on no vote waits or is excluded for their address.
-        job: The number of their paid work.
-        quota: The number of answers that the work needs; 0 once it is over, and then they get no
-            more.
-        provisional: Whether their answers are not votes until a market confirms their identity.
+        cursor: The queue position of the last fresh slot that the judge took.
+        next_gold: The judge's next gold question; None until it is drawn.
+        since: The start of measuring pace and gold questions; earlier answers are ignored.
+        qualified: The time when the judge passed the training; None before, or without training.
+        held: The time since which the judge's votes wait for a moderator; None if they count
+            immediately.
+        cause: The reason for the hold; `measured` contains the numbers, and `together` is shared by
+            judges on hold as a group.
+        cleared: Whether a moderator ended a hold because of the judge's address, or counted their
+            votes again. From then on, no vote waits or is excluded because of the address.
+        job: The number of the judge's paid work.
+        quota: The number of answers that the paid work needs; 0 when the work is over, and the
+            judge gets no more problems.
+        provisional: Whether answers are not votes until a market confirms the judge's identity.
     """
 
     class Cause(models.TextChoices):
@@ -252,16 +252,16 @@ class Judge(models.Model):
     provisional = models.BooleanField(default=False)
 
     def __str__(self) -> str:
-        return f"judge {self.pk}{', held' if self.held else ''}"
+        return f"judge {self.pk}{', on hold' if self.held else ''}"
 
 
 class Gold(models.Model):
-    """A gold question: a problem with a known answer, which shows whether judges read carefully.
+    """A gold question: a problem with a gold answer, which shows whether judges read carefully.
 
     Attributes:
-        explanation: The reason for the answer; shown to each judge who answered.
+        explanation: The reason for the answer, shown to judges who have answered.
         attention: Whether the sentence names the option to choose.
-        retired: Whether the question is no longer used; earlier answers to it don't count.
+        retired: Whether the question is no longer used; earlier answers to it are ignored.
     """
 
     problem = models.OneToOneField(
@@ -276,7 +276,7 @@ class Gold(models.Model):
 
 
 class Contest(models.Model):
-    """A judge's contest of the known answer of a gold question; a moderator settles it.
+    """A judge's objection to a gold question's answer, which a moderator settles.
 
     Attributes:
         upheld: Whether the judge was right; None until a moderator has decided.
@@ -301,7 +301,8 @@ class Verdict(models.Model):
     """The result of the votes on a problem.
 
     Attributes:
-        counts: The number of judges for each option or neither, in descending order: "2,1".
+        counts: The numbers of judges per choice (an option, or neither), in descending order:
+            "2,1".
     """
 
     problem = models.OneToOneField(
@@ -316,27 +317,27 @@ class Verdict(models.Model):
 
 
 def lock_reader(person: Person) -> None:
-    """Lock what a person has read until the transaction ends.
+    """Lock the record of the problems that a person has read, until the transaction ends.
 
-    A judge's next problem, a sheet, and a page with one half are issued under this lock, so that
-    two windows never show both halves of a twin.
+    Under this lock, a judge's next problem, a test sheet or a page with one half is issued, so that
+    two browser windows never show both halves of a twin.
     """
     Judge.objects.select_for_update().get_or_create(person=person)
 
 
 def block_of(problem: Problem | Slot) -> int:
-    """Return the key of what a person may read once: the twin, or else the problem."""
+    """Return the block of a problem, as in `Seen.block`, which a person may read once."""
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     return -key if settings.RULES.both_halves else problem.twin_id
 
 
 def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) -> bool:
-    """Record that a person reads a problem; return whether its block is new to them.
+    """Record that a person reads a problem; return whether the problem's block is new to them.
 
     Args:
         person: The reader.
         problem: A problem, or a slot on it.
-        spent: Whether they read the whole problem, not only its local context.
+        spent: Whether the person reads the whole problem, not only its local context.
     """
     key = problem.problem_id if isinstance(problem, Slot) else problem.pk
     known, new = Seen.objects.get_or_create(
@@ -345,14 +346,14 @@ def note_seen(person: Person, problem: Problem | Slot, *, spent: bool = True) ->
         defaults={"twin_id": problem.twin_id, "problem_id": key, "spent": spent},
     )
     if spent and not known.spent:
-        # A half read in full replaces a half of which they know the local context.
+        # A half read in full replaces a half whose local context was read.
         known.spent, known.problem_id, known.at = True, key, timezone.now()
         known.save(update_fields=["spent", "problem", "at"])
     return new
 
 
 def note_all(person: Person, problems: Iterable[Problem]) -> None:
-    """Record that a person reads many whole problems; for each block, the first one is stored."""
+    """Record that a person reads many whole problems; each block's first problem is stored."""
     first = {block_of(problem): problem for problem in reversed(list(problems))}
     known = Seen.objects.filter(person=person, block__in=first, spent=False)
     parts = list(known.values_list("block", flat=True))
@@ -367,17 +368,17 @@ def note_all(person: Person, problems: Iterable[Problem]) -> None:
         note_seen(person, first[block])
 
 
-def note_whole(person: Person, slot: Slot) -> None:
-    """Record that a judge sees the whole problem of their slot, or skips it."""
+def mark_spent(person: Person, slot: Slot) -> None:
+    """Record that a judge sees the whole problem of their slot, or skips the problem."""
     known = Seen.objects.filter(person=person, twin=slot.twin_id, problem=slot.problem_id)
     known.filter(spent=False).update(spent=True)
 
 
 def inherit_seen(old: Twin, new: Twin) -> None:
-    """Record that readers of a twin know its revision; call this once both new halves exist.
+    """Record that readers of a twin know its revision; call this after both new halves exist.
 
     If one person may judge both halves, readers of either old half get neither new half, because a
-    revision may swap the halves. The same is true for readers of a local context.
+    revision may swap the halves. The same applies to readers of a local context.
     """
     people = set(Seen.objects.filter(twin=old).values_list("person", flat=True))
     halves = list(new.problems.order_by("pk"))
@@ -396,14 +397,14 @@ def has_seen(person: Person, problem: Problem) -> bool:
 
 
 def unseen(person: Person) -> models.Q:
-    """Return the condition that a slot is new to a person, who neither read nor wrote its twin.
+    """Return the condition that a person has neither read nor written a slot's twin.
 
-    A problem whose local context they know is new, unless they hold another slot on it; its other
-    half is not.
+    A problem whose local context the person knows meets the condition, unless they have another
+    slot on it; its other half does not.
 
-    The condition uses the index of what they read, by twin and problem, so that it stays correct if
-    the site's rule on both halves changes. It is SQL because each vote needs it twice, and Django
-    needs 1 ms more each time to build it from `Exists` and `OuterRef`.
+    The condition looks up twins and problems, not blocks, so that it stays correct if the site's
+    rule on both halves changes. It is raw SQL because each vote needs it twice, and building it
+    from `Exists` and `OuterRef` takes Django 1 ms more each time.
     """
     values = [person.pk, person.pk, not settings.RULES.both_halves]
     return models.Q(RawSQL(_UNSEEN, values, models.BooleanField()))  # noqa: S611 - a constant
@@ -423,9 +424,9 @@ _UNSEEN = """
 
 
 def note_twins_read(person: Person | None, shown: Iterable[Problem]) -> None:
-    """Record which twins with an unjudged half a person with an account reads.
+    """Record that a person reads problems, if a half of the problem's twin is not judged yet.
 
-    Anonymous visitors never judge, so nothing is stored about them.
+    Nothing is recorded about anonymous visitors, because they never judge.
     """
     if person is None or person.anonymous:
         return

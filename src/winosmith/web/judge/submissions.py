@@ -1,4 +1,4 @@
-"""Submissions: entering them for judging, and revising, withdrawing and erasing them."""
+"""Submit twins for judging, and revise, withdraw, export and erase them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _, gettext_noop
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.judge.exclusion import drop_waiting
+from winosmith.web.judge.exclusion import exclude_waiting_votes
 from winosmith.web.judge.models import Contest, Judge, Seen, Skip, Slot, inherit_seen
-from winosmith.web.judge.votes import close_slots, give_back, open_many
+from winosmith.web.judge.votes import close_slots, open_many, return_slot
 from winosmith.web.people.models import Person
 from winosmith.web.problems import models
 from winosmith.web.problems.lookalikes import AnyHalf, forget, remember
@@ -24,34 +24,34 @@ from winosmith.web.problems.models import Event, Problem, State, Twin, Version, 
 from winosmith.web.problems.states import GONE, is_visible_to, move
 
 HIDDEN = gettext_noop("the contributor hid everything they wrote")
-"""The reason in the log, in the site's language; translated for each reader."""
+"""Reason in the log, which is translated for each reader."""
 
 OPEN = (State.HELD, State.JUDGING, State.REJECTED)
-"""The states in which a revision can help a problem."""
+"""States of a problem in which a revision is useful."""
 
 
-def enter(
+def submit_twin(
     twin: Twin,
     halves: Sequence[AnyHalf],
-    found: Sequence[str],
+    hints: Sequence[str],
     *,
     embargo: bool = False,
     record: Mapping[str, Any] | None = None,
 ) -> list[Problem]:
-    """Create the problems of a new twin, and pass them to the judges or a moderator.
+    """Create the problems of a new twin, and pass them to the judges or to a moderator.
 
-    They are created in random order, so that their numbers reveal nothing. From then on, new
-    sentences are compared with them, and readers of a twin that they revise count as readers. The
-    caller is in a transaction and has created the twin, whose contributor is the writer.
+    The problems are created in random order, so that their numbers reveal nothing. New sentences
+    will be compared with them. If the twin is a revision, readers of the old twin are recorded as
+    its readers. The caller is in a transaction and has created the twin.
 
     Args:
         twin: A twin without problems.
         halves: Two halves, or one for a single.
-        found: Hints for moderators.
+        hints: Hints for moderators.
         embargo: Whether only the contributor and moderators may see the problems.
         record: Values without a column; see `Problem.record`.
     """
-    state = _first_state(twin.contributor, found)
+    state = _first_state(twin.contributor, hints)
     entered = [
         Problem(
             ref=new_ref(),
@@ -60,7 +60,7 @@ def enter(
             options=list(half.options),
             answer=half.answer,
             state=state,
-            hints=list(found),
+            hints=list(hints),
             embargo=embargo,
             record=dict(record or {}),
         )
@@ -80,14 +80,14 @@ def enter(
 
 
 def own_problems(person: Person | None, twin: Twin) -> list[Problem]:
-    """Return a twin's halves that its contributor may see; for other people, an empty list."""
+    """Return a twin's halves if the person wrote the twin, otherwise an empty list."""
     if person is None or twin.contributor_id != person.pk:
         return []
     return list(Problem.objects.filter(twin=twin, gold=False).order_by("pk"))
 
 
 def get_own_twin(person: Person | None, ref: str) -> Twin:
-    """Return a twin that a person wrote and may see; other twins give Http404."""
+    """Return a person's own twin; raise Http404 for other twins."""
     found = Twin.objects.select_related("revises").filter(ref=ref, contributor=person).first()
     if found is None or not own_problems(person, found):
         raise Http404
@@ -95,7 +95,7 @@ def get_own_twin(person: Person | None, ref: str) -> Twin:
 
 
 def may_revise(person: Person, twin: Twin) -> bool:
-    """Return whether a revision can help: a half waits or was rejected, and none is released."""
+    """Return whether a twin can be revised: a half is undecided or rejected, and none released."""
     problems = [half for half in own_problems(person, twin) if half.state not in GONE]
     return (
         any(problem.state in OPEN for problem in problems)
@@ -104,8 +104,8 @@ def may_revise(person: Person, twin: Twin) -> bool:
     )
 
 
-def retire_replaced(person: Person, twin: Twin) -> bool:
-    """Retire the halves that a revision replaces; return whether one was under embargo.
+def retire_replaced_halves(person: Person, twin: Twin) -> bool:
+    """Retire the halves that a revision replaces; return whether a half was under embargo.
 
     Raises:
         InputError: The person can't revise the twin now.
@@ -115,21 +115,21 @@ def retire_replaced(person: Person, twin: Twin) -> bool:
     problems = own_problems(person, twin)
     for problem in problems:
         if problem.state not in GONE:
-            retire(person, problem, State("revised"), "revise", "")
+            retire_problem(person, problem, State("revised"), "revise", "")
     return any(problem.embargo for problem in problems)
 
 
-def retire(person: Person, problem: Problem, to: State, kind: str, reason: str) -> None:
-    """Move a problem to a state in which only moderators and its contributor see it."""
+def retire_problem(person: Person, problem: Problem, to: State, kind: str, reason: str) -> None:
+    """Move a problem to a state in which only moderators and its contributor can see it."""
     event = move(problem, to, by=person, kind=kind, reason=reason)
     if event.before == State.JUDGING:
         close_slots(problem)
 
 
-def _first_state(person: Person | None, found: Sequence[str]) -> Any:
+def _first_state(person: Person | None, hints: Sequence[str]) -> Any:
     review = settings.RULES.review
     unknown = person is None or person.anonymous or person.hired
-    held = review == "all" or (review == "flagged" and (unknown or bool(found)))
+    held = review == "all" or (review == "flagged" and (unknown or bool(hints)))
     return State.HELD if held else State.JUDGING
 
 
@@ -141,8 +141,8 @@ def may_withdraw(person: Person, twin: Twin) -> bool:
 def _withdrawable(person: Person, twin: Twin) -> list[Problem]:
     """Return the halves that a person can withdraw.
 
-    These include halves that a moderator withdrew, so that another moderator can't restore a text
-    that the contributor wants withdrawn.
+    These include halves that a moderator withdrew, so that no moderator can restore a text that the
+    contributor wants to withdraw.
     """
     return [
         half
@@ -155,8 +155,8 @@ def _withdrawable(person: Person, twin: Twin) -> list[Problem]:
     ]
 
 
-def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
-    """Withdraw both halves: only moderators and the contributor still see them.
+def withdraw_twin(person: Person, twin: Twin, reason: str = "") -> None:
+    """Withdraw both halves of a twin, so that only moderators and the contributor can see them.
 
     Raises:
         InputError: The twin is not the person's, or there is nothing to withdraw.
@@ -166,12 +166,12 @@ def withdraw(person: Person, twin: Twin, reason: str = "") -> None:
         if not left:
             raise InputError(_("There is nothing to withdraw here."))
         for problem in left:
-            retire(person, problem, State("withdrawn"), "withdraw", reason)
-        twin.drafts.all().delete()  # of its revision
+            retire_problem(person, problem, State("withdrawn"), "withdraw", reason)
+        twin.drafts.all().delete()  # drafts of a revision
 
 
 def export_problems(person: Person) -> list[dict[str, Any]]:
-    """Return a person's problems with their histories, with three queries in total."""
+    """Return the records of a person's problems with their histories, using three queries."""
     events: dict[int, list[Event]] = defaultdict(list)
     for event in Event.objects.filter(problem__twin__contributor=person).order_by("pk"):
         events[event.problem_id].append(event)
@@ -210,10 +210,10 @@ def _export_problem(row: Problem, events: list[Event]) -> dict[str, Any]:
 
 
 def reason_for_contributor(event: Event) -> str:
-    """Return the reason of an event as its contributor may see it, or "".
+    """Return an event's reason if the problem's contributor may see it, otherwise "".
 
-    Reasons for excluding a vote concern its judge and are for moderators. The reasons of a verdict
-    are for the contributor.
+    Reasons for excluding a vote concern the judge, and only moderators see them. Contributors see
+    the reasons of a verdict.
     """
     votes = event.kind in ("exclude-vote", "include-vote")
     reopened = event.kind == "recount" and event.after == State.JUDGING
@@ -236,12 +236,12 @@ def hide_texts(person: Person) -> int:
     """Withdraw everything that a person wrote; return the number of twins."""
     twins = [t for t in Twin.objects.filter(contributor=person) if may_withdraw(person, t)]
     for twin in twins:
-        withdraw(person, twin, HIDDEN)
+        withdraw_twin(person, twin, HIDDEN)
     return len(twins)
 
 
 def adopt_texts(account: Person, anonymous: Person) -> None:
-    """Move texts written without an account to one; withdraw those that the account has read."""
+    """Move an anonymous person's texts to an account; withdraw texts that the account has read."""
     twins = Twin.objects.filter(contributor=anonymous)
     read = list(twins.filter(pk__in=Seen.objects.filter(person=account).values("twin")))
     Slot.objects.filter(contributor=anonymous).update(contributor=account)
@@ -250,37 +250,37 @@ def adopt_texts(account: Person, anonymous: Person) -> None:
     for twin in read:
         twin.contributor = account
         if may_withdraw(account, twin):
-            withdraw(account, twin, _("the contributor has read it as a judge"))
+            withdraw_twin(account, twin, _("the contributor has read it as a judge"))
 
 
 def erase_judge(person: Person, texts: bool) -> bool:
-    """Erase a person's judging data, and blank their texts if `texts` is set.
+    """Erase a person's judging data and, if `texts` is set, blank their texts.
 
     Returns:
-        Whether sentences of theirs remain.
+        Whether any of the person's sentences remain.
     """
-    _delete_traces(person)
+    _delete_judging_data(person)
     if texts:
         _blank_texts(person)
     left = Problem.objects.filter(twin__contributor=person).exclude(sentence=models.ERASED_SENTENCE)
     return bool(left.exists())
 
 
-def _delete_traces(person: Person) -> None:
+def _delete_judging_data(person: Person) -> None:
     for slot in Slot.objects.filter(holder=person, answered_at=None):
-        give_back(slot)
+        return_slot(slot)
     Slot.objects.filter(holder=person).update(
         comment="", seconds=None, local_seconds=None, taken_at=None, local_at=None, origin=""
     )
     Skip.objects.filter(person=person).update(comment="")
     Contest.objects.filter(slot__holder=person).update(text="")
-    drop_waiting(person)
+    exclude_waiting_votes(person)
     for model in (Seen, Judge):
         model.objects.filter(person=person).delete()
 
 
 def _blank_texts(person: Person) -> None:
-    """Withdraw and blank unreleased problems; the rows remain for the counts and the log."""
+    """Withdraw and blank a person's unreleased problems; the rows remain for counts and the log."""
     unreleased = Problem.objects.filter(twin__contributor=person, released=False)
     for problem in unreleased.select_related("twin"):
         if problem.state not in (State.WITHDRAWN, State.REVISED):
@@ -308,9 +308,9 @@ def _blank_texts(person: Person) -> None:
 
 
 def _blank_families(problems: QuerySet[Problem]) -> None:
-    """Delete the data that could restore erased texts: the edits from them, and digests.
+    """Delete data from which erased texts could be restored: edits of these texts, and digests.
 
-    Problems that others perturbed from them remain, with root, parent and depths.
+    Problems that other people perturbed from these texts remain, with root, parent and depths.
     """
     versions = Version.objects.filter(problem__in=problems)
     for child in Problem.objects.filter(version__parent__in=problems).exclude(pk__in=problems):

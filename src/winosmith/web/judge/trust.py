@@ -1,9 +1,9 @@
-"""Quality control of judges: the training, bounds that put votes on hold, and gold questions.
+"""Quality control of judges: training, bounds that put votes on hold, and gold questions.
 
-A judge whose numbers cross a bound of the site is *on hold*: their votes on undecided problems, and
-their later votes, are provisional (`Slot.provisional`). A provisional vote keeps its slot but
-decides nothing until a moderator counts or discards it. A gold question has a known answer and
-shows whether a judge reads carefully.
+A judge whose numbers cross one of the site's bounds is *on hold*: their votes on undecided
+problems, and their later votes, are provisional (`Slot.provisional`). A provisional vote keeps its
+slot, but decides nothing until a moderator counts or discards the vote. A gold question has a gold
+answer and shows whether a judge reads carefully.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from django.utils.translation import gettext
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Gold, Judge, Seen, Slot, Slots, unseen
-from winosmith.web.judge.votes import count_votes, give_back, queue_place, settle_votes
+from winosmith.web.judge.votes import count_votes, queue_place, return_slot, settle_votes
 from winosmith.web.people.addresses import read_address
 from winosmith.web.people.models import Person, keyed_digest
 from winosmith.web.problems.models import Problem, State
@@ -36,16 +36,16 @@ HOUR = timedelta(hours=1)
 PACE, GOLD, ADDRESS, TRAINING, MODERATOR = Judge.Cause.values
 
 CAREFUL = 0.95
-"""Fraction of gold questions that a careful judge answers correctly, for `false_hold_rate`."""
+"""Fraction of gold questions that a careful judge answers correctly, in `false_hold_rate`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """A judge's speed.
+    """A judge's speed over their newest answers.
 
     Attributes:
         seconds: The median seconds per problem, by the server's clock; None without answers.
-        over: The number of answers, taken from the newest.
+        over: The number of answers.
     """
 
     seconds: float | None = None
@@ -56,13 +56,13 @@ def median_pace(person: int, since: datetime | None = None, over: int | None = N
     """Return the median time that a judge took for their newest answers.
 
     The time of an answer starts when the problem was shown, or at the judge's previous answer if
-    that came later, so that two open problems never count the same seconds twice. Answers to gold
-    questions are included.
+    that was later. So the same seconds never count for two problems that are open together. Answers
+    to gold questions are included.
 
     Args:
         person: The judge's primary key.
-        since: If given, earlier answers are ignored.
-        over: The maximum number of answers; None for the site's rule.
+        since: The time before which answers are ignored; None to include all answers.
+        over: The maximum number of answers; None for the site's setting.
     """
     over = settings.RULES.hold_pace_over if over is None else over
     rows = Slot.objects.filter(holder=person, answered_at__isnull=False, taken_at__isnull=False)
@@ -78,10 +78,10 @@ def median_pace(person: int, since: datetime | None = None, over: int | None = N
 
 
 def gold_records(people: Sequence[Person], since: object = None) -> dict[int, tuple[int, int]]:
-    """Return the numbers of correct and of all answers to gold questions, by primary key.
+    """Map each judge's primary key to their correct answers and all answers to gold questions.
 
-    Retired questions don't count. A contested answer counts only if a moderator has rejected the
-    contest, or if more than `CONTESTS` of the judge's contests are pending.
+    Retired questions are ignored. An incorrect, contested answer is only included if a moderator
+    has rejected the contest, or if more than `CONTESTS` of the judge's contests are pending.
     """
     counted = (
         _counted_gold_answers([person.pk for person in people], since).values("holder").order_by()
@@ -92,8 +92,8 @@ def gold_records(people: Sequence[Person], since: object = None) -> dict[int, tu
 
 
 CONTESTS = 3
-"""Number of pending contests of one judge whose answers don't count. If more are pending, all of
-them count, so that nobody gains by contesting every incorrect answer."""
+"""Maximum number of a judge's pending contests for which the contested answers are ignored. Beyond
+it, all of these answers count, so that nobody gains by contesting every incorrect answer."""
 
 
 def _counted_gold_answers(
@@ -103,15 +103,15 @@ def _counted_gold_answers(
     if since is not None:
         rows = rows.filter(answered_at__gt=since)
     rows = rows.filter(problem__as_gold__retired=False)
-    waits = Contest.objects.filter(slot__holder__in=people, upheld=None)
-    waits = waits.filter(slot__problem__as_gold__retired=False).values("slot__holder")
-    many = waits.annotate(n=Count("pk")).filter(n__gt=contests).values("slot__holder")
+    pending = Contest.objects.filter(slot__holder__in=people, upheld=None)
+    pending = pending.filter(slot__problem__as_gold__retired=False).values("slot__holder")
+    many = pending.annotate(n=Count("pk")).filter(n__gt=contests).values("slot__holder")
     counts = Q(contest__upheld=False) | Q(contest__upheld=None, holder__in=many)
     return rows.filter(Q(right=True) | Q(contest=None) | counts)
 
 
 def _find_failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
-    """Return the judge's numbers if their last gold questions cross the bound; otherwise {}."""
+    """Return a judge's numbers if their last gold questions cross the bound, otherwise {}."""
     rules = settings.RULES
     rows = _counted_gold_answers([judge.pk], judge.since, contests).order_by("-answered_at")
     last = list(rows.values_list("right", flat=True)[: rules.hold_gold_over])
@@ -120,15 +120,15 @@ def _find_failed_gold(judge: Judge, contests: int = CONTESTS) -> dict[str, int]:
     return {"right": right, "over": n} if failed else {}
 
 
-def false_hold_rate(share: float = CAREFUL) -> float:
+def false_hold_rate(accuracy: float = CAREFUL) -> float:
     """Return the probability that a careful judge's last gold questions cross the bound.
 
-    It is the binomial probability, for one check, that fewer than `SiteRules.hold_gold_percent`
-    percent of `hold_gold_over` answers are correct if each is correct with probability `share`.
+    This is the binomial probability, for one check, that fewer than `SiteRules.hold_gold_percent`
+    percent of `hold_gold_over` answers are correct if each is correct with probability `accuracy`.
     """
     n, percent = settings.RULES.hold_gold_over, settings.RULES.hold_gold_percent
     return sum(
-        math.comb(n, right) * share**right * (1 - share) ** (n - right)
+        math.comb(n, right) * accuracy**right * (1 - accuracy) ** (n - right)
         for right in range(n + 1)
         if 100 * right < percent * n
     )
@@ -139,9 +139,8 @@ class Training:
     """A judge's progress in the training before their first vote.
 
     Attributes:
-        done, right: The number of questions answered in this attempt, and of those answered
-            correctly.
-        of, need: The number of questions in an attempt, and of correct answers needed.
+        done, right: The numbers of answered questions and of correct answers in this attempt.
+        of, need: The numbers of questions in an attempt and of correct answers needed.
     """
 
     done: int
@@ -151,9 +150,9 @@ class Training:
 
 
 def training_progress(judge: Judge | None) -> Training | None:
-    """Return a judge's progress in the training; None if they need no training.
+    """Return a judge's progress in the training; None if the judge needs no training.
 
-    A site with fewer gold questions than the training needs has no training.
+    Sites with too few gold questions for a training have none.
     """
     rules = settings.RULES
     if not rules.training_questions or (judge is not None and judge.qualified is not None):
@@ -174,14 +173,14 @@ def training_progress(judge: Judge | None) -> Training | None:
 
 
 def has_enough_gold() -> bool:
-    """Return whether the site has gold questions of enough different twins for a training."""
+    """Return whether the site has gold questions from enough different twins for a training."""
     return (
         askable_questions().values("twin").distinct().count() >= settings.RULES.training_questions
     )
 
 
 def askable_questions() -> QuerySet[Problem]:
-    """Return the gold questions for judges: those without a public other half."""
+    """Return the gold questions that judges can get: those whose other half is not public."""
     half = Problem.objects.filter(twin=OuterRef("twin"), public=True)
     return gold_questions().filter(~Exists(half))
 
@@ -189,53 +188,54 @@ def askable_questions() -> QuerySet[Problem]:
 def finish_training(judge: Judge) -> None:
     """Qualify a judge who has passed the training, or restart the training.
 
-    Call this after an answer to a gold question, before the training's page; `judge` is locked.
+    Call this after each answer to a gold question, with a locked `judge`.
     """
-    now = training_progress(judge)
-    if now is not None and now.done >= now.of:
+    progress = training_progress(judge)
+    if progress is not None and progress.done >= progress.of:
         judge.since = timezone.now()
-        if now.right >= now.need:
+        if progress.right >= progress.need:
             judge.qualified = judge.since
         judge.save(update_fields=["since", "qualified"])
 
 
 def waive_training(judge: Judge) -> None:
-    """Let a judge skip a training that has no questions left; their votes wait for a moderator."""
+    """End a training that has no questions left; the judge's votes wait for a moderator."""
     judge.qualified = timezone.now()
     judge.save(update_fields=["qualified"])
     if judge.held is None:
-        hold(judge, TRAINING)
+        put_on_hold(judge, TRAINING)
 
 
 def digest_origin(address: str, at: datetime | None = None) -> str:
-    """Return the digest of a judge's address, which is stored for up to two hours; "" if unknown.
+    """Return a digest of a judge's network address, or "" if the address is unknown.
 
-    The digest depends on the site's key and the hour, so the same address has a different digest an
-    hour later. For IPv6 it covers the /64 prefix, within which one machine can change its address.
+    The digest depends on the site's key and the hour, so that an address has another digest an hour
+    later. For IPv6, the digest covers the /64 prefix, within which a machine can change its
+    address. It is stored for up to two hours.
     """
     found = read_address(address)
     if found is None:
         return ""
-    where = str(found)
+    network = str(found)
     if found.version == 6:
-        where = str(ip_network((found, 64), strict=False))
+        network = str(ip_network((found, 64), strict=False))
     hour = (at or timezone.now()).replace(minute=0, second=0, microsecond=0)
-    return keyed_digest("judging", f"{hour.isoformat()} {where}")
+    return keyed_digest("judging", f"{hour.isoformat()} {network}")
 
 
-def forget_origins(now: datetime | None = None) -> int:
-    """Delete the address digests of votes older than two hours; return their number."""
+def delete_origins(now: datetime | None = None) -> int:
+    """Delete the address digests of votes older than two hours, and return their number."""
     before = (now or timezone.now()) - 2 * HOUR
     with writing():
         return Slot.objects.filter(answered_at__lt=before).exclude(origin="").update(origin="")
 
 
 FEW = 3
-"""Minimum number of judges within an hour for which a shared address is reported."""
+"""Minimum number of judges within an hour for which a common address is reported."""
 
 
-def judges_of_one_address() -> int:
-    """Return the number of judges in a clock hour if they all share one address; otherwise 0.
+def count_address_judges() -> int:
+    """Return the number of judges in a clock hour if all of them share one address, otherwise 0.
 
     The current and the previous hour are checked separately, because digests differ between hours.
     The result is 0 for fewer than `FEW` judges, or if the site does not compare addresses
@@ -265,24 +265,24 @@ def _accounts_of_same_address(slot: Slot, address: str) -> set[int]:
 
 
 def apply_bounds(judge: Judge, slot: Slot, address: str = "") -> None:
-    """Put a judge's votes on hold if their new answer crosses a bound of the site.
+    """Put a judge's votes on hold if their new answer crosses one of the site's bounds.
 
-    If one address would get a majority of a problem's votes, the vote is omitted; the caller
+    If one address would get a majority of a problem's votes, the vote is excluded. The caller
     settles the problem and so asks another judge.
 
     A hold for pace is temporary while it is based on fewer than `SiteRules.hold_pace_over` answers:
-    it ends if the next answers take long enough. Only a moderator ends other holds.
+    the hold ends if the next answers take long enough. Only a moderator ends other holds.
 
     Args:
-        judge: The locked row of the judge; `slot` is answered and saved.
-        slot: The slot of a vote, or of an answer to a gold question.
+        judge: The locked row of the judge.
+        slot: The answered and saved slot of a vote, or of an answer to a gold question.
         address: The client's address.
     """
     rules = settings.RULES
     if rules.hold_accounts and address and not (slot.gold or judge.cleared):
         accounts = _accounts_of_same_address(slot, address)
         if len(accounts) >= rules.hold_accounts:
-            _hold_together(judge, slot.problem, accounts)
+            _hold_accounts(judge, slot.problem, accounts)
         elif len(accounts) > max(1, rules.judges // 2):
             _exclude_vote(judge, slot)
     if rules.hold_pace_seconds and (judge.held is None or _is_temporary(judge)):
@@ -300,24 +300,24 @@ def _check_pace(judge: Judge, slot: Slot) -> None:
     found = median_pace(judge.pk, judge.since)
     if found.seconds is None or found.seconds >= settings.RULES.hold_pace_seconds:
         if judge.held is not None:
-            _end_hold(judge, answered=slot)
+            _end_hold_and_count(judge, answered=slot)
         return
     figures = {"seconds": round(found.seconds, 1), "over": found.over}
     if judge.held is None:
-        hold(judge, PACE, figures)
+        put_on_hold(judge, PACE, figures)
     else:
         judge.measured = figures
         judge.save(update_fields=["measured"])
 
 
 def check_gold(judge: Judge) -> None:
-    """Put a judge on hold if their last gold questions cross the bound.
+    """Put a judge on hold if too few of their last answers to gold questions are correct.
 
-    The bound: fewer than `hold_gold_percent` percent of the last `SiteRules.hold_gold_over` answers
-    are correct; `false_hold_rate` gives its probability for a careful judge.
+    The bound is `hold_gold_percent` percent of the last `SiteRules.hold_gold_over` answers.
+    `false_hold_rate` returns the probability that a careful judge falls below it.
     """
     if failed := _find_failed_gold(judge):
-        hold(judge, GOLD, failed)
+        put_on_hold(judge, GOLD, failed)
 
 
 def _exclude_vote(judge: Judge, slot: Slot) -> None:
@@ -332,10 +332,10 @@ def _restore_excluded_vote(judge: Judge, problem: Problem) -> None:
         Slot.objects.filter(problem=problem, holder=judge.pk, gold=False).update(excluded=False)
 
 
-def _hold_together(judge: Judge, problem: Problem, people: set[int]) -> None:
-    """Put the accounts of one address on hold with a common mark, which shows them as a group.
+def _hold_accounts(judge: Judge, problem: Problem, people: set[int]) -> None:
+    """Put the accounts with one address on hold, with a common mark that shows them as a group.
 
-    Accounts that are answering at this moment are skipped: their next answer is checked too.
+    Accounts that are answering at this moment are skipped, because their answer is checked, too.
     """
     rows = Judge.objects.filter(pk__in=people - {judge.pk}).order_by("pk")
     others = list(rows.select_for_update(skip_locked=True))
@@ -344,13 +344,13 @@ def _hold_together(judge: Judge, problem: Problem, people: set[int]) -> None:
     for one in (judge, *others):
         if one.held is None or _is_temporary(one):
             _restore_excluded_vote(one, problem)
-            hold(one, ADDRESS, {"accounts": len(people)}, together=mark)
+            put_on_hold(one, ADDRESS, {"accounts": len(people)}, together=mark)
 
 
-def hold(
+def put_on_hold(
     judge: Judge, cause: str, measured: dict[str, Any] | None = None, *, together: str = ""
 ) -> None:
-    """Make a judge's votes on undecided problems, and later votes, wait for a moderator.
+    """Put a judge's votes on undecided problems, and their later votes, on hold for a moderator.
 
     Decided problems stay decided (see `suspect_problems`).
 
@@ -358,7 +358,7 @@ def hold(
         judge: The judge's row, locked or new.
         cause: One of `Judge.Cause`.
         measured: The numbers that crossed the bound.
-        together: The mark shared with the other judges on hold.
+        together: The mark that judges on hold as a group share.
     """
     judge.held, judge.cause = timezone.now(), cause
     judge.measured, judge.together = measured or {}, together
@@ -370,25 +370,23 @@ def hold(
     rows.filter(Q(gold=True) | Q(problem__state=State.JUDGING)).update(provisional=True)
 
 
-def lift_if_unfounded(judge: Judge) -> None:
-    """End a hold for gold questions if moderators' decisions leave no reason for it.
+def end_unfounded_hold(judge: Judge) -> None:
+    """End a hold for gold questions if moderators' decisions have removed its reason.
 
-    Pending contested answers count as incorrect here, so that judges can't end their own hold.
+    Answers with pending contests count as incorrect, so that judges can't end their own hold.
     """
     if judge.held is None or judge.cause != GOLD:
         return
     if not _find_failed_gold(judge, contests=0):
-        _end_hold(judge)
+        _end_hold_and_count(judge)
 
 
-def _end_hold(judge: Judge, *, answered: Slot | None = None) -> None:
-    """Count provisional votes, and decide the problems that only waited for them.
+def _end_hold_and_count(judge: Judge, *, answered: Slot | None = None) -> None:
+    """Count a judge's provisional votes, decide the problems that waited for them, end the hold.
 
-    Args:
-        judge: The judge on hold; the hold ends when no vote waits.
-        answered: The slot answered in this transaction. The caller settles its problem. Problems
-            that others are answering now are left for the next call, because a transaction that
-            locks one problem must not wait for another.
+    `answered` is the slot answered in this transaction, whose problem the caller settles. Problems
+    that others are answering now are left for the next call, because a transaction that has locked
+    one problem must not wait for another.
     """
     left = waiting_votes(judge) if not judge.provisional else Slot.objects.none()
     rows = Problem.objects.filter(pk__in=left.values("problem")).select_related("twin__contributor")
@@ -401,11 +399,11 @@ def _end_hold(judge: Judge, *, answered: Slot | None = None) -> None:
         if problem.state == State.JUDGING and not settled_there:
             settle_votes(problem)
     if not left.exists():
-        release(judge)
+        end_hold(judge)
 
 
-def release(judge: Judge) -> None:
-    """End a hold; the caller counts the waiting votes."""
+def end_hold(judge: Judge) -> None:
+    """End a judge's hold; the caller counts the waiting votes."""
     judge.held, judge.cause, judge.measured, judge.together = None, "", {}, ""
     judge.save(update_fields=["held", "cause", "measured", "together"])
     if not judge.provisional:
@@ -418,15 +416,16 @@ def waiting_votes(judge: Judge) -> Slots:
     return Slot.objects.filter(holder=judge.pk).waiting()
 
 
-def held_judge(person: Person) -> Judge | None:
-    """Return the row of a judge whose votes wait for a moderator; otherwise None."""
+def get_judge_on_hold(person: Person) -> Judge | None:
+    """Return a person's row as a judge if their votes are on hold, otherwise None."""
     return Judge.objects.filter(person=person, held__isnull=False).first()
 
 
 def is_stopped(judge: Judge | None) -> bool:
     """Return whether a judge gets no more problems until a moderator has checked their votes.
 
-    This is true if a moderator put them on hold, or if `SiteRules.held_most` of their votes wait.
+    This is the case if a moderator put the judge on hold, or if `SiteRules.held_most` of their
+    votes wait.
     """
     if judge is None or judge.held is None:
         return False
@@ -438,7 +437,7 @@ def is_stopped(judge: Judge | None) -> bool:
 def suspect_problems(judge: Judge) -> QuerySet[Problem]:
     """Return the problems that were decided with votes of a judge who is now on hold.
 
-    Only a moderator can reopen them.
+    Only a moderator can reopen these problems.
     """
     votes = Slot.objects.filter(holder=judge.pk).counting()
     if judge.since is not None:
@@ -454,22 +453,22 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
     """Turn a problem into a gold question, which is excluded from the data.
 
     Args:
-        problem: A problem with a known answer and without votes.
-        explanation: The reason for that answer, shown to judges.
+        problem: A problem with an answer and without votes.
+        explanation: The reason for the answer, shown to judges.
         attention: Whether the sentence names the option to choose.
 
     Raises:
-        InputError: The answer is withheld, the explanation is missing, there are votes, or the
-            other half is public.
+        InputError: The problem has no answer or already has votes, the explanation is missing, or
+            the other half is public.
     """
     if problem.answer is None:
         raise InputError(f"the problem {problem.ref} has no answer; a gold question needs one")
     if not explanation.strip():
-        raise InputError(f"give the reason for the answer of {problem.ref}; judges will read it")
+        raise InputError(f"explain the answer of {problem.ref}; judges will read the explanation")
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)
         if rows.exclude(answered_at=None).exists():
-            raise InputError(f"the problem {problem.ref} has votes already; choose another one")
+            raise InputError(f"the problem {problem.ref} already has votes; choose another problem")
         others = type(problem).objects.filter(twin=problem.twin_id).exclude(pk=problem.pk)
         if others.filter(public=True).exists():
             raise InputError(
@@ -488,9 +487,9 @@ def add_gold(problem: Problem, explanation: str, *, attention: bool = False) -> 
 def draw_gold(judge: Judge) -> Slot | None:
     """Return a slot for a gold question with probability 1 / `SiteRules.gold_every`, or None.
 
-    Each draw is independent, so that judges can't predict the next gold question. The question is
-    drawn in advance and looked up each time, so that gold questions take as long to load as other
-    problems. During the training every problem is a gold question.
+    Each draw is independent, so that judges can't predict the next gold question. The next question
+    is drawn in advance and always looked up, so that gold questions don't take longer to load than
+    other problems. During the training, every problem is a gold question.
     """
     if training_progress(judge) is not None:
         problem = _unread_questions(judge.person).filter(pk=_draw_question(judge.person)).first()
@@ -512,17 +511,17 @@ def draw_gold(judge: Judge) -> Slot | None:
 
 
 def reclaim_gold_slots(person: Person) -> None:
-    """Close gold questions with an expired lease, as ordinary problems then change judges.
+    """Close gold questions whose lease has expired, because ordinary problems then change judges.
 
-    Judges in training know that all questions are gold questions, and keep theirs.
+    Judges in training keep their questions, because they know that all of them are gold questions.
     """
     rows = Slot.objects.filter(open=True, gold=True, lease_until__lte=timezone.now())
-    if not rows.exists():  # the usual case, checked in a tenth of the time
+    if not rows.exists():  # the usual case; this check takes a tenth of the time
         return
     rows = rows.filter(unseen(person)).exclude(holder=person)
     for slot in rows.select_for_update(of=("self",), skip_locked=True):
         if training_progress(Judge.objects.filter(person=slot.holder_id).first()) is None:
-            give_back(slot)
+            return_slot(slot)
 
 
 def _create_gold_slot(judge: Judge, problem: Problem) -> Slot:
@@ -544,12 +543,12 @@ def _draw_question(person: Person) -> int | None:
 def _unread_questions(person: Person) -> QuerySet[Problem]:
     seen = Seen.objects.filter(person=person, twin_id=OuterRef("twin_id"))
     rows = askable_questions().filter(~Exists(seen)).select_related("twin")
-    # A twin without a contributor is not this person's.
+    # Twins without a contributor are included.
     return rows.filter(Q(twin__contributor=None) | ~Q(twin__contributor=person))
 
 
 def answered_gold(person: Person, ref: str) -> Slot | None:
-    """Return a person's answered gold question, for the page with its result."""
+    """Return the slot of a gold question that a person has answered, or None."""
     rows = Slot.objects.filter(holder=person, gold=True, ref=ref, open=False)
     return rows.exclude(answered_at=None).select_related("problem__as_gold").first()
 
@@ -574,29 +573,29 @@ def settle_contest(contested: Contest, by: Person, *, upheld: bool, answer: str 
     """Settle a contest; if the judge was right, the question is retired for everybody.
 
     Raises:
-        InputError: The contest is settled already, or `by` is the judge.
+        InputError: The contest was already settled, or `by` is the judge.
     """
     with writing():
-        now = (
+        contest = (
             Contest.objects.select_for_update(of=("self",))
             .select_related("slot")
             .get(pk=contested.pk)
         )
-        if now.upheld is not None:
+        if contest.upheld is not None:
             raise InputError(gettext("another moderator has decided this; open the page again"))
-        if now.slot.holder_id == by.pk:
+        if contest.slot.holder_id == by.pk:
             raise InputError(gettext("other moderators decide your own contests"))
-        now.upheld, now.settled_by, now.answer = upheld, by, answer.strip()
-        now.settled_at = timezone.now()
-        now.save()
+        contest.upheld, contest.settled_by, contest.answer = upheld, by, answer.strip()
+        contest.settled_at = timezone.now()
+        contest.save()
         if upheld:
-            Gold.objects.filter(problem=now.slot.problem_id).update(retired=True)
+            Gold.objects.filter(problem=contest.slot.problem_id).update(retired=True)
         rows = Judge.objects.select_for_update().order_by("pk")
         for judge in rows.filter(held__isnull=False, cause=GOLD):
-            lift_if_unfounded(judge)
+            end_unfounded_hold(judge)
         if not upheld:
-            judge = rows.get(person=now.slot.holder_id)
+            judge = rows.get(person=contest.slot.holder_id)
             if judge.held is None:
                 check_gold(judge)
-        else:  # judges are locked before twins, as when they answer
-            settle_waits([now.slot.twin_id])
+        else:  # judges must be locked before twins, as in answers
+            settle_waits([contest.slot.twin_id])

@@ -1,6 +1,6 @@
-"""A judge's work: the next problem, its lease and answer; the judge's history and news.
+"""A judge's work: get a problem, answer, skip or undo; and the judge's history and news.
 
-A gold question looks like any other problem: its reference, order, time and words don't reveal it.
+A gold question looks like any other problem: its reference, order, time and text don't reveal it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from winosmith.errors import InputError
 from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge import trust
-from winosmith.web.judge.models import Contest, Judge, Skip, Slot, note_seen, note_whole, unseen
-from winosmith.web.judge.votes import give_back, settle_votes
+from winosmith.web.judge.models import Contest, Judge, Skip, Slot, mark_spent, note_seen, unseen
+from winosmith.web.judge.votes import return_slot, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
@@ -31,16 +31,16 @@ from winosmith.web.problems.models import Event, Problem, State, new_ref
 from winosmith.web.problems.states import GONE, lock_problem
 
 test_checks: list[Callable[[Person], bool]] = []
-"""Functions that return whether a person is taking a test; `take` adds one."""
+"""Functions that return whether a person is taking a human test; `take` registers its function."""
 
 MOST_COUNTED = 1000
-"""Largest number of slots counted; larger numbers are shown as "1000"."""
+"""Maximum number of slots to count; larger numbers are shown as 1000."""
 
 LONGEST = 2000
 """Maximum number of characters in a comment."""
 
 UNDO = timedelta(minutes=1)
-"""Time during which judges can undo their last answer."""
+"""Time for which judges can undo their last answer."""
 
 
 class ProblemLostError(InputError):
@@ -48,21 +48,22 @@ class ProblemLostError(InputError):
 
 
 def next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
-    """Return the problem that a person holds, or lease the next one to them.
+    """Return the problem that is reserved for a person, or lease the next problem to them.
 
     Args:
         person: The judge.
-        judge: The judge's row, if the caller's transaction got it from `judge_of`.
+        judge: The judge's row, if the caller's transaction got it from `lock_judge`.
 
     Returns:
-        The slot, leased for `SiteRules.lease_minutes`; None if no problem is left for this person,
-        their paid work is complete, they wait for a moderator, or they are taking a human test.
+        The slot, leased for `SiteRules.lease_minutes`. None if no problem is left for the person,
+        their paid work is complete, they must wait for a moderator, or they are taking a human
+        test.
 
     Raises:
         InputError: The person may not judge.
     """
     with writing():
-        judge = judge or judge_of(person)
+        judge = judge or lock_judge(person)
         if trust.is_stopped(judge) or is_taking_test(person):
             return None
         if _slots_held_by(person).exists() and (held := current_slot(person)) is not None:
@@ -71,7 +72,7 @@ def next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
         if job_is_done(judge):
             return None
         slot = next_slot(person, judge.cursor, lock=True)
-        if slot is None:  # any slot would reveal itself as gold
+        if slot is None:  # a gold question would reveal itself
             return None
         trust.reclaim_gold_slots(person)
         slot = trust.draw_gold(judge) or slot
@@ -83,7 +84,7 @@ def next_problem(person: Person, judge: Judge | None = None) -> Slot | None:
 
 
 def job_is_done(judge: Judge) -> bool:
-    """Return whether a paid judge has given all the answers that the work asks for."""
+    """Return whether a paid judge has given all answers that the work needs."""
     if judge.job is None:
         return False
     given = Slot.objects.filter(job=judge.job, holder=judge.person_id).exclude(answered_at=None)
@@ -101,10 +102,10 @@ def _lease_slot(slot: Slot, person: Person) -> None:
     slot.save()  # a gold question's slot is created on demand
 
 
-def judge_of(person: Person) -> Judge:
+def lock_judge(person: Person) -> Judge:
     """Return a person's row as a judge, locked until the transaction ends.
 
-    All actions of a judge take this lock first, so that two of their windows act one at a time.
+    Every action of a judge takes this lock first, so that actions in two windows don't overlap.
 
     Raises:
         InputError: The person may not judge.
@@ -117,14 +118,14 @@ def judge_of(person: Person) -> Judge:
 
 
 def is_taking_test(person: Person) -> bool:
-    """Return whether a person is taking a human test; meanwhile they get no new problem."""
-    return any(area(person) for area in test_checks)
+    """Return whether a person is taking a human test; until its end they get no new problem."""
+    return any(is_taking(person) for is_taking in test_checks)
 
 
 def current_slot(person: Person) -> Slot | None:
-    """Return the slot that a person holds and has not answered, or None.
+    """Return the slot that a person has leased and not answered, or None.
 
-    The slot stays theirs after its lease expires until another judge takes it.
+    After its lease expires, the slot remains theirs until another judge takes it.
     """
     return _slots_held_by(person).select_related("problem").order_by("taken_at").first()
 
@@ -141,14 +142,14 @@ def lease_length() -> timedelta:
 def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None:
     """Return the next slot for a person, with its problem; None if there is none.
 
-    All judges get the queue in the same order, so that problems are decided soon. A judge at its
-    end restarts once, for slots that others returned.
+    All judges get the slots in the same order, so that problems are decided soon. At the end of the
+    queue, it is searched again from the start.
 
     Args:
         person: The judge.
-        cursor: The queue position that they have reached.
-        lock: Whether to lock the slot until the transaction ends. PostgreSQL skips slots that
-            others are taking at this moment; SQLite has one writer at a time.
+        cursor: The queue position that the judge has reached.
+        lock: Whether to lock the slot until the transaction ends. PostgreSQL skips slots that other
+            judges are taking at this moment; SQLite has only one writer at a time.
     """
 
     def first(rows: QuerySet[Slot]) -> Slot | None:
@@ -164,13 +165,13 @@ def next_slot(person: Person, cursor: int, *, lock: bool = False) -> Slot | None
 
 
 def returned_slots(person: Person, now: datetime) -> QuerySet[Slot]:
-    """Return the slots with an expired lease that the person may take, the earliest first."""
+    """Return the slots with an expired lease that a person may take, sorted by the lease's end."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=False, lease_until__lte=now)
     return rows.filter(unseen(person), gold=False).order_by("lease_until")
 
 
 def fresh_slots(person: Person, after: int) -> QuerySet[Slot]:
-    """Return the never leased slots after a queue position that the person may take."""
+    """Return the never-leased slots after a queue position that a person may take."""
     rows = Slot.objects.filter(open=True, lease_until__isnull=True, place__gt=after)
     return rows.filter(unseen(person)).order_by("place")
 
@@ -180,7 +181,7 @@ def slot_context(slot: Slot, typed: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         slot: A leased slot.
-        typed: The judge's last input, or the answer that they undid.
+        typed: The judge's input, if the form had an error.
     """
     problem, first = slot.problem, needs_local(slot)
     sentence = local_context_of(problem) if first else problem.sentence
@@ -221,14 +222,14 @@ def _is_cut(problem: Problem) -> bool:
 
 
 def judging_status(person: Person, judge: Judge | None) -> dict[str, Any]:
-    """Return the options of a judge who has no problem at the moment.
+    """Return the status of a judge who has no problem at the moment, for a template.
 
-    `paused`: a moderator must check their votes first. `testing`: they are taking a human test.
-    `left`: a problem is available to them; otherwise `none_left` is the reason.
+    `paused`: a moderator must check the judge's votes first. `testing`: the judge is taking a human
+    test. `left`: a problem is available to the judge; otherwise `none_left` is the reason.
 
     Args:
         person: The judge.
-        judge: The judge's row; None before their first problem.
+        judge: The judge's row; None before the judge's first problem.
     """
     paused, testing = trust.is_stopped(judge), is_taking_test(person)
     free = not (paused or testing)
@@ -243,9 +244,9 @@ class NoWorkReason:
 
     Attributes:
         own: The number of open slots on problems of the judge's own twins.
-        seen: The number of open slots on problems that they have read, or whose other half they
+        seen: The number of open slots on problems that the judge has read, or whose other half they
             have read.
-        held: The number of slots that they could take, but that are leased to others.
+        held: The number of slots that the judge could take, but that are leased to other judges.
         until: The time when the first of these leases ends; None if there is none.
     """
 
@@ -256,7 +257,7 @@ class NoWorkReason:
 
 
 def find_no_work_reason(person: Person) -> NoWorkReason:
-    """Return why a person gets no problem now; each number is at most MOST_COUNTED."""
+    """Return why a person gets no problem now, with numbers up to `MOST_COUNTED`."""
     rows = Slot.objects.filter(open=True, gold=False).exclude(holder=person)
     held = rows.filter(unseen(person), lease_until__gt=timezone.now())
     own = rows.filter(contributor=person)
@@ -269,12 +270,12 @@ def find_no_work_reason(person: Person) -> NoWorkReason:
     )
 
 
-def answer_local(person: Person, ref: str, choice: int) -> Slot:
+def store_local_answer(person: Person, ref: str, choice: int) -> Slot:
     """Store a judge's answer to the local context; a later answer does not replace it.
 
     Args:
         person: The judge.
-        ref: The reference of their slot.
+        ref: The reference of the judge's slot.
         choice: The 0-based index of an option.
 
     Raises:
@@ -282,7 +283,7 @@ def answer_local(person: Person, ref: str, choice: int) -> Slot:
         InputError: There is no such option.
     """
     with writing():
-        judge_of(person)
+        lock_judge(person)
         slot = _lock_slot(person, ref)
         _check_choice(slot, choice)
         if not needs_local(slot):
@@ -292,11 +293,11 @@ def answer_local(person: Person, ref: str, choice: int) -> Slot:
         slot.local_seconds = _seconds_between(slot.taken_at, now)
         slot.lease_until = now + lease_length()
         slot.save(update_fields=["local_choice", "local_at", "local_seconds", "lease_until"])
-        note_whole(person, slot)
+        mark_spent(person, slot)
         return slot
 
 
-def answer(
+def store_answer(
     person: Person,
     ref: str,
     choice: int | None,
@@ -306,28 +307,27 @@ def answer(
     comment: str = "",
     address: str = "",
 ) -> Slot:
-    """Store a judge's answer; the last vote that a problem needs triggers its verdict.
+    """Store a judge's answer; the last vote that a problem needs triggers the verdict.
 
-    An answer after the lease counts unless another judge has taken the slot.
+    An answer after the end of the lease counts, unless another judge has taken the slot.
 
     Args:
         person: The judge.
-        ref: The reference of their slot.
+        ref: The reference of the judge's slot.
         choice: The 0-based index of the option that fills the blank; None for neither, which
             requires `ambiguous`.
         ambiguous: Whether both options are plausible.
         associative: Whether nearby words give the answer away.
-        comment: A comment for the contributor and the moderators; at most LONGEST characters.
-        address: The client's address, by `gates.address`; a digest of it is stored for up to two
-            hours.
+        comment: A comment for the contributor and the moderators, of at most `LONGEST` characters.
+        address: The client's address, of which a digest is stored for up to two hours.
 
     Raises:
         ProblemLostError: The judge can no longer answer the problem, or has answered it.
-        InputError: The choice is missing or unknown, the comment is too long, or the local context
-            comes first.
+        InputError: The choice is missing or unknown, the comment is too long, or the judge has not
+            answered from the local context yet.
     """
     with writing():
-        judge = judge_of(person)
+        judge = lock_judge(person)
         slot = _lock_slot(person, ref)
         if choice is None and not ambiguous:
             raise InputError(_("Choose the option that fits, or mark the problem as ambiguous."))
@@ -361,33 +361,33 @@ _OF_ANSWER = (
 """The model fields that an answer fills."""
 
 
-def skip(person: Person, ref: str, reason: str, comment: str = "") -> None:
-    """Skip a problem: others get it first, and this person never again.
+def skip_problem(person: Person, ref: str, reason: str, comment: str = "") -> None:
+    """Skip a problem: other judges get it next, and this judge never gets it again.
 
     Raises:
         ProblemLostError: The judge can no longer answer the problem.
         InputError: The reason is not one of `Skip.Reason`, or the comment is too long.
     """
     with writing():
-        judge_of(person)
+        lock_judge(person)
         slot = _lock_slot(person, ref)
         if reason not in Skip.Reason.values:
             raise InputError(_("Choose a reason for skipping."))
         if len(comment := comment.strip()) > LONGEST:
             raise InputError(_("Shorten the comment to %d characters.") % LONGEST)
         Skip.objects.create(person=person, problem=slot.problem, reason=reason, comment=comment)
-        note_whole(person, slot)
-        give_back(slot)
+        mark_spent(person, slot)
+        return_slot(slot)
 
 
-def undo(person: Person, ref: str) -> Slot:
-    """Undo a judge's last answer, within a minute and before the problem is decided.
+def undo_answer(person: Person, ref: str) -> Slot:
+    """Undo a judge's last answer, within `UNDO` and before the problem is decided.
 
     Raises:
         ProblemLostError: The answer can no longer be undone.
     """
     with writing():
-        judge = judge_of(person)
+        judge = lock_judge(person)
         slot = undoable_slot(person)
         if slot is None or slot.ref != ref or (judge.job is not None and not judge.quota):
             raise ProblemLostError(_("That answer can no longer be undone."))
@@ -414,14 +414,14 @@ def count_judged(person: Person) -> tuple[int, str | None]:
     columns = "answered_at", "gold", "excluded", "problem__state", "ref"
     newest = given.filter(open=False).order_by("-answered_at").values_list(*columns)[:1]
     for at, gold, excluded, state, ref in newest:
-        late = at <= timezone.now() - UNDO
-        gone = gold or excluded or state != State.JUDGING
-        return given.count(), None if late or gone else ref
+        is_late = at <= timezone.now() - UNDO
+        is_final = gold or excluded or state != State.JUDGING
+        return given.count(), None if is_late or is_final else ref
     return 0, None
 
 
 def _lock_slot(person: Person, ref: str) -> Slot:
-    """Return a person's open slot; lock its problem first, then the slot."""
+    """Return a person's open slot, after locking its problem and then the slot."""
     rows = Slot.objects.filter(holder=person, ref=ref)
     rows = rows.select_related("problem")
     slot = rows.select_for_update(of=("problem", "self"), no_key=True).first()
@@ -458,14 +458,14 @@ SIZE = 20
 """Number of answers on a page."""
 
 
-def answers_of(person: Person) -> QuerySet[Slot]:
+def list_answers(person: Person) -> QuerySet[Slot]:
     """Return a person's answers with their problems, newest first."""
     rows = Slot.objects.filter(holder=person, answered_at__isnull=False, open=False)
     return rows.select_related("problem").order_by("-answered_at", "-pk")
 
 
 def answer_summary(slot: Slot) -> dict[str, Any]:
-    """Return an answer for the judge's history, without the text of withdrawn problems."""
+    """Return the template context of an answer, without the text of withdrawn problems."""
     problem = slot.problem
     shown = problem.state not in GONE and all(at < len(problem.options) for at in slot.shown)
     return {
@@ -480,7 +480,7 @@ def answer_summary(slot: Slot) -> dict[str, Any]:
 
 
 def judging_news(person: Person, after: datetime) -> Iterator[Item]:
-    """Yield decisions on a judge's contests, and whether there are new problems for them."""
+    """Yield news about a judge's settled contests and about new problems to judge."""
     if not may_judge(person):
         return
     settled = Contest.objects.filter(slot__holder=person, settled_at__gt=after)
@@ -496,7 +496,7 @@ def judging_news(person: Person, after: datetime) -> Iterator[Item]:
         yield Item(contest.settled_at, text, to or reverse("judge:turn"), sentence, contest.answer)
     new = Event.objects.filter(after=State.JUDGING, at__gt=after, problem__gold=False)
     newest = new.exclude(problem__twin__contributor=person).order_by("-at").first()
-    # For a judge with a problem, the item would reveal whether that problem is a gold question.
+    # For a judge with a reserved problem, this item would reveal whether it is a gold question.
     if newest is not None and current_slot(person) is None and _has_work(person):
         yield Item(newest.at, _("There are new problems to judge"), reverse("judge:turn"))
 

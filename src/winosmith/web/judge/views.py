@@ -1,4 +1,4 @@
-"""The pages for judging, and the public page about the agreement of judges."""
+"""The pages for judging, and the public page about the judges' agreement."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from django.views.decorators.http import require_POST, require_safe
 from winosmith.errors import InputError
 from winosmith.web.judge import trust, turns, votes
 from winosmith.web.judge.models import Contest, Judge, Skip, Slot
-from winosmith.web.pages import beside, is_number, percent
+from winosmith.web.pages import adjacent_pages, is_number, percent
 from winosmith.web.people.addresses import client_address
 from winosmith.web.people.gates import form_once, judges_only, judging_consent_required, rate_limit
 from winosmith.web.people.models import Person
 
 FormResult = tuple[dict[str, Any], Slot | None]
-"""The result of a form, stored for repeated submissions, and the slot that the judge holds now."""
+"""A form's result, which is stored for repeated submissions, and the judge's current slot."""
 
 
 @require_safe
 @judges_only
 @judging_consent_required
 def show_turn(request: HttpRequest) -> HttpResponse:
-    """Show the judge's problem, a link to the next one, or why there is none."""
+    """Show the judge's current problem, a link to the next problem, or why there is none."""
     person: Person = request.user
     return _render_turn(request, person, turns.current_slot(person))
 
@@ -45,7 +45,7 @@ def _render_turn(request: HttpRequest, person: Person, slot: Slot | None) -> Htt
     page = {
         **_common_context(person),
         **found,
-        "held": trust.held_judge(person),
+        "held": trust.get_judge_on_hold(person),
         "training": trust.training_progress(judge) if found["left"] else None,
         "local_first": settings.RULES.local_first,
         "minutes": settings.RULES.lease_minutes,
@@ -59,8 +59,8 @@ def _form_view(
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Return a view that processes a form once and shows errors with the form.
 
-    With scripts, htmx submits the form and receives the next part of the page; without them, the
-    view redirects there.
+    With JavaScript, htmx submits the form and receives the next part of the page. Without it, the
+    view redirects to the page.
     """
 
     @require_POST
@@ -68,15 +68,15 @@ def _form_view(
     @judging_consent_required
     @wraps(act)
     def view(request: HttpRequest) -> HttpResponse:
-        person, held = request.user, []
+        person, slots = request.user, []
 
-        def acted() -> dict[str, Any]:
+        def process() -> dict[str, Any]:
             result, slot = act(request, person)
-            held.append(slot)
+            slots.append(slot)
             return result
 
         try:
-            result = form_once(request, person, acted, _slot_ref(request))
+            result = form_once(request, person, process, _slot_ref(request))
         except InputError as error:
             slot = None if isinstance(error, turns.ProblemLostError) else turns.current_slot(person)
             if slot is None or slot.ref != _slot_ref(request):
@@ -85,7 +85,7 @@ def _form_view(
             return _render_problem(request, slot, error=str(error), typed=request.POST, status=422)
         if "to" in result or not request.htmx:
             return _redirect(request, result.get("to", "judge:turn"))
-        shown = _render_turn(request, person, held[0] if held else turns.current_slot(person))
+        shown = _render_turn(request, person, slots[0] if slots else turns.current_slot(person))
         shown.headers.setdefault("HX-Replace-Url", reverse("judge:turn"))
         return shown
 
@@ -102,14 +102,15 @@ def take_next(_request: HttpRequest, person: Person) -> FormResult:
 def submit_local(request: HttpRequest, person: Person) -> FormResult:
     """Store the answer to the local context."""
     choice = _parse_choice(request.POST.get("choice"))
-    return {}, turns.answer_local(person, _slot_ref(request), -1 if choice is None else choice)
+    choice = -1 if choice is None else choice  # an unknown option, which is refused
+    return {}, turns.store_local_answer(person, _slot_ref(request), choice)
 
 
 @_form_view
 def submit_answer(request: HttpRequest, person: Person) -> FormResult:
-    """Store the answer to the whole problem, and lease the next one."""
+    """Store the answer to the whole problem, and lease the next problem."""
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
-    slot = turns.answer(
+    slot = turns.store_answer(
         person,
         _slot_ref(request),
         _parse_choice(request.POST.get("choice")),
@@ -118,24 +119,24 @@ def submit_answer(request: HttpRequest, person: Person) -> FormResult:
         comment=request.POST.get("comment", ""),
         address=client_address(request),
     )
-    if slot.gold:  # its result is shown before the next problem
+    if slot.gold:  # the result is shown before the next problem
         return {"to": reverse("judge:checked", args=[slot.ref])}, None
-    return {}, turns.next_problem(person, person.judging)  # `answer` has locked it
+    return {}, turns.next_problem(person, person.judging)  # `store_answer` has locked the row
 
 
 @_form_view
 def skip_problem(request: HttpRequest, person: Person) -> FormResult:
-    """Skip the problem, and lease the next one."""
+    """Skip the problem, and lease the next problem."""
     rate_limit(person, "judge", settings.RULES.answers_per_hour)
     reason, comment = request.POST.get("reason", ""), request.POST.get("comment", "")
-    turns.skip(person, _slot_ref(request), reason, comment)
+    turns.skip_problem(person, _slot_ref(request), reason, comment)
     return {}, turns.next_problem(person)
 
 
 @_form_view
 def undo_answer(request: HttpRequest, person: Person) -> FormResult:
     """Undo the last answer, and show the problem again."""
-    return {}, turns.undo(person, _slot_ref(request))
+    return {}, turns.undo_answer(person, _slot_ref(request))
 
 
 @require_safe
@@ -151,7 +152,7 @@ def show_gold_result(request: HttpRequest, ref: str) -> HttpResponse:
 @judges_only
 @judging_consent_required
 def submit_contest(request: HttpRequest, ref: str) -> HttpResponse:
-    """Store a judge's contest of the known answer."""
+    """Store a judge's contest of a gold question's answer."""
     slot = _get_answered_gold(request, ref)
     person, text = request.user, request.POST.get("text", "")
     try:
@@ -212,7 +213,7 @@ def _show_checked(
         "chosen": None if slot.choice is None else problem.options[slot.choice],
         "contest": Contest.objects.filter(slot=slot).first(),
         "paused": trust.is_stopped(judge),
-        "held": trust.held_judge(slot.holder),
+        "held": trust.get_judge_on_hold(slot.holder),
         "training": trust.training_progress(judge),
         "training_over": _training_outcome(judge, slot),
         "text": text,
@@ -237,7 +238,7 @@ def _slot_ref(request: HttpRequest) -> str:
 
 
 def _parse_choice(text: str | None) -> int | None:
-    """Return an option's index from a form; None if none was chosen.
+    """Return the index of the chosen option; None if no option was chosen.
 
     Raises:
         InputError: The text is not an index.
@@ -254,12 +255,12 @@ def _parse_choice(text: str | None) -> int | None:
 def show_history(request: HttpRequest) -> HttpResponse:
     """Show the judge's answers, newest first."""
     person: Person = request.user
-    page = Paginator(turns.answers_of(person), turns.SIZE).get_page(request.GET.get("page"))
+    page = Paginator(turns.list_answers(person), turns.SIZE).get_page(request.GET.get("page"))
     context = {
         "rows": list(map(turns.answer_summary, page.object_list)),
         "judged": turns.count_judged(person)[0],
-        "held": trust.held_judge(person),
-        "page": beside(page),
+        "held": trust.get_judge_on_hold(person),
+        "page": adjacent_pages(page),
     }
     return render(request, "judge/history.html", context)
 
@@ -270,7 +271,7 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
     found = votes.measure_agreement()
     page = {"figures": found, "pairs": _format_percent(found.pairs)}
     if found.alpha is not None:
-        page["undefined"] = votes.why_undefined(found.alpha.reason)
+        page["undefined"] = votes.translate_undefined_reason(found.alpha.reason)
     if found.problems:
         page["valid"] = _format_percent(found.valid / found.problems)
         page["unanimous"] = _format_percent(found.unanimous / found.problems)

@@ -1,4 +1,4 @@
-"""Votes on a problem: slots for judges, their answers, the verdict, and judges' agreement."""
+"""Votes on problems: slots for judges, the verdict, and the judges' agreement."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from winosmith.validate import VoteRules, filter_by_votes
 from winosmith.web._kept import cached
 from winosmith.web._lock import chunked, writing
 from winosmith.web.judge.models import Gold, Skip, Slot, Verdict
-from winosmith.web.pages import retold
+from winosmith.web.pages import translate_message
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import move
 
 CHUNK = 500
-"""Number of slots, or of problems with their votes, per batch of reads or writes."""
+"""Number of slots, or of problems with their votes, that are read or written per batch."""
 
 WIDTH = 1000
-"""Queue positions reserved for each problem: more than it has judges."""
+"""Number of queue positions reserved for each problem; more than the number of its judges."""
 
 
-def tally(problem: Problem) -> tuple[int, int]:
-    """Return the number of votes still awaited on a problem, and of votes that count.
+def count_awaited_and_cast(problem: Problem) -> tuple[int, int]:
+    """Return the number of votes that a problem still waits for, and of votes that count.
 
-    A vote is awaited if its slot is open or a market has not confirmed it.
+    A vote is awaited if its slot is open, or if it waits for a moderator or a market.
     """
     slots = Slot.objects.filter(problem=problem, gold=False, excluded=False)
     rows = list(slots.values_list("open", "provisional", "answered_at"))
@@ -53,17 +53,17 @@ def queue_place(problem: Problem) -> int:
 
 
 def count_votes(problem: Problem) -> int:
-    """Return the number of votes on a problem, with unconfirmed and without excluded ones."""
+    """Return the number of a problem's votes that are not excluded; provisional votes count."""
     return Slot.objects.votes().filter(problem=problem, excluded=False).count()
 
 
 def open_slots(problem: Problem) -> None:
     """Open a problem to judges; call this when the problem becomes JUDGING.
 
-    A new problem gets k slots (`SiteRules.judges`). A problem that was on hold gets its open slots
-    back. If all judges had voted, a moderator wants the problem judged again: it gets k + 1 more
-    slots, an even number, so that the total stays odd and can't be tied, and enough to overrule the
-    first k.
+    A new problem gets k slots (`SiteRules.judges`). A problem that was on hold gets its unanswered
+    slots back. If all judges had voted, a moderator wants the problem to be judged again, and it
+    gets k + 1 more slots. This number is even, so that the total stays odd and can't be tied, and
+    large enough to overrule the first k votes.
     """
     with writing():
         rows = Slot.objects.filter(problem=problem, gold=False)
@@ -76,9 +76,9 @@ def open_slots(problem: Problem) -> None:
 
 
 def open_many(problems: Iterable[Problem]) -> None:
-    """Open many problems without slots to judges, with the effect of `open_slots` on each.
+    """Open many new problems to judges, like `open_slots` for each of them.
 
-    The problems' twins must be loaded.
+    The problems must have no slots, and their twins must be loaded.
     """
     numbers = range(1, settings.RULES.judges + 1)
     slots = [_new_slot(problem, n) for problem in problems for n in numbers]
@@ -97,7 +97,7 @@ def _new_slot(problem: Problem, n: int, lease_until: datetime | None = None) -> 
 
 
 def add_slots(problem: Problem, count: int) -> None:
-    """Add slots to a problem; its first slots wait in the queue, and later ones have priority."""
+    """Add slots to a problem; its first slots wait in the queue, additional slots have priority."""
     last = Slot.objects.filter(problem=problem).aggregate(last=Max("n"))["last"] or 0
     lease_until = timezone.now() if last else None
     Slot.objects.bulk_create(
@@ -122,38 +122,38 @@ def _returned_columns() -> dict[str, object]:
     }
 
 
-def give_back(slot: Slot) -> None:
-    """Return a slot to the queue, where others get it before all fresh slots.
+def return_slot(slot: Slot) -> None:
+    """Return a slot to the queue, where other judges get it before all fresh slots.
 
-    A slot on a gold question is closed instead.
+    A gold question's slot is closed instead.
     """
     Slot.objects.filter(pk=slot.pk).update(open=not slot.gold, **_returned_columns())
 
 
 def settle_votes(problem: Problem) -> None:
-    """Decide a problem if no answer is awaited; the caller holds the problem's lock.
+    """Decide a problem if it waits for no more votes; the caller has locked the problem.
 
-    If votes are missing (because a moderator excluded some, or the site needs more judges than
-    before), slots are added instead.
+    If votes are missing, because a moderator excluded some or the site now needs more judges, slots
+    are added instead.
     """
-    awaited, voted = tally(problem)
+    awaited, voted = count_awaited_and_cast(problem)
     if awaited:
         return
     missing = settings.RULES.judges - voted
     if missing > 0:
         add_slots(problem, missing)
     else:
-        decide(problem)
+        decide_by_votes(problem)
 
 
-def decide(problem: Problem, *, by: Person | None = None, kind: str = "verdict") -> None:
-    """Decide by its votes whether a problem is valid.
+def decide_by_votes(problem: Problem, *, by: Person | None = None, kind: str = "verdict") -> None:
+    """Decide whether a problem is valid, according to its votes.
 
-    The reasons are stored with the problem, in the wording of `winosmith.validate`.
+    The reasons are stored with the problem, in the words of `winosmith.validate`.
 
     Args:
         problem: A problem in any state that can lead to a verdict.
-        by: The moderator who caused the decision; None if the last vote did.
+        by: The moderator who caused the decision; None if the last vote caused it.
         kind: The kind of the logged event.
     """
     with writing():
@@ -196,12 +196,12 @@ _NEXT = re.compile(f"; (?={'|'.join(fault.partition(':')[0] for fault in FAULTS)
 
 
 def translate_verdict(reason: str) -> str:
-    """Return the reason of a verdict in the reader's language; other texts are unchanged.
+    """Translate the reason of a verdict to the reader's language; other texts stay unchanged.
 
     Args:
-        reason: One of `Problem.reasons`, or several of them as stored in the log.
+        reason: One of `Problem.reasons`, or several reasons as they are stored in the log.
     """
-    return "; ".join(retold(each, FAULTS) for each in _NEXT.split(reason))
+    return "; ".join(translate_message(each, FAULTS) for each in _NEXT.split(reason))
 
 
 UNDEFINED = (
@@ -211,18 +211,18 @@ UNDEFINED = (
         "the items have %(least)s to %(most)s answers; Fleiss' kappa needs the same number for each"
     ),
 )
-"""Texts of `Reliability.reason`: why a coefficient of agreement is undefined."""
+"""Texts of `Reliability.reason`, for an undefined coefficient of agreement."""
 
 
-def why_undefined(reason: str) -> str:
-    """Return the reason that a coefficient is undefined, in the reader's language."""
-    return retold(reason, UNDEFINED)
+def translate_undefined_reason(reason: str) -> str:
+    """Translate the reason for an undefined coefficient to the reader's language."""
+    return translate_message(reason, UNDEFINED)
 
 
 def vote_rules() -> VoteRules:
-    """Return the rules of `winosmith.validate` that this site uses.
+    """Return the site's rules for votes, for `winosmith.validate`.
 
-    `winosmith check` on a download gives the same result with the same settings.
+    With these rules, `winosmith check` on a download gives the same result.
     """
     rules = settings.RULES
     return VoteRules(
@@ -235,9 +235,9 @@ class Vote:
     """A vote on a problem, without its judge.
 
     Attributes:
-        judge: The label "Judge 1", "Judge 2", … in the reader's language, in the order of slots. It
-            is stable, but valid only for this problem, so that nobody can be followed from one
-            problem to the next.
+        judge: The label "Judge 1", "Judge 2", … in the reader's language, in the order of slots.
+            The label is stable, but only applies to this problem, so that readers can't follow a
+            judge from one problem to the next.
         choice, local_choice: 0-based indices of options; None for neither, or if not asked.
         chose, local: The texts of these options; `local` is empty for None.
         right: Whether the choice is the problem's answer; None if the answer is withheld.
@@ -258,7 +258,7 @@ class Vote:
     local: str
 
 
-def votes_of(problem: Problem, *, excluded: bool = False) -> list[Vote]:
+def list_votes(problem: Problem, *, excluded: bool = False) -> list[Vote]:
     """Return the votes on a problem, without the judges' names.
 
     Args:
@@ -291,10 +291,10 @@ def _option_text(problem: Problem, choice: int | None) -> str:
 
 
 def iter_responses(problems: Iterable[Problem]) -> Iterator[Response]:
-    """Yield the votes that count, in the order in which people answered.
+    """Yield the responses of the votes that count, under the judges' pseudonyms.
 
-    Each vote gives a response to the local context, if there is one, and one to the whole sentence,
-    under a pseudonym. Problems are read in chunks, in the order given; each chunk is sorted by
+    Each vote gives a response to the whole sentence, and before it a response to the local context
+    if the judge saw this first. Problems are read in chunks; the responses of a chunk are sorted by
     time.
     """
     for chunk in chunked(problems, CHUNK):
@@ -322,47 +322,47 @@ def _slot_responses(row: Mapping[str, Any], ref: str, who: str) -> Iterator[Resp
     yield Response(ref, who, "validate", shown=shown, **values)
 
 
-def skips_of(problem: Problem) -> dict[str, int]:
-    """Return the number of judges who skipped a problem, by the reason's label."""
+def count_skips(problem: Problem) -> dict[str, int]:
+    """Map the label of each reason for skipping a problem to its number of judges."""
     rows: Any = Skip.objects.filter(problem=problem).values("reason")
     counts = rows.annotate(n=Count("pk")).values_list("reason", "n")
     return {str(Skip.Reason(reason).label): n for reason, n in counts}
 
 
-def forget_timings(before: datetime) -> int:
-    """Delete the times of answers given before a time; return the number of these answers.
+def delete_timings(before: datetime) -> int:
+    """Delete the timings of answers given before a time; return the number of these answers.
 
-    Each transaction is small, so that other writers need not wait long.
+    Each transaction is small, so that other writers don't wait long.
     """
-    gone = dict.fromkeys(("seconds", "local_seconds", "taken_at", "local_at"))
-    timed = Slot.objects.filter(answered_at__lt=before).exclude(**gone)
+    empty = dict.fromkeys(("seconds", "local_seconds", "taken_at", "local_at"))
+    timed = Slot.objects.filter(answered_at__lt=before).exclude(**empty)
     changed = 0
     while keys := list(timed.values_list("pk", flat=True)[:CHUNK]):
         with writing():
-            Slot.objects.filter(pk__in=keys).update(**gone)
+            Slot.objects.filter(pk__in=keys).update(**empty)
         changed += len(keys)
     return changed
 
 
 LAST = 10_000
-"""Number of newest decided problems that alpha covers."""
+"""Maximum number of decided problems, newest first, from which alpha is computed."""
 
 LAST_OF_ONE = 200
-"""Number of a judge's newest votes that are compared with those of other judges."""
+"""Maximum number of a judge's votes, newest first, that are compared with other judges' votes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement of the site's judges.
+    """The agreement of the site's judges.
 
     Attributes:
         problems: The number of problems decided by votes.
-        valid: The number of these found valid.
-        unanimous: The number of these on which all judges chose the same option.
-        pairs: The fraction of pairs of judges of a problem with the same choice; None without
-            pairs.
-        alpha: Krippendorff's alpha over the last LAST problems, by the stored order of options.
-        alpha_of: The number of problems that alpha covers.
+        valid: The number of these problems that were found valid.
+        unanimous: The number of these problems on which all judges made the same choice.
+        pairs: The fraction of pairs of judges of the same problem who made the same choice; None
+            without pairs.
+        alpha: Krippendorff's alpha over the last `LAST` problems, by the stored order of options.
+        alpha_of: The number of problems from which alpha was computed.
         gold: The number of correct answers to gold questions, and of all answers to them.
     """
 
@@ -376,9 +376,9 @@ class Agreement:
 
 
 def measure_agreement() -> Agreement:
-    """Return the agreement of judges; a large site caches the result for a while.
+    """Return the agreement of the site's judges; large sites cache the result for a while.
 
-    Counts come from the verdicts, grouped by an index; only alpha reads votes.
+    The counts come from the verdicts; only alpha needs the votes.
     """
     return cached("judge.agreement", _compute_agreement)
 
@@ -426,13 +426,13 @@ def _compute_alpha() -> tuple[Reliability | None, int]:
 
 @dataclass(frozen=True, slots=True)
 class AgreementWithOthers:
-    """How often a judge's choice equals that of the majority of a problem's other judges.
+    """A judge's agreement with the majority of the other judges of each problem.
 
     Attributes:
-        same, of: The number of votes equal to the majority of the others, and of votes with such a
-            majority.
-        ties: The number of votes on problems on which the others were tied; they don't count.
-        chance: The fraction of equal votes expected by chance.
+        same, of: The number of votes that agree with a majority of the other judges, and of all
+            votes on problems with such a majority.
+        ties: The number of votes on problems without such a majority, which are not counted.
+        chance: The fraction of agreeing votes expected by chance.
     """
 
     same: int
@@ -442,7 +442,7 @@ class AgreementWithOthers:
 
     @property
     def share(self) -> float:
-        """Fraction of equal votes, 0–1."""
+        """Fraction of votes that agree, 0–1."""
         return self.same / self.of
 
     @property
@@ -452,10 +452,10 @@ class AgreementWithOthers:
 
 
 def agreement_with_others(judges: Iterable[int]) -> dict[int, AgreementWithOthers]:
-    """Return each judge's agreement with the others, over their last LAST_OF_ONE votes.
+    """Map each judge to their agreement with other judges, over the last `LAST_OF_ONE` votes.
 
-    The judge's own vote is not among the others', and a problem counts if at least two others voted
-    on it. Votes on hold are compared with others, but never serve as the others. Judges without
+    Only problems with votes of at least two other judges are compared. Votes on hold are compared
+    with other judges' votes, but other judges' votes are never compared with them. Judges without
     such a problem are omitted.
     """
     mine: dict[int, dict[int, int | None]] = {}
@@ -468,7 +468,7 @@ def agreement_with_others(judges: Iterable[int]) -> dict[int, AgreementWithOther
         rows = _included_votes().filter(problem__in=keys[start : start + CHUNK], provisional=False)
         for problem, holder, choice in rows.values_list("problem", "holder", "choice"):
             chosen[problem][holder] = choice
-    found = {judge: _agreement_of(judge, votes, chosen) for judge, votes in mine.items()}
+    found = {judge: _compare_with_others(judge, votes, chosen) for judge, votes in mine.items()}
     return {judge: agreed for judge, agreed in found.items() if agreed is not None}
 
 
@@ -476,7 +476,7 @@ def chance_agreement(times: Mapping[tuple[Any, Any], int]) -> float:
     """Return the agreement expected by chance, 0–1, from two raters' joint answer counts.
 
     Args:
-        times: For each pair of answers, the number of problems that got this pair.
+        times: For each pair of answers, the number of problems with this pair.
     """
     ours: Counter[Any] = Counter()
     theirs: Counter[Any] = Counter()
@@ -486,7 +486,7 @@ def chance_agreement(times: Mapping[tuple[Any, Any], int]) -> float:
     return sum(ours[answer] * theirs[answer] for answer in ours) / ours.total() ** 2
 
 
-def _agreement_of(
+def _compare_with_others(
     judge: int, mine: dict[int, int | None], chosen: dict[int, dict[int, int | None]]
 ) -> AgreementWithOthers | None:
     pairs: Counter[tuple[int | None, int | None]] = Counter()

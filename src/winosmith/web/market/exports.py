@@ -21,7 +21,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import confirm_job, refuse_job
 from winosmith.web.judge.models import Slot
-from winosmith.web.judge.submissions import may_withdraw, withdraw
+from winosmith.web.judge.submissions import may_withdraw, withdraw_twin
 from winosmith.web.market import models, workers
 from winosmith.web.market.models import Identity, Participation, Study
 from winosmith.web.market.providers import PROVIDERS, cells_of, id_digest, read_table
@@ -455,7 +455,7 @@ def _apply_change(change: Change) -> int:
         if change.verdict in models.TURNED_AWAY:
             for twin in workers.paid_twins(part):
                 if may_withdraw(part.person, twin):
-                    withdraw(part.person, twin, reason)
+                    withdraw_twin(part.person, twin, reason)
         part.verdict, part.said = change.verdict, change.said
         part.paid, part.market_seconds = change.paid, change.seconds
         part.save(update_fields=["verdict", "said", "paid", "market_seconds"])

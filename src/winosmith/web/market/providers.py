@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.data import Delimited, Row, Source
 from winosmith.errors import FormatError, InputError
-from winosmith.web.pages import row_fault
+from winosmith.web.pages import translate_row_fault
 from winosmith.web.people.models import keyed_digest
 
 
@@ -37,7 +37,7 @@ def cells_of(row: Row[Mapping[str, str]]) -> dict[str, str]:
         InputError: the row can't be read.
     """
     if row.values is None:
-        raise InputError(row_fault(row.reason))
+        raise InputError(translate_row_fault(row.reason))
     return {name: cell.strip() for name, cell in row.values.items()}
 
 

@@ -21,7 +21,7 @@ from winosmith.web.market import providers, workers
 from winosmith.web.market.ledger import COLUMNS, compute_ledger, planned_wage
 from winosmith.web.market.models import TURNED_AWAY, WORKING, WRITE, Participation, Study
 from winosmith.web.market.studies import find_study, is_replaced
-from winosmith.web.pages import csv_file
+from winosmith.web.pages import csv_response
 from winosmith.web.people import gates
 from winosmith.web.people.accounts import adopt
 from winosmith.web.people.privacy import missing_documents
@@ -182,4 +182,4 @@ def download_ledger(request: HttpRequest, name: str) -> StreamingHttpResponse:
     """Send the ledger as a CSV file; workers are pseudonyms."""
     study = get_object_or_404(Study, name=name)
     rows = [entry.row() for entry in compute_ledger(study).entries]
-    return csv_file([COLUMNS, *rows], f"{name}-ledger.csv")
+    return csv_response([COLUMNS, *rows], f"{name}-ledger.csv")

@@ -29,9 +29,9 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.exclusion import refuse_job
 from winosmith.web.judge.models import Judge, Seen, Skip, Slot, block_of
-from winosmith.web.judge.trust import askable_questions, held_judge, is_stopped
+from winosmith.web.judge.trust import askable_questions, get_judge_on_hold, is_stopped
 from winosmith.web.judge.turns import current_slot, judging_status
-from winosmith.web.judge.votes import give_back
+from winosmith.web.judge.votes import return_slot
 from winosmith.web.market import models
 from winosmith.web.market.models import IDS, Identity, Participation, Screen, Study
 from winosmith.web.market.providers import Claim, id_digest, individual_code
@@ -211,7 +211,7 @@ def study_progress(user: Any) -> dict[str, Any] | None:
 
 def is_held(part: Participation) -> bool:
     """Return whether a worker's votes wait for a moderator."""
-    return held_judge(part.person) is not None
+    return get_judge_on_hold(part.person) is not None
 
 
 def describe_training(part: Participation) -> str:
@@ -288,7 +288,7 @@ def end_participation(part: Participation, state: str) -> None:
         Judge.objects.filter(person=part.person_id).update(quota=0)
         held = Slot.objects.filter(holder=part.person_id, answered_at=None, open=True)
         for slot in held:
-            give_back(slot)
+            return_slot(slot)
         Identity.objects.filter(participation=part).update(at_work=False)
         part.state, part.ended, part.seconds = state, timezone.now(), worked_seconds(part)
         part.save(update_fields=["state", "ended", "seconds"])

@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import Count, F, Q, QuerySet
 
 from winosmith.metrics import wilson_interval
-from winosmith.web._kept import Kept, cached
+from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.models import Slot
 from winosmith.web.judge.votes import chance_agreement
 from winosmith.web.people.models import Person, pseudonym
@@ -124,9 +124,9 @@ def _votes() -> QuerySet[Slot]:
     return Slot.objects.votes().filter(excluded=False, holder__erased=None)
 
 
-def _compute_pairs(who: Person | None) -> Kept[list[Pair]]:
+def _compute_pairs(who: Person | None) -> Entry[list[Pair]]:
     tables, waits = _tables(_select_judges(who))
-    return Kept(sum(sum(table.values()) for table in tables.values()), rank_pairs(tables, waits))
+    return Entry(sum(sum(table.values()) for table in tables.values()), rank_pairs(tables, waits))
 
 
 def _select_judges(who: Person | None) -> list[int]:

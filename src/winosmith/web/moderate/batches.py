@@ -21,7 +21,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.jobs import BATCH, Job, Progress, note
+from winosmith.web.jobs import BATCH, Job, Progress, create_job
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Batch
 from winosmith.web.moderate.queue import Where, found
@@ -132,7 +132,7 @@ def _begin(person: Person, action: str, reason: str, **columns: Any) -> Batch:
         )
         if not _do_chunk(batch):
             far = {"done": batch.handled, "total": batch.expected}
-            batch.job = note(person, BATCH, {}, state=Job.State.WAITING, **far)
+            batch.job = create_job(person, BATCH, {}, state=Job.State.WAITING, **far)
             batch.save()
         return batch
 

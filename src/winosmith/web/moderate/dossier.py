@@ -15,7 +15,7 @@ from django.utils.dateparse import parse_date
 from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.text import mark_differences
-from winosmith.web.judge.votes import skips_of, votes_of
+from winosmith.web.judge.votes import count_skips, list_votes
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import written_by
@@ -133,8 +133,8 @@ def problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
                 reader=reader,
             )
         ],
-        "votes": votes_of(problem, excluded=True),
-        "skips": list(skips_of(problem).items()),
+        "votes": list_votes(problem, excluded=True),
+        "skips": list(count_skips(problem).items()),
         "events": [history_entry(event) for event in events],
         "undoable": last.pk if last else None,
         "record": written_by(contributor) if contributor else None,

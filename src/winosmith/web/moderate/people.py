@@ -18,14 +18,14 @@ from winosmith.errors import InputError
 from winosmith.metrics import Proportion, proportion
 from winosmith.web._kept import cached_each
 from winosmith.web._lock import writing
-from winosmith.web.jobs import VOTES, Job, Progress, note
+from winosmith.web.jobs import VOTES, Job, Progress, create_job
 from winosmith.web.judge import exclusion
 from winosmith.web.judge.models import Judge, Slot, Slots
 from winosmith.web.judge.trust import ADDRESS, GOLD, PACE, Pace, gold_records, median_pace
 from winosmith.web.judge.votes import AgreementWithOthers, agreement_with_others
 from winosmith.web.moderate.decisions import checked_reason
 from winosmith.web.moderate.models import Appointment
-from winosmith.web.pages import fixed, newest, percent
+from winosmith.web.pages import fixed, newest_rows, percent
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.people.news import MOST, Item
@@ -213,9 +213,9 @@ def member(person: Person) -> dict[str, Any]:
 
 
 def page(*, only: str = "", before: str = "") -> tuple[list[dict[str, Any]], str]:
-    """Return a page of people who were not erased; see `winosmith.web.pages.newest`."""
+    """Return a page of people who were not erased; see `winosmith.web.pages.newest_rows`."""
     query = _only(Person.objects.filter(erased=None).order_by("-pk"), only)
-    people, older = newest(query, before, SIZE)
+    people, older = newest_rows(query, before, SIZE)
     return _members(people), older
 
 
@@ -303,7 +303,7 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
         made = Appointment.objects.create(person=now, actor=person, kind=kind, reason=reason)
         if made.kind in exclusion.CHANGES:
             asked, waits = {"name": pseudonym(now)}, Job.State.WAITING
-            made.job = note(person, VOTES, asked, state=waits, total=_votes(made).count())
+            made.job = create_job(person, VOTES, asked, state=waits, total=_votes(made).count())
             made.save(update_fields=["job"])
         return made
 
@@ -371,6 +371,6 @@ def _change(person: Person, other: Person, kind: Appointment.Kind) -> None:
     elif kind in (Kind.MODERATOR, Kind.NO_MODERATOR):
         Person.objects.filter(pk=other.pk).update(is_moderator=kind == Kind.MODERATOR)
     elif kind in (Kind.PAUSE, Kind.DISCARD):
-        exclusion.pause(other, person)
+        exclusion.pause_judge(other, person)
     elif kind == Kind.RESUME:
-        exclusion.resume(other, person)
+        exclusion.resume_judge(other, person)

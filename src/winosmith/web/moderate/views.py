@@ -12,14 +12,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.jobs import OF_MODERATORS, Job
+from winosmith.web.jobs import MODERATOR_KINDS, Job
 from winosmith.web.judge import trust
 from winosmith.web.judge.models import Contest
 from winosmith.web.moderate import batches, dossier, people as members, queue as lists
 from winosmith.web.moderate.agreement import LEAST, MOST, csv_rows, named_pairs
 from winosmith.web.moderate.decisions import ACTIONS, LONGEST, UNDO, ConflictError
 from winosmith.web.moderate.models import Appointment, Batch
-from winosmith.web.pages import csv_file, is_number, newest, percent, waiting_page
+from winosmith.web.pages import csv_response, is_number, newest_rows, percent, waiting_page
 from winosmith.web.people.gates import form_once, moderators_only
 from winosmith.web.people.models import Person, person_of, pseudonym
 from winosmith.web.problems.models import Event, Problem, State
@@ -154,7 +154,7 @@ def batch(request: HttpRequest, mark: str) -> HttpResponse:
 @moderators_only
 def job(request: HttpRequest, mark: str) -> HttpResponse:
     """Return the progress of a job for a waiting page; or stop or continue the job, once."""
-    found = get_object_or_404(Job.objects.filter(kind__in=OF_MODERATORS), mark=mark)
+    found = get_object_or_404(Job.objects.filter(kind__in=MODERATOR_KINDS), mark=mark)
     if request.method != "POST":
         return waiting_page(request, "moderate/parts/progress.html", {"job": found}, found.busy)
     act = found.retry if request.POST.get("do") == "retry" else found.stop
@@ -290,7 +290,7 @@ def show_log(request: HttpRequest) -> HttpResponse:
     """Show the log, newest first."""
     asked = dossier.LogFilters.read(request.GET)
     before = request.GET.get("before", "")
-    events, older = newest(dossier.filter_log(asked), before, SIZE)
+    events, older = newest_rows(dossier.filter_log(asked), before, SIZE)
     kept = request.GET.copy()
     kept.pop("before", None)
     query = kept.urlencode()
@@ -315,7 +315,7 @@ def show_log(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def download_log(request: HttpRequest) -> StreamingHttpResponse:
     """Stream the log as CSV."""
-    return csv_file(dossier.log_rows(dossier.LogFilters.read(request.GET)), "audit-log.csv")
+    return csv_response(dossier.log_rows(dossier.LogFilters.read(request.GET)), "audit-log.csv")
 
 
 TOGETHER = "-together"
@@ -372,7 +372,7 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
 @moderators_only
 def download_pairs(request: HttpRequest) -> StreamingHttpResponse:
     """Send the pairs of that page as CSV."""
-    return csv_file(csv_rows(named_pairs(_find_person(request)[1])), "agreement.csv")
+    return csv_response(csv_rows(named_pairs(_find_person(request)[1])), "agreement.csv")
 
 
 @require_safe

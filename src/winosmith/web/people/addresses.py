@@ -21,7 +21,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from winosmith.web import _lock
-from winosmith.web._lock import since, writing
+from winosmith.web._lock import limit_waits, writing
 from winosmith.web.people.models import Hits
 
 BITS = {4: 24, 6: 48}
@@ -113,7 +113,7 @@ def _log_fault(fault: str, text: str) -> None:
     digits = r"[0-9a-fA-F]" if set(text) & set(".:") else r"\d"
     shown = re.sub(digits, "0", text.strip())[:60]
     logging.getLogger(__name__).warning("%s: %r (digits are shown as 0)", fault, shown)
-    with suppress(OperationalError), since(_lock.PATIENCE - _lock.LEAST), writing():
+    with suppress(OperationalError), limit_waits(_lock.MAX_WAIT - _lock.MIN_WAIT), writing():
         Hits.objects.get_or_create(who=shown, what=fault, hour=hour)
 
 

@@ -32,7 +32,7 @@ from django.utils.translation import gettext as _
 
 from winosmith.errors import InputError, WinosmithError
 from winosmith.web import _lock
-from winosmith.web._lock import since, writing
+from winosmith.web._lock import limit_waits, writing
 from winosmith.web.people.addresses import client_address, network_of
 from winosmith.web.people.models import (
     Done,
@@ -202,7 +202,7 @@ def rate_limit_reading(somebody: HttpRequest | Person | str, what: str, most: in
     Raises:
         RateLimitError: The limit is reached.
     """
-    with suppress(OperationalError), since(_lock.PATIENCE - COUNT_WAIT):
+    with suppress(OperationalError), limit_waits(_lock.MAX_WAIT - COUNT_WAIT):
         rate_limit(somebody, what, most)
 
 

@@ -38,8 +38,8 @@ from django.utils.translation import get_language, gettext as _
 
 from winosmith.errors import InputError, WinosmithError
 from winosmith.web import _lock
-from winosmith.web._lock import since, writing
-from winosmith.web.jobs import MAIL, Job, NotNowError, Progress, later
+from winosmith.web._lock import limit_waits, writing
+from winosmith.web.jobs import MAIL, Job, Progress, UnavailableError, queue_job
 from winosmith.web.people.accounts import create_recovery_link, recovery_links
 from winosmith.web.people.addresses import client_address, network_of
 from winosmith.web.people.gates import COUNT_WAIT, rate_limit
@@ -112,7 +112,7 @@ def count_unread(person: Person) -> int:
 
 def mark_as_read(person: Person) -> None:
     """Record that a person has seen their news, unless the database can't be written."""
-    with suppress(OperationalError), since(_lock.PATIENCE - COUNT_WAIT), writing():
+    with suppress(OperationalError), limit_waits(_lock.MAX_WAIT - COUNT_WAIT), writing():
         Person.objects.filter(pk=person.pk).update(news_seen=timezone.now())
 
 
@@ -166,7 +166,7 @@ class ResetForm(PasswordResetForm):
         """
         rate_limit(f"network {network_of(client_address(request))}", "reset", ASKED_NETWORK)
         rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", ASKED_ADDRESS)
-        later(
+        queue_job(
             MAIL,
             email=self.cleaned_data["email"],
             there=site_address(request),
@@ -187,7 +187,7 @@ def send_address_link(person: Person, email: str, news: bool, request: HttpReque
         raise InputError(_("This is not an e-mail address.")) from None
     rate_limit(person, "mail", ASKED_PERSON)
     rate_limit(f"mail {email.lower()}", "mail", ASKED_ADDRESS)
-    later(
+    queue_job(
         MAIL,
         person=person.pk,
         email=email,
@@ -214,7 +214,7 @@ def send_mail(job: Job, _progress: Progress) -> None:
     """Send a requested link, to confirm an address or to set a new password.
 
     Raises:
-        NotNowError: The mail server may accept the mail later.
+        UnavailableError: The mail server may accept the mail later.
         MailError: The server will not accept it, or the mail has waited for longer than `STALE`.
     """
     if job.at < timezone.now() - STALE:
@@ -225,7 +225,7 @@ def send_mail(job: Job, _progress: Progress) -> None:
         _send_link(job)
     except MailError as error:
         if error.is_temporary:
-            raise NotNowError(job.pk) from None
+            raise UnavailableError(job.pk) from None
         raise
 
 

@@ -22,7 +22,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web._lock import writing
-from winosmith.web.pages import attached
+from winosmith.web.pages import as_download
 from winosmith.web.people import accounts, gates, news as mails, privacy
 from winosmith.web.people.models import Agreement, Document, Invitation, Person, pseudonym
 from winosmith.web.people.news import NEWS_SPAN, last_visit, mark_as_read, news_since, work_sources
@@ -434,7 +434,7 @@ def show_news(request: HttpRequest, person: Person) -> HttpResponse:
 def download_data(request: HttpRequest, person: Person) -> HttpResponse:
     """Send all data about the person as a file."""
     response = JsonResponse(privacy.data_about(person), json_dumps_params={"indent": 2})
-    return attached(response, "about-me.json")
+    return as_download(response, "about-me.json")
 
 
 @require_POST

@@ -15,7 +15,7 @@ from winosmith.lineage import Depths, edit_script
 from winosmith.problem import BLANK
 from winosmith.records import problem_record
 from winosmith.text import edit_distance, kind_of_script, separate_blank, tokens, words
-from winosmith.web.judge.submissions import enter, may_revise, retire_replaced
+from winosmith.web.judge.submissions import may_revise, retire_replaced_halves, submit_twin
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import act_once, stored_result
 from winosmith.web.people.models import Person
@@ -403,7 +403,7 @@ def _check_rules(typed: SentenceInput, goes: Place) -> None:
 
 def _create_version(person: Person, typed: SentenceInput, goes: Place) -> Problem:
     old = goes.revises
-    embargo = retire_replaced(person, old.twin) and not old.version.covered if old else False
+    embargo = retire_replaced_halves(person, old.twin) and not old.version.covered if old else False
     twin = Twin.objects.create(
         ref=new_ref(),
         contributor=person,
@@ -414,7 +414,8 @@ def _create_version(person: Person, typed: SentenceInput, goes: Place) -> Proble
     )
     half = Half(typed.sentence, typed.options, typed.answer)
     found = checks.hints([half], person, without=twin.revises_id, family=goes.root)
-    (problem,) = enter(twin, [half], found, embargo=embargo, record=_build_record(typed, goes))
+    record = _build_record(typed, goes)
+    (problem,) = submit_twin(twin, [half], found, embargo=embargo, record=record)
     against = Model.objects.filter(name=typed.against, current=True).first()
     enter_family(problem, goes.parent, against=against)
     request_predictions(problem, urgent=True)

@@ -466,7 +466,7 @@ class ModelProcess(Child):
         asking.store_process_state(self.name, Model.Process.LOADING)
         super().start()
 
-    def ended(self, code: int) -> None:
+    def on_exit(self, code: int) -> None:
         """Settle the leased tasks of the ended process."""
         asking.store_process_state(self.name, Model.Process.STARTING)
         asking.settle_tasks(self.name, late=code == -signal.SIGALRM)

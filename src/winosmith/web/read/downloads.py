@@ -36,16 +36,10 @@ from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
 from winosmith.web._lock import chunked
 from winosmith.web.judge.votes import iter_responses
-from winosmith.web.pages import BOM, attached
+from winosmith.web.pages import BOM, as_download
 from winosmith.web.people.gates import rate_limit_reading, wants_page
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.records import (
-    CHUNK,
-    as_public,
-    iter_rows,
-    load_keys,
-    needed_columns,
-)
+from winosmith.web.problems.records import CHUNK, as_public, iter_rows, load_keys, needed_columns
 from winosmith.web.problems.states import public_problems
 from winosmith.web.read.public import Filters, capped_count
 
@@ -373,7 +367,7 @@ def file_response(
         response = HttpResponse(status=304)
     else:
         body = () if request.method == "HEAD" else ClosingResponse(parts or source, source)
-        response = attached(StreamingHttpResponse(body), name)
+        response = as_download(StreamingHttpResponse(body), name)
         response.headers["Content-Type"] = TYPES[name[name.rindex(".") :]]
     response.headers["ETag"] = tag
     response.headers["X-Data-Digest"] = digest

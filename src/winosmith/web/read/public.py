@@ -24,7 +24,7 @@ from django.utils.translation import gettext_lazy as _
 
 from winosmith import __version__
 from winosmith.validate import DOMAINS
-from winosmith.web._kept import Kept, cached
+from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.models import Slot, Verdict
 from winosmith.web.people.models import keyed_digest, person_of
 from winosmith.web.people.privacy import current_documents
@@ -132,7 +132,8 @@ def choose_example() -> list[Problem]:
     """
     twin = _chosen_twin()
     if twin is None:
-        twin = cached("read.showpiece", lambda: Kept(numbers().problems, _most_agreed_twin())).value
+        entry = cached("read.showpiece", lambda: Entry(numbers().problems, _most_agreed_twin()))
+        twin = entry.value
     halves = list(public_problems().filter(twin=twin).order_by("id")) if twin else []
     return halves if len(halves) == 2 else []
 
@@ -192,7 +193,7 @@ def agreement() -> Agreement | None:
 
     A large site caches it for a while.
     """
-    return cached("read.agreement", lambda: Kept(numbers().problems, _compute_agreement())).value
+    return cached("read.agreement", lambda: Entry(numbers().problems, _compute_agreement())).value
 
 
 def _compute_agreement() -> Agreement | None:

@@ -23,8 +23,8 @@ from winosmith.problem import BLANK
 from winosmith.text import Change
 from winosmith.validate import StructureRules
 from winosmith.web.judge.models import note_twins_read
-from winosmith.web.judge.votes import votes_of
-from winosmith.web.pages import attached
+from winosmith.web.judge.votes import list_votes
+from winosmith.web.pages import as_download
 from winosmith.web.people.gates import current_page, existing_writer
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.family import fold_steps, may_perturb, path_from_root, visible_steps
@@ -110,7 +110,7 @@ def download_card(request: HttpRequest) -> HttpResponse:
     """Send the data card as Markdown."""
     text = card_markdown(card_context(), request.build_absolute_uri("/"))
     response = HttpResponse(text, content_type="text/markdown; charset=utf-8")
-    return attached(response, "data-card.md")
+    return as_download(response, "data-card.md")
 
 
 def reject_forgery(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -229,7 +229,7 @@ def count_votes(problem: Problem) -> JudgeVotes | None:
     """Return the judges' votes; None before their decision, or without votes."""
     if problem.state not in (State.VALID, State.REJECTED):
         return None
-    votes = votes_of(problem)
+    votes = list_votes(problem)
     if not votes:
         return None
     return JudgeVotes(

@@ -15,14 +15,14 @@ class Config(AppConfig):
 
     def ready(self) -> None:
         """Register the round's job, and the functions that erase texts."""
-        from winosmith.web.jobs import ROUND, lost, stops, works
+        from winosmith.web.jobs import ROUND, crash_hooks, stop_hooks, works
         from winosmith.web.people.privacy import cleaners, erasers
 
         # Both load `winosmith.rounds`, which is slow, so they are imported only when needed.
         running = partial(import_module, "winosmith.web.rounds.running")
         results = partial(import_module, "winosmith.web.rounds.results")
         works[ROUND] = lambda job, progress: running().run_job(job, progress)
-        lost[ROUND] = lambda job: running().mark_lost(job)
-        stops[ROUND] = lambda job: running().cancel_round(running().find_round(job))
+        crash_hooks[ROUND] = lambda job: running().mark_lost(job)
+        stop_hooks[ROUND] = lambda job: running().cancel_round(running().find_round(job))
         erasers.append(lambda person, texts: results().erase_texts(person, texts))
         cleaners["rounds"] = lambda _now, _before: results().erase_remaining_texts()

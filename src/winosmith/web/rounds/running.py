@@ -38,7 +38,7 @@ from winosmith.rounds import (
 )
 from winosmith.study import find_training_data, make_solver
 from winosmith.validate import write_votes
-from winosmith.web._export import chunks, one_moment
+from winosmith.web._export import chunks, read_snapshot
 from winosmith.web._lock import chunked, writing
 from winosmith.web._site import RECIPE_NAME, RECIPES
 from winosmith.web.jobs import BUSY, ENDED, ROUND, Job, Progress, rounds_are_idle
@@ -440,7 +440,7 @@ def write_pool(round_: Round) -> Path:
     if output.is_finished(PROBLEMS) and output.is_finished(VOTES):
         return folder
     votes = []
-    with one_moment(), output.write(PROBLEMS) as file:
+    with read_snapshot(), output.write(PROBLEMS) as file:
         for rows in chunks(public_problems()):
             file.writelines(formats.to_lines(as_public(rows), marked=True))
             votes += list(iter_responses(rows))

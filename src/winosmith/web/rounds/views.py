@@ -22,7 +22,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from winosmith.errors import InputError
 from winosmith.web.judge.models import note_twins_read
-from winosmith.web.pages import attached, beside, waiting_page
+from winosmith.web.pages import adjacent_pages, as_download, waiting_page
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
 from winosmith.web.rounds import results, running
@@ -182,7 +182,7 @@ def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
     )
     response = StreamingHttpResponse(parts, content_type="application/x-ndjson")
     response.headers["X-Robots-Tag"] = "noindex"
-    return attached(response, f"{round_.name}-{which}")
+    return as_download(response, f"{round_.name}-{which}")
 
 
 @require_safe
@@ -195,7 +195,7 @@ def mine(request: HttpRequest) -> HttpResponse:
         "round": round_,
         "flags": [results.make_flag(place, place.problem) for place in shown.object_list],
         "count": shown.paginator.count,
-        "page": beside(shown),
+        "page": adjacent_pages(shown),
     }
     return render(request, "rounds/mine.html", context)
 

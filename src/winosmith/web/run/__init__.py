@@ -13,7 +13,7 @@ class Config(AppConfig):
     def ready(self) -> None:
         """Register the jobs, apply the saved settings, and delete old files."""
         from winosmith.web.jobs import Job, previews, works
-        from winosmith.web.pages import renew_rules
+        from winosmith.web.pages import reload_rules
         from winosmith.web.people.privacy import cleaners
         from winosmith.web.run import backups, files, human_tests, studies, uploads
 
@@ -33,5 +33,5 @@ class Config(AppConfig):
             kind.STUDY_PAID: studies.apply_decisions,
             kind.BACKUP: backups.make_backup,
         }
-        renew_rules()
+        reload_rules()
         cleaners["run"] = uploads.forget_files

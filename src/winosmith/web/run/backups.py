@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from winosmith.errors import InputError
 from winosmith.web._backup import backup
 from winosmith.web._site import BACKUPS
-from winosmith.web.jobs import BACKUP, Job, Progress, note
+from winosmith.web.jobs import BACKUP, Job, Progress, create_job
 from winosmith.web.people.models import Person
 
 KEPT = 7
@@ -54,7 +54,7 @@ def request_backup(person: Person) -> Job:
     An empty file marks that this folder requested it: a backup contains the row of the job that
     made it, in the state "running", but no files next to the database.
     """
-    job = note(person, BACKUP, {}, state=Job.State.WAITING)
+    job = create_job(person, BACKUP, {}, state=Job.State.WAITING)
     job.file.parent.mkdir(mode=0o700, exist_ok=True)
     job.file.touch(mode=0o600)
     return job

@@ -21,9 +21,9 @@ from winosmith.errors import RecipeError
 from winosmith.locks import wait_for_lock
 from winosmith.outputs import atomic_write
 from winosmith.web._lock import writing
-from winosmith.web._rules import CHOSEN, GROUPS, choosable, label_and_hint, read_chosen, settings_of
-from winosmith.web.jobs import SETTINGS, Job, note
-from winosmith.web.pages import renew_rules
+from winosmith.web._rules import CHOSEN, GROUPS, editable, label_and_hint, read_chosen, settings_of
+from winosmith.web.jobs import SETTINGS, Job, create_job
+from winosmith.web.pages import reload_rules
 from winosmith.web.people.models import Person
 
 PENDING = "chosen.new"
@@ -31,7 +31,7 @@ PENDING = "chosen.new"
 
 
 def _declarations() -> dict[str, dict[str, Any]]:
-    return choosable(type(settings.RULES))
+    return editable(type(settings.RULES))
 
 
 def label(name: str) -> str:
@@ -165,7 +165,7 @@ def change_settings(person: Person, changed: dict[str, Any]) -> Job:
         RecipeError: The values do not fit the changes of another admin in the meantime.
         OutputError: The file can't be written.
     """
-    renew_rules()
+    reload_rules()
     rules = replace(settings.RULES, **changed)
     folder, declared = settings.SITE.folder, _declarations()
     with writing():
@@ -177,14 +177,14 @@ def change_settings(person: Person, changed: dict[str, Any]) -> Job:
         }
         with atomic_write(folder / PENDING) as file:
             file.write(json.dumps(kept, indent=2, ensure_ascii=False) + "\n")
-        job = note(person, SETTINGS, {name: _plain(value) for name, value in changed.items()})
+        job = create_job(person, SETTINGS, {name: _plain(value) for name, value in changed.items()})
         transaction.on_commit(_apply_pending)
     return job
 
 
 def _apply_pending() -> None:
     (settings.SITE.folder / PENDING).replace(settings.SITE.folder / CHOSEN)
-    renew_rules()
+    reload_rules()
 
 
 def _plain(value: Any) -> Any:

@@ -18,9 +18,9 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from winosmith.web._kept import Kept, cached
+from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.models import Slot, Verdict
-from winosmith.web.pages import drawn, fixed
+from winosmith.web.pages import bar_chart, fixed
 from winosmith.web.problems.models import Event, Problem, State, Twin
 from winosmith.web.problems.states import DECIDED, OPEN
 
@@ -232,7 +232,7 @@ def _draw_plot(
         "rows": [
             (day, [_format_value(one, unit) for one in values]) for day, *values in reversed(rows)
         ],
-        "drawing": drawn(
+        "drawing": bar_chart(
             [
                 [(value, part > 0) for part, value in enumerate(values) if value]
                 for _day, *values in rows
@@ -276,7 +276,7 @@ def funnel_rows(found: Statistics) -> list[tuple[str, int, float | None]]:
     return [(_("came in"), came, None), *shares]
 
 
-def _count_waiting() -> Kept[dict[str, int]]:
+def _count_waiting() -> Entry[dict[str, int]]:
     """Return what waits, by kind."""
     problems = Problem.objects.filter(gold=False)
     states = Counter(dict(problems.values_list("state").annotate(n=Count("pk")).order_by()))
@@ -288,7 +288,7 @@ def _count_waiting() -> Kept[dict[str, int]]:
         "provisional": Slot.objects.waiting().count(),
         "decided": sum(states[state] for state in DECIDED),
     }
-    return Kept(states.total(), by_kind)
+    return Entry(states.total(), by_kind)
 
 
 def page_context(asked: str) -> dict[str, Any]:

@@ -23,13 +23,13 @@ from winosmith.web._import import (
     REASONS,
     As,
     contains_nul,
-    count_known,
+    count_existing,
     find_unfit,
     import_problems,
     with_free_ids,
 )
 from winosmith.web.jobs import IMPORT, Job, Progress, Reading
-from winosmith.web.pages import ROW_FAULTS, retold
+from winosmith.web.pages import ROW_FAULTS, translate_message
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import remember_published
 from winosmith.web.run.uploads import PIECE, max_bytes, store_file
@@ -204,7 +204,7 @@ def translate_fault(line: str) -> str:
     """
     found = _PLACE.match(line)
     at = found.end() if found else 0
-    return f"{line[:at]}{retold(line[at:], FAULTS)}"
+    return f"{line[:at]}{translate_message(line[at:], FAULTS)}"
 
 
 READ, IDENTIFIED = 0.6, 0.75
@@ -280,7 +280,7 @@ def preview_import(job: Job, reading: Reading) -> None:
     if not len(found.dataset):
         raise InputError("\n".join([_("No problem can be imported."), *first_faults(asked, found)]))
     job.total = len(found.dataset)
-    known = 0 if asked["as"] == "published" else count_known(found.dataset)
+    known = 0 if asked["as"] == "published" else count_existing(found.dataset)
     job.came = {
         "format": found.format,
         "new": job.total - known,

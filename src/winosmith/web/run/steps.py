@@ -13,9 +13,9 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _, ngettext
 
-from winosmith.web._rules import GROUPS, SiteRules, choosable, settings_of
+from winosmith.web._rules import GROUPS, SiteRules, editable, settings_of
 from winosmith.web.jobs import BACKUP, SETTINGS, Job
-from winosmith.web.judge.trust import askable_questions, has_enough_gold, judges_of_one_address
+from winosmith.web.judge.trust import askable_questions, count_address_judges, has_enough_gold
 from winosmith.web.market.models import Study
 from winosmith.web.people import addresses
 from winosmith.web.people.models import Invitation, Person, pseudonym
@@ -74,7 +74,7 @@ def count_left(found: list[Step]) -> int:
 def list_faults() -> list[str]:
     """Return faults of the site that change verdicts, as sentences."""
     found = addresses.list_faults()
-    if judges := judges_of_one_address():
+    if judges := count_address_judges():
         told = _(
             "All %d judges of an hour had the same address, so their votes decide nothing. If they "
             "are in different places, add the missing proxy to `proxies` in site.toml; otherwise, "
@@ -114,7 +114,7 @@ def _rules_step() -> Step:
     rules = settings.RULES
     judges = ngettext("%d judge a problem", "%d judges a problem", rules.judges) % rules.judges
     join = _("everyone can sign up") if rules.signup == "open" else _("accounts only by invitation")
-    others = choosable().keys() - settings_of(GROUPS[0]).keys()
+    others = editable().keys() - settings_of(GROUPS[0]).keys()
     looked = bool(settings.SITE.fixed & others) or Job.objects.filter(kind=SETTINGS).exists()
     return Step(
         _("Check the rules"),

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.errors import InputError
 from winosmith.web import jobs
-from winosmith.web.jobs import Job, Progress, Reading, note
+from winosmith.web.jobs import Job, Progress, Reading, create_job
 from winosmith.web.market.exports import Plan, apply_plan, plan_changes, read_export
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import PROVIDERS
@@ -106,7 +106,7 @@ def create_study_for(person: Person, values: dict[str, Any]) -> tuple[Study, str
     study, token = create_study(*(values[key] for key in _FIRST), **rest)
     asked = {**values, "currency": study.currency}
     told = {key: str(value) for key, value in asked.items() if value not in (None, "")}
-    note(person, jobs.STUDY, {k: v for k, v in told.items() if not k.endswith("code")})
+    create_job(person, jobs.STUDY, {k: v for k, v in told.items() if not k.endswith("code")})
     return study, token
 
 
@@ -122,7 +122,7 @@ def replace_study_link(person: Person, name: str) -> tuple[Study, str]:
     study = get_study(name)
     if study.closed:
         raise InputError(_("This study is closed."))
-    note(person, jobs.STUDY_LINK, {"name": name})
+    create_job(person, jobs.STUDY_LINK, {"name": name})
     return study, replace_link(study)
 
 
@@ -133,7 +133,7 @@ def end_study(person: Person, name: str) -> Job:
         InputError: There is no such study, or it is closed.
     """
     close_study(get_study(name))
-    return note(person, jobs.STUDY_CLOSE, {"name": name})
+    return create_job(person, jobs.STUDY_CLOSE, {"name": name})
 
 
 class PlacesForm(forms.Form):

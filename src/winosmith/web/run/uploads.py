@@ -137,7 +137,7 @@ def forget_files(now: datetime, before: datetime) -> int:
     old = list(Job.objects.filter(state=Job.State.SHOWN, at__lt=now - DAY))
     for job in old:
         with suppress(InputError):
-            job.drop()
+            job.discard()
     _delete_orphans(now - DAY)
     return len(old)
 

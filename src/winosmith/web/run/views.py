@@ -16,11 +16,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError, RecipeError, WinosmithError
-from winosmith.web.jobs import BACKUP, BUSY, MAIL, TEST, Job, duties, worker_process
+from winosmith.web.jobs import BACKUP, BUSY, MAIL, TEST, Job, duties, worker_process_id
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import study_link
 from winosmith.web.market.studies import measure_progress as how_far
-from winosmith.web.pages import newest, waiting_page
+from winosmith.web.pages import newest_rows, waiting_page
 from winosmith.web.people.gates import admins_only, form_once
 from winosmith.web.people.models import Person
 from winosmith.web.run import backups as kept, files, human_tests, studies as paid
@@ -64,7 +64,7 @@ def show_dashboard(request: HttpRequest) -> HttpResponse:
 @admins_only
 def show_log(request: HttpRequest) -> HttpResponse:
     """Show the admins' actions on these pages, newest first."""
-    jobs, older = newest(_admin_jobs(), request.GET.get("before", ""), SIZE)
+    jobs, older = newest_rows(_admin_jobs(), request.GET.get("before", ""), SIZE)
     page = {"older": f"before={older}" if older else "", "newer": ""}
     return render(request, "run/log.html", {"jobs": jobs, "page": page})
 
@@ -78,7 +78,7 @@ def show_jobs(request: HttpRequest) -> HttpResponse:
         "busy": rows.filter(state__in=BUSY).exclude(mark__in=list(duties)),
         "failed": rows.filter(state=Job.State.FAILED)[:SIZE],
         "duties": rows.filter(mark__in=list(duties)).order_by("at"),
-        "worker": worker_process(site_settings.SITE.folder),
+        "worker": worker_process_id(site_settings.SITE.folder),
     }
     return render(request, "run/running.html", context)
 
@@ -371,11 +371,11 @@ def show_progress(request: HttpRequest, mark: str) -> HttpResponse:
 @admins_only
 def decide_job(request: HttpRequest, mark: str) -> HttpResponseBase:
     """Confirm, discard, stop or retry a job, once per form."""
-    found, person = _get_job(mark), request.user
-    acts = {"confirm": found.confirm, "drop": found.drop, "stop": found.stop, "retry": found.retry}
+    job, person = _get_job(mark), request.user
+    acts = {"confirm": job.confirm, "drop": job.discard, "stop": job.stop, "retry": job.retry}
     act = acts.get(request.POST.get("do", ""))
     if act is None:
-        return _render_job(request, found, status=422)
+        return _render_job(request, job, status=422)
     try:
         form_once(request, person, lambda: act(person))
     except InputError as error:

@@ -18,7 +18,7 @@ from winosmith.errors import DataError
 from winosmith.outputs import PRIVATE, OutputFolder
 from winosmith.records import canonical, problem_record
 from winosmith.validate import write_votes
-from winosmith.web.judge.votes import why_undefined
+from winosmith.web.judge.votes import translate_undefined_reason
 from winosmith.web.pages import fixed, percent
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import as_problem
@@ -258,7 +258,7 @@ def _test_facts(test: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _format_agreement(found: Mapping[str, Any]) -> str:
     if found["value"] is None or found["interval"] is None:
-        return _("not defined: %s") % why_undefined(found["reason"])
+        return _("not defined: %s") % translate_undefined_reason(found["reason"])
     return f"{fixed(found['value'], 2)} ({_format_interval(found['interval'], 1, 2)})"
 
 

@@ -19,7 +19,7 @@ from winosmith import Dataset, humans
 from winosmith.errors import InputError
 from winosmith.web._import import import_problems
 from winosmith.web._lock import chunked, writing
-from winosmith.web.jobs import TEST_CLOSE, Job, Progress, note, wait_for
+from winosmith.web.jobs import TEST_CLOSE, Job, Progress, create_job, wait_for
 from winosmith.web.problems.family import lift_embargo, set_embargo
 from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
@@ -271,7 +271,7 @@ def _queue_results(round_: Round, by: Person | None = None, **asked: bool) -> Jo
     """Return a job that computes the results, in the transaction that locks the round."""
     if (waiting := results_job(round_)) and waiting.state == Job.State.WAITING:
         return waiting
-    return note(by, TEST_CLOSE, {"name": round_.name, **asked}, state=Job.State.WAITING)
+    return create_job(by, TEST_CLOSE, {"name": round_.name, **asked}, state=Job.State.WAITING)
 
 
 def results_job(round_: Round) -> Job | None:

@@ -30,7 +30,7 @@ from winosmith.problem import BLANK
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Seen, lock_reader, note_all
 from winosmith.web.judge.turns import current_slot
-from winosmith.web.judge.votes import give_back
+from winosmith.web.judge.votes import return_slot
 from winosmith.web.pages import is_number
 from winosmith.web.people.news import MOST, Item, Work
 from winosmith.web.problems.models import Problem, Twin
@@ -151,7 +151,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
         checked = _clean_declared(round_, declared)
         slot = current_slot(person)
         if slot is not None:
-            give_back(slot)
+            return_slot(slot)
         subject = _subject(person, round_)
         subject.declared = {**subject.declared, **checked}
         subject.save(update_fields=["declared"])

@@ -16,14 +16,14 @@ from django.utils.translation import gettext as _, ngettext
 from winosmith.problem import BLANK
 from winosmith.text import Change, changes, mark_differences
 from winosmith.validate import DOMAINS
-from winosmith.web._kept import Kept, cached
+from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.submissions import (
     may_revise,
     may_withdraw,
     own_problems,
     reason_for_contributor,
 )
-from winosmith.web.judge.votes import Vote, votes_of
+from winosmith.web.judge.votes import Vote, list_votes
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.people import written_by
 from winosmith.web.pages import whole_percent
@@ -225,9 +225,9 @@ def count_problems(person: Person | None) -> ProblemCounts:
     return ProblemCounts(today.count(), found.held, found.judging, found.valid, site, goal)
 
 
-def _count_public() -> Kept[int]:
+def _count_public() -> Entry[int]:
     count = public_problems().count()
-    return Kept(count, count)
+    return Entry(count, count)
 
 
 def version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
@@ -317,7 +317,7 @@ def _current_hints(person: Person, found: Twin, problems: list[Problem]) -> list
 
 def _visible_votes(problem: Problem) -> list[Vote]:
     undecided = problem.decided is None or problem.state == State.JUDGING
-    return [] if undecided else votes_of(problem)
+    return [] if undecided else list_votes(problem)
 
 
 def _history_rows(problem: Problem) -> list[Any]:

@@ -24,7 +24,7 @@ from winosmith.text import separate_blank
 from winosmith.topics import Topic, open_topics
 from winosmith.validate import DOMAINS, Examination, StructureRules, examine_structure
 from winosmith.web._lock import writing
-from winosmith.web.judge.submissions import enter, may_revise, retire_replaced
+from winosmith.web.judge.submissions import may_revise, retire_replaced_halves, submit_twin
 from winosmith.web.people.gates import act_once, stored_result
 from winosmith.web.people.models import Person, check_still_active
 from winosmith.web.people.privacy import has_agreed
@@ -298,7 +298,7 @@ def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str
 
 
 def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence[str]) -> Twin:
-    embargo = retire_replaced(person, draft.revises) if draft.revises else False
+    embargo = retire_replaced_halves(person, draft.revises) if draft.revises else False
     twin = Twin.objects.create(
         ref=new_ref(),
         contributor=person,
@@ -309,7 +309,7 @@ def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence
         licence=settings.RULES.licence[:60],
         revises=draft.revises,
     )
-    enter(twin, typed.halves(), found, embargo=embargo)
+    submit_twin(twin, typed.halves(), found, embargo=embargo)
     return twin
 
 

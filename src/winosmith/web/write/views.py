@@ -17,9 +17,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.submissions import get_own_twin, own_problems, withdraw as take_back
+from winosmith.web.judge.submissions import get_own_twin, own_problems, withdraw_twin as take_back
 from winosmith.web.moderate import decisions
-from winosmith.web.pages import beside, clock, is_number
+from winosmith.web.pages import adjacent_pages, clock, is_number
 from winosmith.web.people import gates
 from winosmith.web.people.models import Person
 from winosmith.web.people.privacy import has_agreed
@@ -229,7 +229,7 @@ def show_twins(request: HttpRequest) -> HttpResponse:
     places = pages.version_contexts(person, page.object_list)
     context = {
         "twins": [(twin, places.get(twin.pk)) for twin in page.object_list],
-        "page": beside(page),
+        "page": adjacent_pages(page),
         "counts": pages.count_problems(person),
     }
     return render(request, "write/mine.html", context)
