@@ -39,16 +39,16 @@ from winosmith.seen import inputs
 
 Tested = TypeVar("Tested", "Pair", "VersusRoot")
 
-_LONGEST, _FLIPS = 2_000_000, 20_000
+_MAX_EXACT_SUM, _SIGN_DRAWS = 2_000_000, 20_000
 """The size of the clusters' sums, in parts of a credit, above which signs are drawn at random, and
 the number of draws: ties among 17, 19 and 23 options have too many sums to enumerate."""
 
-CREDITS = math.lcm(*range(1, MAX_OPTIONS + 1))
+CREDIT_UNITS = math.lcm(*range(1, MAX_OPTIONS + 1))
 """The number of parts of a credit: every credit, and every difference of two, is a multiple of
 one."""
 
 
-COUNT = ",.7g"
+COUNT_FORMAT = ",.7g"
 """The format of a count, which ties make fractional: 57.5."""
 
 
@@ -73,10 +73,10 @@ class Pair(Result):
 
     first: str = field(metadata=shown("1st solver"))
     second: str = field(metadata=shown("2nd solver"))
-    both: float = field(metadata=shown("both right", COUNT))
-    only_first: float = field(metadata=shown("1st", COUNT))
-    only_second: float = field(metadata=shown("2nd", COUNT))
-    neither: float = field(metadata=shown("both wrong", COUNT))
+    both: float = field(metadata=shown("both right", COUNT_FORMAT))
+    only_first: float = field(metadata=shown("1st", COUNT_FORMAT))
+    only_second: float = field(metadata=shown("2nd", COUNT_FORMAT))
+    neither: float = field(metadata=shown("both wrong", COUNT_FORMAT))
     difference: float = field(metadata=shown("points", points))
     interval: tuple[float, float] = field(metadata=shown("95 %", points_span))
     mcnemar: float = field(metadata=shown("McNemar", probability))
@@ -201,7 +201,7 @@ def paired_p_value(
     """
     gained = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     return sign_flip_p_value(
-        _proportion.cluster_totals(np.rint(gained * CREDITS)[:, None], clusters)[:, 0]
+        _proportion.cluster_totals(np.rint(gained * CREDIT_UNITS)[:, None], clusters)[:, 0]
     )
 
 
@@ -211,7 +211,7 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     The test is two-sided. For sums of 1 or -1 it is the binomial test: McNemar's, on the items that
     only one of two models answers correctly. It is exact even for tiny p: as a Fourier transform
     rounds at 1e-16, signs have the odds under which the observed total is the mean, and the result
-    is reweighted (Esscher 1932). Above `_LONGEST`, signs are drawn 20,000 times, and
+    is reweighted (Esscher 1932). Above `_MAX_EXACT_SUM`, signs are drawn 20,000 times, and
     p = (1 + #) / (1 + 20,000).
 
     Args:
@@ -232,7 +232,7 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     flips //= np.gcd.reduce(flips)
     observed, flips = abs(int(flips.sum())), abs(flips[flips != 0])
     largest = int(flips.sum())
-    if largest > _LONGEST:
+    if largest > _MAX_EXACT_SUM:
         return _draw_p_value(flips, observed)
     sizes, counts = np.unique(flips, return_counts=True)
     # For the largest sum itself the odds would be infinite; half a step below is close enough.
@@ -249,7 +249,7 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     return float(min(1.0, 2 * tail.sum()))
 
 
-_FEW = 64
+_MAX_DIRECT_LENGTH = 64
 """Up to this length, adding one count after the other is faster than a Fourier transform."""
 
 
@@ -259,7 +259,7 @@ def _add_multiple(
     from scipy.signal import fftconvolve
 
     longer = len(spread) + size * (len(counts) - 1)
-    if min(len(counts), len(spread)) > _FEW:
+    if min(len(counts), len(spread)) > _MAX_DIRECT_LENGTH:
         own = np.zeros(longer - len(spread) + 1)
         own[::size] = counts
         return np.asarray(np.maximum(fftconvolve(spread, own), 0.0))
@@ -276,10 +276,12 @@ def _add_multiple(
 def _draw_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
     rng = np.random.default_rng(0)
     reached = 0
-    for at in range(0, _FLIPS, 500):
-        signs = rng.integers(0, 2, (min(500, _FLIPS - at), len(sizes)), np.int8).astype(np.int64)
+    for at in range(0, _SIGN_DRAWS, 500):
+        signs = rng.integers(0, 2, (min(500, _SIGN_DRAWS - at), len(sizes)), np.int8).astype(
+            np.int64
+        )
         reached += int((np.abs((2 * signs - 1) @ sizes) >= observed).sum())
-    return (1 + reached) / (1 + _FLIPS)
+    return (1 + reached) / (1 + _SIGN_DRAWS)
 
 
 def _compare_pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> Pair:
@@ -334,7 +336,7 @@ def difference_interval(
         np.stack([difference, np.ones(len(difference))], axis=1), clusters
     )
     prior = _proportion.pseudo_clusters(
-        totals[:, 1], [[1, 1], [-1, 1], [0, 1]], _proportion.IN_HALVES
+        totals[:, 1], [[1, 1], [-1, 1], [0, 1]], _proportion.DIFFERENCE_WEIGHTS
     )
     sums = _proportion.resample(totals, seed, draws=draws, prior=prior)
     return _proportion.percentile_interval(sums[:, 0] / sums[:, 1])
@@ -385,7 +387,7 @@ class Agreement(Result):
             "95 %", lambda ends: " to ".join(report.format_value(end, ".2f") for end in ends)
         )
     )
-    same_wrong: float = field(metadata=shown("alike", COUNT))
+    same_wrong: float = field(metadata=shown("alike", COUNT_FORMAT))
 
     @property
     @computed(**shown("same", percent, json=False))
@@ -406,7 +408,7 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
     if first.dataset.ids != second.dataset.ids:
         raise DataError("agreement needs predictions for the same problems")
     pairs = zip(first.predictions, second.predictions, strict=True)
-    same = np.array([probability_same(a, b) for a, b in pairs])
+    same = np.array([compute_agreement_probability(a, b) for a, b in pairs])
     chance = np.array([1 / len(problem.options) for problem in first.dataset])
     columns = np.stack([same - chance, 1 - chance, np.ones(len(same))], axis=1)
     totals = _proportion.cluster_totals(columns, first.clusters)
@@ -425,7 +427,7 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
     )
 
 
-def probability_same(first: Prediction, second: Prediction) -> float:
+def compute_agreement_probability(first: Prediction, second: Prediction) -> float:
     """Return the probability that fair draws from two tied choices are the same option, 0–1.
 
     It is 0 if an answer is invalid.
@@ -657,7 +659,7 @@ def detectable_difference(
     if n < 1 or not 0 < psi <= 1:
         raise DataError(f"n is {n} and psi {psi}; one or more items and a psi above 0 are needed")
     size = max(1, int(n / max(1.0, design) + 1e-9))
-    low, high = binom.ppf([_UNLIKELY, 1 - _UNLIKELY], size, psi)
+    low, high = binom.ppf([_TAIL, 1 - _TAIL], size, psi)
     differ = np.arange(low, high + 1)
     likely, beyond = binom.pmf(differ, size, psi), binom.isf(alpha / 2, differ, 0.5)
 
@@ -668,7 +670,7 @@ def detectable_difference(
     return float(brentq(lacking, 0.0, psi, xtol=1e-9)) if lacking(psi) >= 0 else None
 
 
-_UNLIKELY = 1e-9
+_TAIL = 1e-9
 """Differing items beyond these quantiles are omitted when the power is computed."""
 
 
@@ -710,10 +712,10 @@ def parse_rules(rules: str) -> list[float | None]:
     >>> parse_rules("worse, worse=2pt")
     [None, 0.02]
     """
-    return [_parsed(rule) for rule in filter(None, map(str.strip, rules.split(",")))]
+    return [_parse_rule(rule) for rule in filter(None, map(str.strip, rules.split(",")))]
 
 
-def _parsed(text: str) -> float | None:
+def _parse_rule(text: str) -> float | None:
     found = _RULE.fullmatch(text)
     if found is None:
         raise InputError(f"unknown rule {text!r}; use worse or worse=2pt, or both with a comma")
@@ -732,10 +734,10 @@ def find_regressions(found: Comparison, rules: str) -> list[str]:
         InputError: a rule is unknown.
     """
     asked = parse_rules(rules)
-    return [sentence for pair in found.pairs for sentence in _broken(pair, asked)]
+    return [sentence for pair in found.pairs for sentence in _describe_broken_rules(pair, asked)]
 
 
-def _broken(pair: Pair, rules: list[float | None]) -> Iterator[str]:
+def _describe_broken_rules(pair: Pair, rules: list[float | None]) -> Iterator[str]:
     difference = f"{points(-abs(pair.difference))} points"
     for least in rules:
         if least is None and pair.interval[1] < 0:

@@ -117,7 +117,7 @@ def learning_curve(
     >>> [(e.form.name, e.reaches and round(e.reaches, -3)) for e in curve.extrapolations][:2]
     [('fourth root', 118000.0), ('logarithm', 491000.0)]
     """
-    _check(runs, human)
+    _check_runs(runs, human)
     points = tuple(
         CurvePoint(
             size,
@@ -139,7 +139,7 @@ def learning_curve(
     )
 
 
-def _check(runs: Mapping[int, Sequence[float]], human: float) -> None:
+def _check_runs(runs: Mapping[int, Sequence[float]], human: float) -> None:
     if len(runs) < 3:
         there = "is 1 training size" if len(runs) == 1 else f"are {len(runs)} training sizes"
         raise DataError(f"there {there}; a learning curve needs three or more")
@@ -151,7 +151,7 @@ def _check(runs: Mapping[int, Sequence[float]], human: float) -> None:
         raise DataError(f"an accuracy must be between 0 and 1, not {wrong}")
 
 
-FARTHEST = 40.0
+MAX_LOG2_SIZE = 40.0
 """log2 of the largest size considered: 10^12 problems. Beyond it is "never"."""
 
 
@@ -202,7 +202,7 @@ def extrapolate(form: Form, x: Floats, y: Floats, human: float) -> Extrapolation
         return None
     parameters, covariance = fitted
     rest = y - form.curve(x, *parameters)
-    ahead = np.linspace(x[0], FARTHEST, 20_001)
+    ahead = np.linspace(x[0], MAX_LOG2_SIZE, 20_001)
     middle = form.curve(ahead, *parameters)
     slopes = _compute_slopes(form, ahead, parameters)
     wide = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0))

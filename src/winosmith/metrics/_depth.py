@@ -22,7 +22,7 @@ from winosmith.results import Result
 from winosmith.text import tokens
 
 DepthKind = Literal["declared", "lineage", "edit"]
-DEPTHS: tuple[DepthKind, ...] = ("declared", "lineage", "edit")
+DEPTH_KINDS: tuple[DepthKind, ...] = ("declared", "lineage", "edit")
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -143,7 +143,7 @@ class Family:
         return tuple(end for end in ends if end[2] > 0)
 
     @property
-    def all_right(self) -> float:
+    def all_correct_probability(self) -> float:
         """The probability that all problems in the data, including the root, are correct.
 
         It is 1 or 0 without ties.
@@ -191,8 +191,8 @@ def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
         DataError: There are no perturbed problems, the kind is unknown, or no problem has such a
             depth.
     """
-    if wanted is not None and wanted not in DEPTHS:
-        raise DataError(f"unknown depth {wanted!r}; use one of {', '.join(DEPTHS)}")
+    if wanted is not None and wanted not in DEPTH_KINDS:
+        raise DataError(f"unknown depth {wanted!r}; use one of {', '.join(DEPTH_KINDS)}")
     dataset = graded.dataset
     found = depths(dataset)
     perturbed = [row for row, of in enumerate(found) if dataset[row].lineage or of.lineage is None]
@@ -202,9 +202,10 @@ def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
             "root and a parent, and the original has depth 0"
         )
     known = {
-        kind: sum(getattr(found[row], kind) is not None for row in perturbed) for kind in DEPTHS
+        kind: sum(getattr(found[row], kind) is not None for row in perturbed)
+        for kind in DEPTH_KINDS
     }
-    most = max(DEPTHS, key=lambda name: known[name])  # of equals, the first
+    most = max(DEPTH_KINDS, key=lambda name: known[name])  # of equals, the first
     kind: DepthKind = most if wanted is None else wanted
     if not known[kind]:
         raise DataError(_explain_missing_depth(kind, known))
@@ -225,7 +226,7 @@ def _format_credit(credit: float) -> bool | float:
 
 
 def _explain_missing_depth(kind: str, known: dict[DepthKind, int]) -> str:
-    other = [name for name in DEPTHS if known[name]]
+    other = [name for name in DEPTH_KINDS if known[name]]
     advice = (
         f"; {' and '.join(f'{known[name]:,} have {name} depth' for name in other)}" if other else ""
     )
@@ -251,7 +252,7 @@ def _make_family(
     )
 
 
-LEAST_CLUSTERS = 5
+MIN_CLUSTERS = 5
 """With fewer clusters, a bootstrap has so few different draws that its ends have no meaning."""
 
 NULL_DRAWS = 2_000
@@ -265,7 +266,7 @@ draws."""
 Errors = tuple[npt.NDArray[Any], npt.NDArray[Any]]
 """The errors at each depth, and the probability of none, both (draws, levels)."""
 
-_FIGURES = ((0, 1), (2, 4), (3, 4))
+_RATIO_COLUMNS = ((0, 1), (2, 4), (3, 4))
 """The columns to divide for the pooled mean, the mean over families, and the first error."""
 
 
@@ -314,7 +315,7 @@ def error_depths(
     families: Sequence[Family], seed: int, draws: int
 ) -> tuple[ErrorDepth, ErrorDepth, ErrorDepth]:
     """Return the pooled mean, the mean over families, and the mean of first errors."""
-    totals = np.array([_observe(family) for family in families])
+    totals = np.array([_sum_observed_errors(family) for family in families])
     observed = totals.sum(axis=0)
     clusters = np.array([family.cluster for family in families])
     drawn, number = _bootstrap(totals, clusters, seed, draws), len(np.unique(clusters))
@@ -325,12 +326,12 @@ def error_depths(
     exact = float(np.average(depths, weights=risk)), None, None
     pooled, mean, first = (
         _make_error_depth(observed, drawn, number, coins, shuffles, place, expected)
-        for place, expected in zip(_FIGURES, exact, strict=True)
+        for place, expected in zip(_RATIO_COLUMNS, exact, strict=True)
     )
     return pooled, mean, first
 
 
-def _observe(family: Family) -> Floats:
+def _sum_observed_errors(family: Family) -> Floats:
     levels, of = np.unique(family.depths, return_inverse=True)
     wrong = np.bincount(of, family.wrong)
     _, fine = compute_error_free_probabilities(family.depths, family.wrong)
@@ -339,7 +340,7 @@ def _observe(family: Family) -> Floats:
 
 
 def _bootstrap(totals: Floats, clusters: Ints, seed: int, draws: int) -> Sums | None:
-    if len(np.unique(clusters)) < LEAST_CLUSTERS:
+    if len(np.unique(clusters)) < MIN_CLUSTERS:
         return None
     return _proportion.resample(_proportion.cluster_totals(totals, clusters), seed, draws=draws)
 
@@ -611,7 +612,7 @@ def _compute_intervals(
     families = [len(np.unique(clusters[column])) for column in having.T]
     return [
         _proportion.percentile_interval(drawn[~np.isnan(drawn)], clusters=number)
-        if number >= LEAST_CLUSTERS
+        if number >= MIN_CLUSTERS
         else None
         for drawn, number in zip(excess.T, families, strict=True)
     ]

@@ -269,11 +269,11 @@ _FIELDS: dict[str, Callable[[Problem], Scalar]] = {
 }
 
 
-CLOSE = 1e-4
+SCORE_TOLERANCE = 1e-4
 """Scores that differ by less are equal, because batches may change the scores of one input by
 this."""
 
-MENTIONED = 0.5
+NOTE_FRACTION = 0.5
 """The fraction of equal inputs of two groups from which a note reports their number."""
 
 
@@ -310,23 +310,23 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
         inputs(graded.dataset, "pronoun", local), column
     ):
         if shared == size:
-            return Comparability(_explain_refusal(field, (one, other), size, _COPIES))
+            return Comparability(_explain_refusal(field, (one, other), size, _SAME_PROBLEMS))
     if sees == "pronoun":
         return Comparability()
     blank = inputs(graded.dataset, "blank", local)
     notes: list[str] = []
     for one, other, shared, size in _find_overlaps(blank, column):
-        if shared < MENTIONED * size:
+        if shared < NOTE_FRACTION * size:
             continue
         same = f"{shared:,} of {size:,} inputs of {str(one)!r} and {str(other)!r} are the same"
         if sees == "blank":
             if shared == size:
-                return Comparability(_explain_refusal(field, (one, other), size, _UNSEEN))
+                return Comparability(_explain_refusal(field, (one, other), size, _PRONOUN_UNSEEN))
             notes.append(f"{same}, as the solver saw the blank in the pronoun's place")
             continue
         equal, of = _count_equal_answers(graded, blank, [value in (one, other) for value in column])
         if shared == size and equal == of:
-            return Comparability(_explain_refusal(field, (one, other), size, _UNMOVED))
+            return Comparability(_explain_refusal(field, (one, other), size, _ANSWERS_UNCHANGED))
         notes.append(
             f"{same} if the solver did not see the pronoun, which its file does not state "
             f"({equal:,} of {of:,} got the same answer with every pronoun)"
@@ -341,15 +341,15 @@ def find_solver_input(graded: Graded) -> tuple[Sees | None, int | None]:
     return sees if sees in ("blank", "pronoun") else None, local if type(local) is int else None
 
 
-_INSTEAD = (
+_ADVICE = (
     "let it see the pronoun (`winosmith solve --sees pronoun`); train an encoder to see it with "
     "`winosmith train --sees pronoun`"
 )
-_COPIES = "they are the same problems", "compare groups whose problems differ"
-_UNSEEN = "the solver saw the blank in the pronoun's place", _INSTEAD
-_UNMOVED = (
+_SAME_PROBLEMS = "they are the same problems", "compare groups whose problems differ"
+_PRONOUN_UNSEEN = "the solver saw the blank in the pronoun's place", _ADVICE
+_ANSWERS_UNCHANGED = (
     "they differ only in the pronoun, which changed no answer",
-    _INSTEAD,
+    _ADVICE,
 )
 """Why two groups are the same input, and how to change this."""
 
@@ -397,7 +397,7 @@ def _has_same_answers(graded: Graded, rows: Sequence[int]) -> bool:
     return all(
         options.keys() == given[0].keys()
         and all(
-            abs(a - b) <= CLOSE
+            abs(a - b) <= SCORE_TOLERANCE
             for option in options
             for a, b in zip(options[option], given[0][option], strict=False)
         )

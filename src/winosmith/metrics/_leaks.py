@@ -32,7 +32,7 @@ Tell = tuple[str, Sequence[Hashable]]
 ALPHA = 0.001
 """The probability to report any leak in a clean data set, by Bonferroni over all tells."""
 
-FLOOR = 0.05
+MIN_ADVANTAGE = 0.05
 """A leak must be correct this much more often than the most frequent answer; our choice."""
 
 LEAST_GROUPS = 30
@@ -113,7 +113,7 @@ def leaks(
             tell(len(seen))
         seen[name] = None
         leak = _measure_leak(name, sign, [of[row] for row in rows], answers, groups, folds)
-        if leak is not None and leak.accuracy >= leak.chance + FLOOR:
+        if leak is not None and leak.accuracy >= leak.chance + MIN_ADVANTAGE:
             found.setdefault(name, []).append(leak)
     telling = ([leak for leak in of if leak.p_value * tried < ALPHA] for of in found.values())
     return tuple(
@@ -140,12 +140,12 @@ def _find_position_leak(dataset: Dataset) -> Iterator[Leak]:
     share = float(places[place] / len(answered))
     chance = sum(1 / len(p.options) for p in answered if len(p.options) > place) / len(answered)
     p_value = min(1.0, len(places) * float(bdtrc(places[place] - 1, len(answered), chance)))
-    if share >= chance + FLOOR:
+    if share >= chance + MIN_ADVANTAGE:
         yield Leak("options", "order", share, len(answered), chance, p_value, (("any", place + 1),))
 
 
 FOLDS = 4
-SHOWN = 3
+MAX_LISTED_VALUES = 3
 """The number of values of a tell that are listed."""
 
 
@@ -238,17 +238,17 @@ def _sign_test(gains: NDArray[Any]) -> float:
 
 
 def _describe_values(values: Sequence[Hashable], counts: Ints) -> tuple[tuple[str, int], ...]:
-    frequent = np.argsort(-counts.sum(axis=1), kind="stable")[:SHOWN]
+    frequent = np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_LISTED_VALUES]
     return tuple((str(values[code]), int(counts[code].argmax()) + 1) for code in frequent)
 
 
-PLACES = 8
+MAX_CHARACTERS = 8
 """The number of characters, from either end of a text, that are tested one by one."""
 
-PARTS = 4
+MAX_PARTS = 4
 """The number of parts between punctuation, from either end of a text, that are tested."""
 
-BLOCKS, BLOCK_ROWS = 64, 25
+MAX_BLOCKS, MIN_BLOCK_ROWS = 64, 25
 """A sorted field is cut into 64 blocks, or fewer, so that each has 25 rows or more."""
 
 _PART = re.compile(r"[^\W_]+")
@@ -278,10 +278,16 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
 def _find_option_tells(dataset: Dataset) -> Iterator[Tell]:
     yield (
         "order in the sentence",
-        [_find_unique_least(*_find_positions(problem)) for problem in dataset],
+        [_find_unique_minimum(*_find_positions(problem)) for problem in dataset],
     )
-    yield "alphabetical order", [_find_unique_least(*map(str.casefold, p.options)) for p in dataset]
-    yield "lengths", [_find_unique_least(*(-len(option) for option in p.options)) for p in dataset]
+    yield (
+        "alphabetical order",
+        [_find_unique_minimum(*map(str.casefold, p.options)) for p in dataset],
+    )
+    yield (
+        "lengths",
+        [_find_unique_minimum(*(-len(option) for option in p.options)) for p in dataset],
+    )
 
 
 def _find_positions(problem: Problem) -> list[int | None]:
@@ -290,7 +296,7 @@ def _find_positions(problem: Problem) -> list[int | None]:
     return [None if at < 0 else at for at in found]
 
 
-def _find_unique_least(*values: Any) -> int | None:
+def _find_unique_minimum(*values: Any) -> int | None:
     if None in values:
         return None
     least = min(values)
@@ -302,14 +308,14 @@ def _find_text_tells(texts: Sequence[str | None]) -> Iterator[Tell]:
     yield "first character", [text and text[0] for text in texts]
     yield "length", [None if text is None else len(text) for text in texts]
     parts = [_PART.findall(text) if text else [] for text in texts]
-    for at in range(PARTS):
+    for at in range(MAX_PARTS):
         yield f"part {at + 1}", [found[at] if len(found) > at else None for found in parts]
-    for at in range(1, PARTS + 1):
+    for at in range(1, MAX_PARTS + 1):
         which = "last part" if at == 1 else f"part {at} from the end"
         yield which, [found[-at] if len(found) >= at else None for found in parts]
-    for at in range(1, PLACES):
+    for at in range(1, MAX_CHARACTERS):
         yield f"character {at + 1}", [text and text[at : at + 1] for text in texts]
-    for at in range(2, PLACES + 1):
+    for at in range(2, MAX_CHARACTERS + 1):
         yield f"character {at} from the end", [text and text[-at : 1 - at] for text in texts]
 
 
@@ -362,7 +368,7 @@ def _find_twin_order(values: Sequence[Any], dataset: Dataset) -> list[str | None
 
 def _number_blocks(values: Sequence[Any]) -> list[int | None]:
     ordered = sorted(value for value in values if value is not None)
-    blocks = min(BLOCKS, len(ordered) // BLOCK_ROWS)
+    blocks = min(MAX_BLOCKS, len(ordered) // MIN_BLOCK_ROWS)
     if blocks < 2:
         return [None] * len(values)
     edges = [ordered[len(ordered) * block // blocks] for block in range(1, blocks)]

@@ -288,7 +288,7 @@ def resample(
     return sums
 
 
-IN_HALVES = (0.5, 0.5, 1.0)
+DIFFERENCE_WEIGHTS = (0.5, 0.5, 1.0)
 """The pseudo-clusters of a difference: half a cluster in each direction, and one without a
 difference (Agresti & Min 2005, section 3)."""
 
@@ -453,10 +453,10 @@ def _find_integers(
             yield whole
 
 
-_FEWEST = 39
+_MIN_DRAWS = 39
 """The least number of draws whose range contains 95 % of further draws."""
 
-_ROUNDED = 1e-9
+_ROUNDING_ERROR = 1e-9
 """The rounding error by which products such as 0.05 · 20 can be below an integer."""
 
 
@@ -477,7 +477,7 @@ def find_nth_greatest(drawn: npt.ArrayLike, level: float) -> float:
     (18.0, 189.0)
     """
     values = np.sort(np.asarray(drawn, np.float64))
-    rank = int(level * (len(values) + 1) + _ROUNDED)
+    rank = int(level * (len(values) + 1) + _ROUNDING_ERROR)
     if rank < 1:
         raise ValueError(f"{len(values)} draws are too few for a level of {level}")
     return float(values[-rank])
@@ -497,7 +497,7 @@ def null_interval(drawn: npt.ArrayLike) -> tuple[float, float]:
     ((0.0, 19.0), (25.0, 975.0))
     """
     values = np.sort(np.asarray(drawn, np.float64))
-    rank = max(1, int(0.025 * (len(values) + 1) + _ROUNDED))
+    rank = max(1, int(0.025 * (len(values) + 1) + _ROUNDING_ERROR))
     return float(values[rank - 1]), float(values[-rank])
 
 
@@ -507,4 +507,4 @@ def null_interval_label(draws: int) -> str:
     >>> null_interval_label(20), null_interval_label(39)
     ("the draws' range", '95 % of the draws')
     """
-    return "95 % of the draws" if draws >= _FEWEST else "the draws' range"
+    return "95 % of the draws" if draws >= _MIN_DRAWS else "the draws' range"

@@ -29,7 +29,7 @@ from winosmith.problem import Scalar
 from winosmith.report import Signature, fixed, percent, probability, signature_of, span
 from winosmith.results import Result, shown
 
-MOST_GROUPS = 30
+MAX_GROUPS = 30
 """A field with more values than this has no table."""
 
 
@@ -109,7 +109,7 @@ def below_chance(graded: Graded) -> Proportion | None:
     some = Graded(graded.dataset.select(valid), predictions, graded.clusters[valid])
     found = some.measure_accuracy(chance=compute_guessing_level(some))
     is_below = found.value < (found.chance or 0)  # first, as the p-value takes long
-    return found if is_below and guessing_p_value(some, as_badly=True) <= _RARE else None
+    return found if is_below and guessing_p_value(some, as_badly=True) <= _SIGNIFICANCE else None
 
 
 def describe_below_chance(found: Proportion) -> str:
@@ -125,7 +125,7 @@ def describe_below_chance(found: Proportion) -> str:
     )
 
 
-_RARE = 0.05
+_SIGNIFICANCE = 0.05
 
 
 def score(
@@ -175,7 +175,7 @@ def score(
         graded.against_scores,
         graded.invalid,
         graded.missing,
-        possible_accuracy(graded),
+        compute_possible_accuracy(graded),
         signature_of(graded.dataset, seed, predictions=graded.digest[:12]),
         refused,
         notes,
@@ -183,14 +183,15 @@ def score(
     )
 
 
-def possible_accuracy(graded: Graded) -> tuple[float, float] | None:
+def compute_possible_accuracy(graded: Graded) -> tuple[float, float] | None:
     """Return the least and greatest possible accuracy, given the missing answers, or None.
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
     >>> from winosmith.testing import made_twins
     >>> data = made_twins(1)
-    >>> possible_accuracy(grade(data, [Prediction(p.id, p.answer) for p in data], missing=2))
+    >>> right = [Prediction(problem.id, problem.answer) for problem in data]
+    >>> compute_possible_accuracy(grade(data, right, missing=2))
     (0.5, 1.0)
     """
     if not graded.missing:
@@ -266,7 +267,7 @@ def _score_groups(graded: Graded, by: Sequence[str]) -> Groups:
     notes: dict[str, str] = {}
     for name, column in values.items():
         different = {value for value in column if value is not None}
-        if len(different) <= MOST_GROUPS:
+        if len(different) <= MAX_GROUPS:
             comparable = check_comparable(graded, name, column)
             if comparable.refused:
                 refused[name] = comparable.refused
@@ -277,7 +278,7 @@ def _score_groups(graded: Graded, by: Sequence[str]) -> Groups:
         elif name in by:
             raise DataError(
                 f"the field {name!r} has {len(different):,} values; "
-                f"at most {MOST_GROUPS} can be shown"
+                f"at most {MAX_GROUPS} can be shown"
             )
     return groups, refused, notes
 
@@ -341,13 +342,13 @@ def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
     ]
     seen = round(float(graded.credit.sum()) * unit) - sum(int(step.min()) for step in steps)
     steps = [step - step.min() for step in steps]
-    if sum(int(step.max()) for step in steps) > _LONGEST:
+    if sum(int(step.max()) for step in steps) > _MAX_EXACT_SUM:
         rng = np.random.default_rng(0)
-        drawn = np.zeros(_TURNS, np.int64)
+        drawn = np.zeros(_ROTATION_DRAWS, np.int64)
         for step in steps:
-            drawn += step[rng.integers(0, len(step), _TURNS)]
+            drawn += step[rng.integers(0, len(step), _ROTATION_DRAWS)]
         reached = (drawn <= seen) if as_badly else (drawn >= seen)
-        return (1 + int(reached.sum())) / (1 + _TURNS)
+        return (1 + int(reached.sum())) / (1 + _ROTATION_DRAWS)
     distribution = np.ones(1)
     for step in steps:
         before, distribution = distribution, np.zeros(len(distribution) + int(step.max()))
@@ -357,7 +358,7 @@ def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
     return float(min(1.0, tail.sum()))
 
 
-_LONGEST, _TURNS = 2_000_000, 20_000
+_MAX_EXACT_SUM, _ROTATION_DRAWS = 2_000_000, 20_000
 """The number of parts of a credit above which rotations are drawn, and the number of draws."""
 
 

@@ -156,7 +156,7 @@ def _measure_consistency(families: Sequence[Family]) -> Proportion:
         [
             (
                 family,
-                np.array([family.all_right]),
+                np.array([family.all_correct_probability]),
                 np.array([family.chance.prod() * family.root_chance]),
                 np.array([family.root_tied or family.tied.any()]),
             )
@@ -248,7 +248,7 @@ def _round_counts(column: Iterable[float]) -> tuple[float, ...]:
     return tuple(round_count(float(number)) for number in column)
 
 
-EXACT = 14
+MAX_ENUMERATED_CLUSTERS = 14
 """Up to this number of differing families, all 2^14 ways to swap them are counted."""
 
 
@@ -389,7 +389,7 @@ def _compute_swap_p_value(differences: Floats, seed: int, draws: int) -> float:
     if not len(some):
         return 1.0
     seen = abs(some.sum()) - 1e-9
-    if len(some) <= EXACT:
+    if len(some) <= MAX_ENUMERATED_CLUSTERS:
         signs = np.array(list(product((1.0, -1.0), repeat=len(some)))).reshape(-1, len(some))
         return float((np.abs(signs @ some) >= seen).mean())
     rng = np.random.default_rng([seed, len(some)])

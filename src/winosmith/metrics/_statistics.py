@@ -21,12 +21,12 @@ from winosmith.problem import Claim, Problem
 from winosmith.report import Signature, join_names, signature_of
 from winosmith.results import Result, computed, shown
 
-EXAMPLES = 5
+MAX_EXAMPLES = 5
 """The number of examples of each fault in the record of `Statistics`."""
 
 
 def _summarize_faults(faults: Sequence[str]) -> dict[str, Any]:
-    return {"count": len(faults), "examples": list(faults[:EXAMPLES])}
+    return {"count": len(faults), "examples": list(faults[:MAX_EXAMPLES])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def _contains_options(sentence: str, options: tuple[str, ...]) -> bool:
     return all(option.strip().casefold() in lowered for option in options)
 
 
-NAMED = 3
+MAX_LISTED_GROUPS = 3
 """The number of groups that are listed."""
 
 Groups = tuple[tuple[str, ...], ...]
@@ -194,7 +194,7 @@ Groups = tuple[tuple[str, ...], ...]
 
 def _summarize_groups(groups: Groups) -> dict[str, Any]:
     sizes = {"count": len(groups), "problems": sum(map(len, groups))}
-    return {**sizes, "examples": groups[:NAMED]}
+    return {**sizes, "examples": groups[:MAX_LISTED_GROUPS]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +266,9 @@ def _count_groups(groups: Groups) -> str:
 
 
 def _list_groups(groups: Groups) -> str:
-    return "; ".join(map(join_names, groups[:NAMED])) + ("; …" if len(groups) > NAMED else "")
+    return "; ".join(map(join_names, groups[:MAX_LISTED_GROUPS])) + (
+        "; …" if len(groups) > MAX_LISTED_GROUPS else ""
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -513,7 +515,7 @@ def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
     known = [p for p in dataset if text.kind_of_script(p.sentence) != "unspaced"]
     read = [_get_texts(problem, name) for problem in known]
     weights = [len(p.options) - 1 if name == "PDP" else 1 for p in known]
-    found = _count(read, weights, len(dataset) - len(known), comparisons)
+    found = _sum_tokens(read, weights, len(dataset) - len(known), comparisons)
     return found, find_table5_row(name, comparisons if name == "PDP" else len(dataset))
 
 
@@ -524,7 +526,7 @@ def count_claim_tokens(claims: Sequence[Claim]) -> tuple[TokenCounts, Table5 | N
     )
     known = [claim for claim in claims if text.kind_of_script(claim.sentence) != "unspaced"]
     read = [((claim.sentence,), (claim.sentence,)) for claim in known]
-    found = _count(read, [1] * len(read), len(claims) - len(known), len(claims))
+    found = _sum_tokens(read, [1] * len(read), len(claims) - len(known), len(claims))
     return found, find_table5_row(published.set_of(texts), len(claims))
 
 
@@ -542,7 +544,7 @@ def _get_texts(problem: Problem, name: str | None) -> _Texts:
     return (shown,), (shown,)
 
 
-def _count(
+def _sum_tokens(
     read: Sequence[_Texts], weights: Sequence[int], uncounted: int, comparisons: int
 ) -> TokenCounts:
     if uncounted and not read:

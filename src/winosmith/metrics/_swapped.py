@@ -14,7 +14,7 @@ import numpy as np
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import _proportion
-from winosmith.metrics._compare import probability_same
+from winosmith.metrics._compare import compute_agreement_probability
 from winosmith.metrics._graded import Graded, check_comparable, find_solver_input
 from winosmith.metrics._proportion import Proportion
 from winosmith.problem import BLANK, Extra, Problem, Scalar
@@ -163,7 +163,7 @@ def consistency(original: Graded, other: Graded) -> Consistency:
     """
     rows = [_find_row(problem, original.dataset) for problem in other.dataset]
     changed = [
-        1 - probability_same(before, after) if before.chosen and after.chosen else 0.0
+        1 - compute_agreement_probability(before, after) if before.chosen and after.chosen else 0.0
         for before, after in zip(
             (original.predictions[row] for row in rows), other.predictions, strict=True
         )
@@ -401,7 +401,7 @@ def _measure_gap(
     totals = _proportion.cluster_totals(np.stack(columns, axis=1), labels)
     # Only the first correct, only the second, neither.
     plains = _proportion.pseudo_clusters(
-        totals[:, 1], [[1, 1], [0, 1], [0.5, 1]], _proportion.IN_HALVES
+        totals[:, 1], [[1, 1], [0, 1], [0.5, 1]], _proportion.DIFFERENCE_WEIGHTS
     )
     gotchas = _proportion.pseudo_clusters(totals[:, 3], [[0, 1], [1, 1], [0.5, 1]])
     prior = np.hstack([plains, gotchas[:, 1:]])

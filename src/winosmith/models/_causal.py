@@ -97,12 +97,12 @@ class CausalModel(_network.LanguageModel):
         Raises:
             InputError: A single text does not fit into memory.
         """
-        wanted = self._cut(texts, starts)
+        wanted = self._truncate(texts, starts)
         order = sorted(set(wanted))
         if not order:
             return Likelihoods([], 0)
         sorted_texts, sorted_starts = zip(*order, strict=True)
-        reading = Reading(
+        reading = TextReader(
             self.network, self.device, sorted_texts, sorted_starts, self.can_read_trees
         )
         reading.run(tokens_per_batch or self.budget, on_progress)
@@ -136,7 +136,7 @@ class CausalModel(_network.LanguageModel):
         )
         return [float(values.sum()) for values in found.values]
 
-    def _cut(
+    def _truncate(
         self, texts: Sequence[Ids], starts: Sequence[int]
     ) -> list[tuple[tuple[int, ...], int]]:
         longest = self.max_length + 1  # the last token is only predicted
@@ -315,7 +315,7 @@ def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
 
 Values = npt.NDArray[np.float64]
 
-KEPT = 16
+MIN_CACHED_TOKENS = 16
 """Least number of tokens of a common beginning to keep in the model's cache; a shorter one costs
 less as part of each tree."""
 
@@ -331,7 +331,7 @@ class _NoTreesError(Exception):
     """An architecture can't read a tree; the message has the reason."""
 
 
-class Reading:
+class TextReader:
     """Sorted texts, and their likelihoods so far.
 
     Attributes:
@@ -355,7 +355,7 @@ class Reading:
         self.can_read_trees = can_read_trees
         self._checked = False
         self._cache: Any = None
-        self._kept = 0  # the tokens in the cache
+        self._cached = 0  # the tokens in the cache
 
     def run(self, budget: int, on_progress: OnProgress | None) -> None:
         """Read all texts."""
@@ -374,21 +374,21 @@ class Reading:
 
     def _run_trees(self, budget: int, on_progress: OnProgress | None) -> None:
         # The token before the first one that is asked for must be in the tree.
-        shared = min(count_shared_tokens(self.texts[0], self.texts[-1]), min(self.starts) - 1)
-        if shared >= KEPT:
-            self._keep(self.texts[0][:shared])
-        rest = [ids[self._kept :] for ids in self.texts]
-        starts = [start - self._kept for start in self.starts]
+        shared = min(count_common_prefix(self.texts[0], self.texts[-1]), min(self.starts) - 1)
+        if shared >= MIN_CACHED_TOKENS:
+            self._cache_prefix(self.texts[0][:shared])
+        rest = [ids[self._cached :] for ids in self.texts]
+        starts = [start - self._cached for start in self.starts]
 
         def take(first: int, tokens: int) -> tuple[tuple[int, Tree], int, int]:
-            tree, count = plant_tree(rest, starts, first, tokens)
+            tree, count = build_tree(rest, starts, first, tokens)
             return (first, tree), count, len(tree.tokens)
 
         _network.run_batches(
             len(rest), budget, take, lambda batch: self._read_tree(*batch), on_progress
         )
 
-    def _keep(self, beginning: Ids) -> None:
+    def _cache_prefix(self, beginning: Ids) -> None:
         torch = require("torch", "models")
         inputs = {"input_ids": self._tensor([beginning]), "use_cache": True}
         try:
@@ -399,21 +399,21 @@ class Reading:
             raise _classify_error(error, self._checked) from error
         if self._cache is None:
             raise _NoTreesError("it has no cache")
-        self._kept = len(beginning)
+        self._cached = len(beginning)
         self.fed += len(beginning)
 
     def _read_tree(self, first: int, tree: Tree) -> None:
         try:
-            asked = self._asked(tree)
+            asked = self._read_requested(tree)
         except _REFUSALS as error:
             raise _classify_error(error, self._checked) from error
         self.fed += len(tree.tokens)
         given = [asked[places] for places in tree.places]
         if not self._checked:
-            self._check(first, given)
+            self._check_tree(first, given)
         self.values[first : first + len(given)] = given
 
-    def _check(self, first: int, given: list[Values]) -> None:
+    def _check_tree(self, first: int, given: list[Values]) -> None:
         at = len(given) - 1
         alone = self._read_whole([first + at])[0]
         apart = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
@@ -421,17 +421,19 @@ class Reading:
             raise _NoTreesError("it attends to other branches")
         self._checked = at > 0
 
-    def _asked(self, tree: Tree) -> Values:
+    def _read_requested(self, tree: Tree) -> Values:
         torch = require("torch", "models")
         if not tree.asked:
             return np.empty(0)
         kind = self.network.dtype
-        mask = torch.zeros((len(tree.tokens), self._kept + len(tree.tokens)), dtype=kind)
-        mask[:, self._kept :].masked_fill_(torch.from_numpy(~tree.visible()), torch.finfo(kind).min)
+        mask = torch.zeros((len(tree.tokens), self._cached + len(tree.tokens)), dtype=kind)
+        mask[:, self._cached :].masked_fill_(
+            torch.from_numpy(~tree.visible()), torch.finfo(kind).min
+        )
         inputs = {
             "input_ids": self._tensor([tree.tokens]),
             "attention_mask": mask[None, None].to(self.device),
-            "position_ids": self._tensor([tree.depths]) + self._kept,
+            "position_ids": self._tensor([tree.depths]) + self._cached,
             "use_cache": self._cache is not None,
         }
         if self._cache is not None:
@@ -549,10 +551,10 @@ class Tree:
         return seen
 
 
-def count_shared_tokens(one: Ids, other: Ids) -> int:
+def count_common_prefix(one: Ids, other: Ids) -> int:
     """Return the number of tokens that two sequences share at their start.
 
-    >>> count_shared_tokens([5, 6, 7], [5, 6, 8, 9])
+    >>> count_common_prefix([5, 6, 7], [5, 6, 8, 9])
     2
     """
     return next(
@@ -561,7 +563,7 @@ def count_shared_tokens(one: Ids, other: Ids) -> int:
     )
 
 
-def plant_tree(
+def build_tree(
     sequences: Sequence[Ids], starts: Sequence[int], first: int, budget: int
 ) -> tuple[Tree, int]:
     """Return a tree of the sequences from number `first` on, as many as the budget allows.
@@ -575,14 +577,14 @@ def plant_tree(
     Returns:
         The tree, and the number of its sequences.
 
-    >>> tree, count = plant_tree([[1, 2, 3, 4], [1, 2, 5, 6]], [3, 3], 0, 100)
+    >>> tree, count = build_tree([[1, 2, 3, 4], [1, 2, 5, 6]], [3, 3], 0, 100)
     >>> tree.tokens, tree.parents, count  # 4 and 6 are only predicted
     ([1, 2, 3, 5], [-1, 0, 1, 1], 2)
     """
     tree, path, before = Tree(), [], []  # type: Tree, list[int], Ids
     for at in range(first, len(sequences)):
         ids = sequences[at]
-        shared = min(count_shared_tokens(before, ids), len(path), max(0, len(ids) - 1))
+        shared = min(count_common_prefix(before, ids), len(path), max(0, len(ids) - 1))
         if at > first and len(tree.tokens) + len(ids) - 1 - shared > budget:
             return tree, at - first
         path = tree.grow(ids, starts[at], path, shared)

@@ -152,10 +152,10 @@ def load_reader(folder: Path, config: Any, *, device: str | None, max_length: in
     return Reader(tokeniser, device or _network.choose_device(), min(limit, max_length or limit))
 
 
-HEAD = "choice_head"
+HEAD_NAME = "choice_head"
 """Name of winosmith's head, for architectures without a multiple-choice head in transformers."""
 
-HOW = "winosmith_choice.json"
+INPUT_FORMAT_FILE = "winosmith_choice.json"
 """The file in a model's folder with its input format."""
 
 
@@ -228,9 +228,9 @@ class ChoiceModel:
     def forward(self, rows: Sequence[dict[str, list[int]]]) -> Any:
         """Return the scores of unpadded inputs as a tensor (rows,)."""
         inputs = self.reader.batch(rows)
-        if hasattr(self.network, HEAD):
+        if hasattr(self.network, HEAD_NAME):
             first = self.network(**inputs).last_hidden_state[:, 0]
-            return getattr(self.network, HEAD)(first)[:, 0]
+            return getattr(self.network, HEAD_NAME)(first)[:, 0]
         return self.network(**{name: x.unsqueeze(1) for name, x in inputs.items()}).logits[:, 0]
 
     def scores(
@@ -282,7 +282,9 @@ class ChoiceModel:
         with _network.silence_transformers():
             self.network.save_pretrained(str(folder))
             self.reader.tokeniser.save_pretrained(str(folder))
-        (folder / HOW).write_text(json.dumps(asdict(self.how), indent=2) + "\n", "utf-8")
+        (folder / INPUT_FORMAT_FILE).write_text(
+            json.dumps(asdict(self.how), indent=2) + "\n", "utf-8"
+        )
 
 
 def new_choice_model(
@@ -307,7 +309,7 @@ def new_choice_model(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         path = _network.find_model_folder(model)
-        return _choice_model(path, how or InputFormat(), dropout, device, max_length)[0]
+        return _load_choice_model(path, how or InputFormat(), dropout, device, max_length)[0]
 
 
 def load_choice_model(
@@ -329,7 +331,7 @@ def load_choice_model(
         InputError: the model is missing or damaged, or its head was never trained.
     """
     path = _network.find_model_folder(folder)
-    model, trained = _choice_model(
+    model, trained = _load_choice_model(
         path, how or load_input_format(path) or InputFormat(), None, device, max_length
     )
     if not trained:
@@ -348,15 +350,17 @@ def load_input_format(model: str | Path) -> InputFormat | None:
         InputError: there is no such model, or its input format can't be read.
     """
     folder = _network.find_model_folder(model)
-    if not (folder / HOW).is_file():
+    if not (folder / INPUT_FORMAT_FILE).is_file():
         return None
     try:
-        return InputFormat(**parse_json((folder / HOW).read_text("utf-8")))
+        return InputFormat(**parse_json((folder / INPUT_FORMAT_FILE).read_text("utf-8")))
     except (ValueError, TypeError, InputError) as error:
-        raise InputError(f"{folder / HOW} can't be read ({error}); train the model again") from None
+        raise InputError(
+            f"{folder / INPUT_FORMAT_FILE} can't be read ({error}); train the model again"
+        ) from None
 
 
-def _choice_model(
+def _load_choice_model(
     folder: Path,
     how: InputFormat,
     dropout: float | None,
@@ -385,12 +389,12 @@ def _attach_head(network: Any, folder: Path) -> bool:
     torch = require("torch", "models")
     safetensors = require("safetensors", "models")
     head = torch.nn.Linear(network.config.hidden_size, 1)
-    network.add_module(HEAD, head)
+    network.add_module(HEAD_NAME, head)
     held: dict[str, Any] = {}
     for file in sorted(folder.glob("*.safetensors")):
         with safetensors.safe_open(str(file), "pt") as tensors:
-            names = [name for name in tensors.keys() if name.startswith(f"{HEAD}.")]  # noqa: SIM118
-            held |= {name.removeprefix(f"{HEAD}."): tensors.get_tensor(name) for name in names}
+            names = [name for name in tensors.keys() if name.startswith(f"{HEAD_NAME}.")]  # noqa: SIM118
+            held |= {name.removeprefix(f"{HEAD_NAME}."): tensors.get_tensor(name) for name in names}
     if held:
         head.load_state_dict(held)
     return bool(held)

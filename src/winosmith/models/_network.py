@@ -24,7 +24,7 @@ from winosmith.outputs import sha256
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
-WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")
+DOWNLOAD_PATTERNS = ("*.json", "*.safetensors", "*.txt", "*.model")
 """Patterns of files to download: configuration, weights and tokeniser; never code or pickles."""
 
 
@@ -62,13 +62,15 @@ def find_model_folder(model: str | Path) -> Path:
 def _download_model(name: str) -> Path:
     hub = require("huggingface_hub", "models")
     try:
-        folder = Path(hub.snapshot_download(name, allow_patterns=WANTED, local_files_only=True))
+        folder = Path(
+            hub.snapshot_download(name, allow_patterns=DOWNLOAD_PATTERNS, local_files_only=True)
+        )
         if any(folder.glob("*.safetensors")):
             return folder
     except (OSError, ValueError):
         pass  # not in the cache of this machine
     try:
-        return Path(hub.snapshot_download(name, allow_patterns=WANTED, etag_timeout=10))
+        return Path(hub.snapshot_download(name, allow_patterns=DOWNLOAD_PATTERNS, etag_timeout=10))
     except (OSError, ValueError) as error:
         raise InputError(
             f"the model {name!r} is neither a folder nor in the hub's cache on this machine, and "
@@ -84,7 +86,9 @@ def digest_weights(folder: str | Path) -> str:
     folder, but not of subfolders, a README or other notes.
     """
     state = hashlib.sha256()
-    for file in sorted({file for pattern in WANTED for file in Path(folder).glob(pattern)}):
+    for file in sorted(
+        {file for pattern in DOWNLOAD_PATTERNS for file in Path(folder).glob(pattern)}
+    ):
         state.update(f"{file.name}\0{sha256(file)}\n".encode())
     return state.hexdigest()
 
@@ -168,7 +172,7 @@ Precision = Literal["float32", "bfloat16", "float16"]
 """Precision of a network. In float32, batches change scores by less than 1e-4; the other two halve
 memory and time on a GPU, but may change close decisions."""
 
-_OTHERS = {
+_OTHER_KINDS = {
     "a causal language model": "a masked language model; score it as that",
     "a masked language model": "a causal language model; score it as that",
 }
@@ -216,7 +220,7 @@ def load_language_model(
     masked = type(config) in transformers.MODEL_FOR_MASKED_LM_MAPPING
     if masked is causal and not getattr(config, "is_decoder", False):
         # transformers would load a BERT as a causal model that sees the token to predict
-        raise InputError(f"{folder}: {config.model_type} is {_OTHERS[kind]}")
+        raise InputError(f"{folder}: {config.model_type} is {_OTHER_KINDS[kind]}")
     if type(config) not in transformers.MODEL_FOR_CAUSAL_LM_MAPPING and causal:
         raise InputError(f"{folder}: {config.model_type} is not {kind}; name {kind}")
     auto = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
@@ -267,7 +271,7 @@ def find_longest_input(config: Any, tokeniser: Any) -> int:
 
 Rows = npt.NDArray[np.intp]
 
-POOL = 50
+BATCHES_PER_POOL = 50
 """Number of batches that are sorted by length together in training: large enough to avoid most
 padding, small enough to keep the order random."""
 
@@ -311,7 +315,7 @@ def shuffle_batches(
     """
     measured = np.asarray(lengths, dtype=np.int64)
     order = generator.permutation(len(groups))
-    pool_size = POOL * size
+    pool_size = BATCHES_PER_POOL * size
     batches: list[Rows] = []
     for start in range(0, len(order), pool_size):
         pool = [np.asarray(groups[at], np.intp) for at in order[start : start + pool_size]]
@@ -327,7 +331,7 @@ Model = TypeVar("Model", bound="LanguageModel")
 OnProgress = Callable[[int, int], None]
 """Called with the number of finished texts and of all texts."""
 
-_SIGNS = ("out of memory", "can't allocate memory", "not enough memory")
+_MEMORY_MESSAGES = ("out of memory", "can't allocate memory", "not enough memory")
 """Parts of torch's messages for insufficient memory without an error class, as on a CPU."""
 
 
@@ -336,7 +340,7 @@ def is_out_of_memory(error: BaseException) -> bool:
     torch = require("torch", "models")
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _SIGNS)
+    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _MEMORY_MESSAGES)
 
 
 def run_batches(

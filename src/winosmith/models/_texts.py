@@ -207,7 +207,7 @@ def fill_answer(problem: Problem, sees: Sees = "blank") -> str:
     return before + options[problem.answer] + after
 
 
-RIVAL = "something else"
+PLACEHOLDER = "something else"
 """A placeholder for the second option of a claim; it is never read."""
 
 
@@ -217,14 +217,14 @@ class Questions:
 
     Attributes:
         problems: the problems; of a claim's problem only the first option is read.
-        texts_each: number of texts per problem: 2 for problems, 1 for claims.
+        texts_per_problem: number of texts per problem: 2 for problems, 1 for claims.
         answers: (n,) the index of the correct option; for a claim 1 if it is true.
         groups: the rows that belong together: twins, or the claims about the same blank.
         digest: a SHA-256 of the problems or claims.
     """
 
     problems: tuple[Problem, ...]
-    texts_each: int
+    texts_per_problem: int
     answers: npt.NDArray[np.int64]
     groups: tuple[tuple[int, ...], ...]
     digest: str
@@ -239,17 +239,17 @@ class Questions:
         return len(self.problems)
 
     def loss(self, scores: Any, answers: Any) -> Any:
-        """Return the summed cross-entropy in nats of scores (n · texts_each,)."""
+        """Return the summed cross-entropy in nats of scores (n · texts_per_problem,)."""
         from torch.nn import functional
 
-        if self.texts_each == 2:
+        if self.texts_per_problem == 2:
             return functional.cross_entropy(scores.view(-1, 2), answers, reduction="sum")
         return functional.binary_cross_entropy_with_logits(
             scores, answers.to(scores.dtype), reduction="sum"
         )
 
     def measured(self, scores: npt.NDArray[np.float32]) -> tuple[float, float]:
-        """Return the number of correct answers for scores (n · texts_each,), and the p-value.
+        """Return the number of correct answers for these scores, and the p-value.
 
         A problem counts if its correct option has the higher score, and half if the scores are tied
         (`winosmith.prediction.TIE`). A claim counts if its score is above 0 exactly if it is true.
@@ -257,7 +257,7 @@ class Questions:
         problems, and Fisher's exact test for claims, for which a constant answer is no evidence.
         """
         rows, right = np.arange(len(self)), self.answers
-        if self.texts_each == 2:
+        if self.texts_per_problem == 2:
             pairs = scores.reshape(-1, 2).astype(np.float64)
             lead = pairs[rows, right] - pairs[rows, 1 - right]
             tied = np.abs(lead) <= TIE * np.abs(pairs).max(axis=1, initial=0)
@@ -313,7 +313,7 @@ def read_questions(
 
 def convert_claim(claim: Claim, key: str = "claim") -> Problem:
     """Return a problem with the claim's candidate as its first option."""
-    rival = RIVAL if claim.candidate.strip() != RIVAL else f"{RIVAL}!"
+    rival = PLACEHOLDER if claim.candidate.strip() != PLACEHOLDER else f"{PLACEHOLDER}!"
     return Problem(key, claim.sentence, (claim.candidate, rival), pronoun=claim.pronoun)
 
 

@@ -315,7 +315,7 @@ class Run:
             how=InputFormat(
                 settings.split_point,
                 settings.local,
-                claims=train.texts_each == 1,
+                claims=train.texts_per_problem == 1,
                 sees=settings.sees,
             ),
             dropout=settings.dropout,
@@ -323,12 +323,12 @@ class Run:
             max_length=settings.max_length,
         )
         self.network = self.choice.network
-        self.inputs = self.choice.inputs(train.problems, train.texts_each)
-        self.dev_inputs = self.choice.inputs(dev.problems, dev.texts_each)
+        self.inputs = self.choice.inputs(train.problems, train.texts_per_problem)
+        self.dev_inputs = self.choice.inputs(dev.problems, dev.texts_per_problem)
         self.optimiser = _make_optimiser(self.network, settings)
         self.best: dict[str, Any] = {}
-        self.steps_an_epoch = -(-len(train) // settings.batch_size)
-        self.at_once = settings.batch_size
+        self.steps_per_epoch = -(-len(train) // settings.batch_size)
+        self.chunk_size = settings.batch_size
 
     def restore(
         self, weights: dict[str, Any], best: dict[str, Any], moments: dict[int, Any]
@@ -346,7 +346,7 @@ class Run:
         """Train for one epoch, then evaluate on dev."""
         torch = require("torch", "models")
         lengths = np.array([len(row["input_ids"]) for row in self.inputs], np.int64)
-        longest = lengths.reshape(-1, self.train.texts_each).max(axis=1)
+        longest = lengths.reshape(-1, self.train.texts_per_problem).max(axis=1)
         generator = np.random.default_rng([self.settings.seed, epoch])
         size = self.settings.batch_size
         batches = _network.shuffle_batches(longest.tolist(), self.train.groups, size, generator)
@@ -354,11 +354,11 @@ class Run:
         total = 0.0
         with torch.random.fork_rng():
             torch.manual_seed(int(generator.integers(2**62)))
-            for at, batch in enumerate(batches, epoch * self.steps_an_epoch):
+            for at, batch in enumerate(batches, epoch * self.steps_per_epoch):
                 loss = self._step(batch, at)
                 total += loss * len(batch)
                 if on_step:
-                    steps = self.settings.epochs * self.steps_an_epoch
+                    steps = self.settings.epochs * self.steps_per_epoch
                     on_step(at + 1, steps, f"epoch {epoch + 1}, loss {loss:.3f}")
         right, p_value = self.dev.measured(self.choice.text_scores(self.dev_inputs))
         whole = int(right) if right.is_integer() else right
@@ -366,35 +366,38 @@ class Run:
 
     def _step(self, batch: npt.NDArray[np.intp], step: int) -> float:
         torch = require("torch", "models")
-        total = self.settings.epochs * self.steps_an_epoch
+        total = self.settings.epochs * self.steps_per_epoch
         rising = self.settings.warmup * total  # then the rate falls to 0
         rate = (step + 1) / rising if step < rising else (total - step) / max(1.0, total - rising)
         for group in self.optimiser.param_groups:
             group["lr"] = self.settings.learning_rate * min(1.0, rate)
-        loss = self._gradient(batch)
+        loss = self._compute_gradient(batch)
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip)
         self.optimiser.step()
         return loss
 
-    def _gradient(self, batch: npt.NDArray[np.intp]) -> float:
+    def _compute_gradient(self, batch: npt.NDArray[np.intp]) -> float:
         """Set the gradient of the batch's mean loss, and return that loss.
 
         A batch that does not fit into memory is halved; the sum of the gradients is the same.
         """
         while True:
             self.optimiser.zero_grad(set_to_none=True)
-            starts = range(0, len(batch), self.at_once)
+            starts = range(0, len(batch), self.chunk_size)
             try:
-                return sum(self._part(batch[at : at + self.at_once], len(batch)) for at in starts)
+                return sum(
+                    self._backpropagate(batch[at : at + self.chunk_size], len(batch))
+                    for at in starts
+                )
             except (RuntimeError, MemoryError) as error:
                 if not _network.is_out_of_memory(error):
                     raise
-                self._halve_batch(min(self.at_once, len(batch)), error)
+                self._halve_batch(min(self.chunk_size, len(batch)), error)
             _network.free_memory()
 
-    def _part(self, rows: npt.NDArray[np.intp], of: int) -> float:
+    def _backpropagate(self, rows: npt.NDArray[np.intp], of: int) -> float:
         torch = require("torch", "models")
-        each = self.train.texts_each
+        each = self.train.texts_per_problem
         texts = [self.inputs[each * row + option] for row in rows for option in range(each)]
         scores = self.choice.forward(texts)
         answers = torch.from_numpy(self.train.answers[rows]).to(scores.device)
@@ -408,9 +411,9 @@ class Run:
                 "the memory is too small to train this model on one problem at a time; use a "
                 "smaller model, a shorter max_length, or a larger machine"
             ) from error
-        self.at_once = max(1, tried // 2)
+        self.chunk_size = max(1, tried // 2)
         warnings.warn(
-            f"out of memory with {tried} problems at once; continuing with {self.at_once}, and "
+            f"out of memory with {tried} problems at once; continuing with {self.chunk_size}, and "
             f"{self.settings.batch_size} a step as before",
             stacklevel=2,
         )

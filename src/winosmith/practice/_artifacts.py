@@ -197,7 +197,7 @@ def _make_wordings(pattern: str, hinge: int, pole: int) -> tuple[str, ...]:
 EMPHASES = (" quite clearly", " quite obviously", " most certainly", " most definitely")
 """Words of emphasis after the blank; all have two words, so that they lengthen halves equally."""
 
-EMPHASISED = 0.25
+EMPHASIS_FRACTION = 0.25
 """Fraction of sound twins, among those whose frame allows emphasis, with one emphatic half."""
 
 Item = TypeVar("Item")
@@ -278,7 +278,7 @@ def draw_options(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> tu
 
 
 def _draw_emphasis(frame: Frame, rng: np.random.Generator) -> tuple[str, str]:
-    if not frame.emphatic or rng.random() >= EMPHASISED:
+    if not frame.emphatic or rng.random() >= EMPHASIS_FRACTION:
         return "", ""
     return (pick_item(EMPHASES, rng), "") if rng.random() < 0.5 else ("", pick_item(EMPHASES, rng))
 
@@ -293,7 +293,7 @@ Artifact = Literal["association", "length", "polarity", "position"]
 
 ARTIFACTS: tuple[Artifact, ...] = get_args(Artifact)
 
-LETTERS_LONGER = 4
+MIN_LENGTH_DIFFERENCE = 4
 """Least difference between the options' lengths, in letters, in a planted length artifact."""
 
 
@@ -331,14 +331,14 @@ def _fits(kind: Artifact, frame: Frame, fillers: Fillers) -> bool:
             # the two words of emphasis must determine which half is longer
             pools = fillers.pools[frame.pool]
             ranges = (max(map(len, own)) - min(map(len, own)) for own in pools)
-            return frame.emphatic and frame.spread <= 1 and min(ranges) >= LETTERS_LONGER
+            return frame.emphatic and frame.spread <= 1 and min(ranges) >= MIN_LENGTH_DIFFERENCE
         case "polarity":
             return frame.polar
         case "position":
             return True
 
 
-def plant(
+def plant_artifact(
     kind: Artifact, draft: Draft, habit: Habit, fillers: Fillers, rng: np.random.Generator
 ) -> Draft:
     """Return the draft, which has the habit's frame, with an artifact of this kind."""
@@ -349,7 +349,7 @@ def plant(
             return replace(draft, along="trigger", options=options)
         case "length":
             options = draft.options
-            while abs(len(options[0]) - len(options[1])) < LETTERS_LONGER:
+            while abs(len(options[0]) - len(options[1])) < MIN_LENGTH_DIFFERENCE:
                 options = draw_options(draft.frame, fillers, rng)
             longer = int(len(options[1]) > len(options[0]))
             emphasis = (habit.emphasis, "") if draft.right(0) == longer else ("", habit.emphasis)

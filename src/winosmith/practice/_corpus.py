@@ -24,7 +24,7 @@ from winosmith.practice._artifacts import (
     draw_draft,
     find_habits,
     pick_item,
-    plant,
+    plant_artifact,
     read_fillers,
     read_frames,
 )
@@ -34,10 +34,10 @@ from winosmith.response import Response
 
 Rng = np.random.Generator
 
-STRENGTH = 0.5
+DEFAULT_STRENGTH = 0.5
 """Default fraction of planted twins; AFLite removed 0.7 of WinoGrande (section 3)."""
 
-HABITS = 3
+DEFAULT_HABITS = 3
 """Default number of habits of each artifact in each domain."""
 
 
@@ -62,9 +62,9 @@ def corpus(
     twins: Annotated[int, Field(ge=0)] = 3_000,
     *,
     seed: int = 0,
-    strength: Fraction = STRENGTH,
+    strength: Fraction = DEFAULT_STRENGTH,
     artifacts: Annotated[tuple[Artifact, ...], Field(strict=False)] = ARTIFACTS,
-    habits: Count = HABITS,
+    habits: Count = DEFAULT_HABITS,
     social: Fraction = 0.5,
     symmetric: bool = False,
 ) -> PracticeCorpus:
@@ -107,7 +107,7 @@ def corpus(
         equal[place] if place < planted_twins else None for place in rng.permutation(twins).tolist()
     ]
     written = tuple(draw_drafts(kinds, social, habits, rng))
-    names = make_participants(POOL)
+    names = make_participants(DEFAULT_POOL)
     authors = [pick_item(names, rng) for _ in written]
     halves_swapped = rng.random(twins) < 0.5
     numbers = np.random.default_rng([seed, 1]).integers(2**63, size=(twins, 3)).tolist()
@@ -146,10 +146,10 @@ def corpus(
 DOMAINS: tuple[Domain, ...] = ("social", "physical")
 
 
-ATTEMPTS = 500
+MAX_DRAWS = 500
 """Largest number of draws of a twin until its sentences are new."""
 
-PATIENCE = 10
+DRAWS_PER_HABIT = 10
 """Number of failed draws after which another habit is added."""
 
 
@@ -173,14 +173,14 @@ def draw_drafts(
     in_use = dict.fromkeys(repertoires, active)
     seen: set[str] = set()
     for kind in kinds:
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(1, MAX_DRAWS + 1):
             domain = "social" if rng.random() < social else "physical"
             if kind is None:
                 draft = draw_draft(pick_item(frames[domain], rng), words, rng)
             else:
                 habit = pick_item(repertoires[domain, kind][: in_use[domain, kind]], rng)
-                draft = plant(kind, draw_draft(habit.frame, words, rng), habit, words, rng)
-                in_use[domain, kind] += attempt % PATIENCE == 0
+                draft = plant_artifact(kind, draw_draft(habit.frame, words, rng), habit, words, rng)
+                in_use[domain, kind] += attempt % DRAWS_PER_HABIT == 0
             sentences = {draft.sentence(0), draft.sentence(1)}
             if not sentences & seen:
                 break
@@ -209,19 +209,19 @@ def read_handwritten() -> Dataset:
     return Dataset((problem_of(parse_json(line)) for line in lines.splitlines()), "handwritten")
 
 
-NOTICES = 0.75
+MARK_PROBABILITY = 0.75
 """Probability that a judge marks a problem that is ambiguous, or answerable by association."""
 
-IMAGINES = 0.05
+FALSE_MARK_PROBABILITY = 0.05
 """Probability that a judge marks another problem."""
 
-GUESSES = 0.4
+LOCAL_GUESS_PROBABILITY = 0.4
 """Probability that a judge chooses an option if the local context does not reveal the answer."""
 
-POOL = 40
+DEFAULT_POOL = 40
 """Number of authors and judges."""
 
-EVENNESS = 12.0
+ERROR_CONCENTRATION = 12.0
 """a + b of the beta distribution of the judges' error rates; higher values are more alike."""
 
 MEDIAN_SECONDS, SPREAD_SECONDS = 18.3, 0.4
@@ -243,7 +243,7 @@ def simulate_votes(
     dataset: Dataset,
     *,
     judges: Count = 3,
-    pool: int = POOL,
+    pool: int = DEFAULT_POOL,
     seed: int = 0,
     error_rate: Fraction = 0.08,
     ambiguous_rate: Fraction = 0.17,
@@ -278,7 +278,9 @@ def simulate_votes(
     people = make_participants(pool)
     errors = [float(error_rate)] * pool
     if error_rate not in (0, 1):  # a beta distribution needs positive parameters
-        errors = rng.beta(error_rate * EVENNESS, (1 - error_rate) * EVENNESS, size=pool).tolist()
+        errors = rng.beta(
+            error_rate * ERROR_CONCENTRATION, (1 - error_rate) * ERROR_CONCENTRATION, size=pool
+        ).tolist()
     error_of = dict(zip(people, errors, strict=True))
     votes: list[list[Response]] = [[] for _ in dataset]
     for rows in dataset.groups:
@@ -315,15 +317,15 @@ def _draw_votes(
     if associative:
         local: int | None = _draw_choice(problem, 1 - error, rng)
     else:
-        local = _draw_guess(problem, rng) if rng.random() < GUESSES else None
+        local = _draw_guess(problem, rng) if rng.random() < LOCAL_GUESS_PROBABILITY else None
     yield Response(problem.id, judge, "local", local, seconds=_draw_seconds(rng))
     yield Response(
         problem.id,
         judge,
         "validate",
         _draw_guess(problem, rng) if ambiguous else _draw_choice(problem, 1 - error, rng),
-        ambiguous=rng.random() < (NOTICES if ambiguous else IMAGINES),
-        associative=rng.random() < (NOTICES if associative else IMAGINES),
+        ambiguous=rng.random() < (MARK_PROBABILITY if ambiguous else FALSE_MARK_PROBABILITY),
+        associative=rng.random() < (MARK_PROBABILITY if associative else FALSE_MARK_PROBABILITY),
         shown=tuple(rng.permutation(len(problem.options)).tolist()),
         seconds=_draw_seconds(rng),
     )

@@ -22,16 +22,16 @@ from winosmith.report._svg import (
     INK,
     KEPT,
     MUTED,
-    NICE,
     NULL,
     ONE,
     PAGE,
     RULE,
+    TICK_STEPS,
     TWO,
     Svg,
     draw,
 )
-from winosmith.report._text import cut, format_value, percent_tick
+from winosmith.report._text import format_value, percent_tick, truncate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,7 +53,7 @@ def funnel(
         for row, ((name, count), lost) in enumerate(zip(stages, losses, strict=True)):
             axes.barh(row, most, 0.34, color=RULE)
             axes.barh(row, count, 0.34, color=KEPT)
-            axes.text(0, row - 0.3, cut(name, 40), color=INK)
+            axes.text(0, row - 0.3, truncate(name, 40), color=INK)
             axes.text(most, row - 0.3, f"{count:,}", ha="right", color=INK, weight="bold")
             if lost > 0:
                 axes.text(0.84 * most, row - 0.3, f"−{lost:,}", ha="right", color=MUTED)
@@ -81,8 +81,8 @@ def phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
         axes.bar(phases, removed, 0.8, bottom=left, color=GONE, hatch="////",
                  edgecolor=PAGE, linewidth=0, label="removed")  # fmt: skip
         axes.legend(loc="lower right", ncols=2, borderaxespad=0, bbox_to_anchor=(1, 1.04))
-        _by_phase(axes, len(phases), title)
-        _thousands(axes)
+        _set_phase_axis(axes, len(phases), title)
+        _format_counts(axes)
 
     description = "No phase was run."
     if len(sizes):
@@ -121,8 +121,8 @@ def phase_chance(
         axes.plot(phases, found, color=INK, linewidth=1.6, label="found", marker=dot, markersize=4)
         axes.set_ylim(0, 1.08 * max([1, *found, *high]))
         canvas.legend(loc="outside lower center", ncols=3)
-        _by_phase(axes, len(phases), title)
-        _thousands(axes)
+        _set_phase_axis(axes, len(phases), title)
+        _format_counts(axes)
 
     description = "No phase was run."
     if len(found):
@@ -178,7 +178,7 @@ def scores(
         axes.set(xlabel="fraction of held-out classifiers that are correct", ylabel="problems")
         axes.set_xlim(borders[0], borders[-1])
         axes.set_ylim(0, top)
-        _thousands(axes)
+        _format_counts(axes)
 
     above = borders[:-1] >= threshold - 1e-9
     description = (
@@ -229,7 +229,7 @@ def mirrored_margins(
         axes.set_xlabel("margin")
         axes.set_ylabel("units")
         axes.set_title(title)
-        _thousands(axes)
+        _format_counts(axes)
 
     beyond = "" if threshold is None else (
         f" From {threshold:.2f} on {int(((held >= threshold)).sum()):,} agree and "
@@ -242,20 +242,20 @@ def mirrored_margins(
     return draw(paint, title=title, description=description)
 
 
-def _by_phase(axes: Axes, phases: int, title: str) -> None:
+def _set_phase_axis(axes: Axes, phases: int, title: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_title(for_page(title), pad=12)
     axes.set(xlabel="phase", ylabel="problems")
     axes.set_xlim(0.4, max(phases, 1) + 0.6)
-    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=NICE))
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=TICK_STEPS))
     axes.grid(axis="y")
 
 
-def _thousands(axes: Axes) -> None:
+def _format_counts(axes: Axes) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True, steps=NICE))
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True, steps=TICK_STEPS))
     axes.yaxis.set_major_formatter("{x:,.0f}")
 
 
@@ -282,14 +282,15 @@ def histograms(panels: Sequence[Bars], *, what: str = "d₁") -> tuple[Svg, ...]
     Bars are percentages of the problems with an answer, so that subsets of different sizes can be
     compared.
     """
-    shares = [_shares(panel.counts) for panel in panels]
+    shares = [_compute_percentages(panel.counts) for panel in panels]
     top = 1.04 * max((float(share.max(initial=0)) for share in shares), default=0) or 1
     return tuple(
-        _histogram(panel, share, top, what) for panel, share in zip(panels, shares, strict=True)
+        _draw_histogram(panel, share, top, what)
+        for panel, share in zip(panels, shares, strict=True)
     )
 
 
-def _histogram(panel: Bars, share: np.ndarray, top: float, what: str) -> Svg:
+def _draw_histogram(panel: Bars, share: np.ndarray, top: float, what: str) -> Svg:
     edges = np.asarray(panel.edges, float)
 
     def paint(canvas: Canvas) -> None:
@@ -298,7 +299,7 @@ def _histogram(panel: Bars, share: np.ndarray, top: float, what: str) -> Svg:
             axes.stairs(share[index], edges, fill=True, color=colour, alpha=0.22, linewidth=0)
             axes.stairs(share[index], edges, color=colour, linestyle=line, label=name)
         axes.set(xlim=(edges[0], edges[-1]), ylim=(0, top), xlabel=what, ylabel="% of the answer")
-        _titled(axes, panel.name, panel.note)
+        _add_title(axes, panel.name, panel.note)
 
     counts = np.asarray(panel.counts)
     description = (
@@ -311,7 +312,7 @@ def _histogram(panel: Bars, share: np.ndarray, top: float, what: str) -> Svg:
 _ANSWERS = ((ONE, "solid", "option 1"), (TWO, (0, (3, 1.2)), "option 2"))
 
 
-def _shares(counts: ArrayLike) -> np.ndarray:
+def _compute_percentages(counts: ArrayLike) -> np.ndarray:
     number = np.asarray(counts, float)
     shares: np.ndarray = 100 * number / np.maximum(number.sum(axis=1, keepdims=True), 1)
     return shares
@@ -347,10 +348,10 @@ def clouds(panels: Sequence[Cloud]) -> tuple[Svg, ...]:
         else (np.zeros(2), np.ones(2))
     )
     room = 0.04 * np.where(high > low, high - low, 1)
-    return tuple(_cloud(panel, low - room, high + room) for panel in panels)
+    return tuple(_draw_cloud(panel, low - room, high + room) for panel in panels)
 
 
-def _cloud(panel: Cloud, low: np.ndarray, high: np.ndarray) -> Svg:
+def _draw_cloud(panel: Cloud, low: np.ndarray, high: np.ndarray) -> Svg:
     points = np.asarray(panel.points, float).reshape(-1, 2)
     answers = np.asarray(panel.answers).ravel()
 
@@ -359,12 +360,14 @@ def _cloud(panel: Cloud, low: np.ndarray, high: np.ndarray) -> Svg:
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         for start in range(_LAYERS):  # in turns, so that neither answer hides the other
             for answer, colour in enumerate((ONE, TWO)):
-                _dots(axes, points[answers == answer][start::_LAYERS], colour, square=bool(answer))
+                _draw_dots(
+                    axes, points[answers == answer][start::_LAYERS], colour, square=bool(answer)
+                )
         for answer, colour in enumerate((ONE, TWO)):
             axes.plot([], [], color=colour, marker="os"[answer], linestyle="", markersize=5,
                       label=f"option {answer + 1}")  # fmt: skip
         axes.set(xlabel="d₁", ylabel="d₂")
-        _titled(axes, panel.name, panel.note)
+        _add_title(axes, panel.name, panel.note)
 
     description = (
         f"Scatter of d₁ and d₂ for {panel.name}: {int((answers == 0).sum()):,} "
@@ -377,7 +380,7 @@ def _cloud(panel: Cloud, low: np.ndarray, high: np.ndarray) -> Svg:
 _LAYERS = 6
 
 
-def _dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
+def _draw_dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
     """Draw points as one path of very short lines, whose caps are the dots.
 
     This takes 20 bytes per point; an element per point would take 100.
@@ -397,9 +400,9 @@ def _dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
     )  # fmt: skip
 
 
-def _titled(axes: Axes, name: str, note: str) -> None:
+def _add_title(axes: Axes, name: str, note: str) -> None:
     """Add the panel's name above it, a note under the name, and the legend next to it."""
-    axes.set_title(cut(name, 30), pad=24)
+    axes.set_title(truncate(name, 30), pad=24)
     axes.text(0, 1.02, for_page(note), color=MUTED, transform=axes.transAxes, va="bottom")
     axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 1.08), borderaxespad=0,
                 handletextpad=0.4, columnspacing=1)  # fmt: skip
@@ -412,7 +415,7 @@ def dots_over_chance(rows: Sequence[FractionWithInterval], *, title: str) -> Svg
         rows: the rows, from top to bottom; long names are wrapped.
         title: title of the chart.
     """
-    names = [wrap(cut(row.name, 120), 34) for row in rows]
+    names = [wrap(truncate(row.name, 120), 34) for row in rows]
     lines = max(map(len, names), default=1)
 
     def paint(canvas: Canvas) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from winosmith.escape import for_page
 from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, TWO, Svg, draw
-from winosmith.report._text import cut, format_value, percent_tick
+from winosmith.report._text import format_value, percent_tick, truncate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,7 +63,7 @@ def accuracies(
         ends += [] if chance is None else [chance]
         axes.set(xlim=(max(0, min(ends) - 0.05), min(1, max(ends) + 0.05) + 0.01),
                  ylim=(len(rows) - 0.5, -1.2))  # fmt: skip
-        axes.set_yticks(range(len(rows)), [cut(row.name, 20) for row in rows])
+        axes.set_yticks(range(len(rows)), [truncate(row.name, 20) for row in rows])
         axes.tick_params(axis="y", length=0)
         axes.xaxis.set_major_formatter(percent_tick)
         axes.grid(axis="x")
@@ -138,7 +138,7 @@ def learning_curve(
         axes.set(xlabel="training problems", ylim=(low - 0.03, 1.01))
         axes.yaxis.set_major_formatter(percent_tick)
         axes.grid(axis="y")
-        _size_axis(axes)
+        _set_size_axis(axes)
         if lines or runs:
             canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
@@ -148,7 +148,7 @@ def learning_curve(
     return draw(paint, title="Accuracy by training size", description=description, height=320)
 
 
-def _size_axis(axes: Axes) -> None:
+def _set_size_axis(axes: Axes) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.xaxis.set_major_locator(LogLocator(numticks=7))
@@ -235,7 +235,7 @@ _SOLVER_LOOKS = (
 ALONG = len(_SOLVER_LOOKS)
 """Maximum number of solvers in one chart."""
 
-FEW = 15
+MANY_DEPTHS = 15
 """Number of depths above which markers are small."""
 
 
@@ -284,7 +284,7 @@ def survival(lines: Mapping[str, DepthCurve]) -> Svg:
         _finish_depths(canvas, axes, len(lines))
 
     return draw(
-        paint, title="Families without an error", description=_lines_in_words(lines), height=320
+        paint, title="Families without an error", description=_describe_lines(lines), height=320
     )
 
 
@@ -315,13 +315,13 @@ def depth_accuracy(
             if len(line.low) and len(line.high):
                 axes.fill_between(x, line.low, line.high, color=colour, alpha=0.13, lw=0)
             axes.plot(x, line.shares, color=colour, marker=marker, linestyle=dash, linewidth=1.4,
-                      markersize=5 if len(x) <= FEW else 3, label=for_page(name))  # fmt: skip
+                      markersize=3 if len(x) > MANY_DEPTHS else 5, label=for_page(name))  # fmt: skip
         bars.bar([at for at, _ in counts], [n for _, n in counts], 0.7, color=MUTED)
         axes.set(ylabel="accuracy")
         bars.set(xlabel="depth", ylabel="problems", yticks=[])
         _finish_depths(canvas, axes, len(lines))
 
-    return draw(paint, title="Accuracy by depth", description=_lines_in_words(lines), height=350)
+    return draw(paint, title="Accuracy by depth", description=_describe_lines(lines), height=350)
 
 
 def _check_count(lines: Mapping[str, DepthCurve]) -> None:
@@ -340,7 +340,7 @@ def _finish_depths(canvas: Canvas, axes: Axes, lines: int) -> None:
         canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
 
-def _lines_in_words(lines: Mapping[str, DepthCurve]) -> str:
+def _describe_lines(lines: Mapping[str, DepthCurve]) -> str:
     return "; ".join(
         f"{name}: "
         + ", ".join(

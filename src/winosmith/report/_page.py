@@ -109,14 +109,14 @@ class Table:
     def heads(self) -> tuple[Column, ...]:
         """The columns; columns that contain only numbers are `numeric`."""
         return tuple(
-            replace(column, numeric=column.numeric or _numbers([row[at] for row in self.rows]))
+            replace(column, numeric=column.numeric or _are_numbers([row[at] for row in self.rows]))
             for at, column in enumerate(
                 Column(head) if isinstance(head, str) else head for head in self.columns
             )
         )
 
 
-def _numbers(cells: Sequence[object]) -> bool:
+def _are_numbers(cells: Sequence[object]) -> bool:
     there = [cell for cell in cells if cell is not None]
     return bool(there) and all(
         isinstance(cell, Real) and not isinstance(cell, bool) for cell in there

@@ -42,7 +42,7 @@ COLOURS = {
 
 PAGE, INK, MUTED, RULE, ONE, TWO, KEPT, GONE, NULL = COLOURS.values()
 
-NICE = [1, 2, 5, 10]
+TICK_STEPS = [1, 2, 5, 10]
 """Steps between the ticks of an axis, times a power of ten."""
 
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -213,13 +213,13 @@ def _tidy(markup: bytes, title: str, description: str) -> str:
     SubElement(root, "title", {"id": "title"}).text = title
     SubElement(root, "desc", {"id": "desc"}).text = description
     root.extend(child for child in drawn if child.find("style") is None)
-    names = _names_of_references(drawn)
+    names = _shorten_references(drawn)
     for element in drawn.iter():
         _tidy_element(element, names)
     return tostring(root, encoding="unicode")
 
 
-def _names_of_references(root: Element) -> dict[str, str]:
+def _shorten_references(root: Element) -> dict[str, str]:
     """Return a short name for each id that is referenced."""
     there = {element.get("id") for element in root.iter()}
     wanted = [

@@ -22,10 +22,10 @@ Value = str | int | float | bool | None
 """The value of a cell or key figure; numpy's scalars are numbers."""
 
 
-def cut(text: object, most: int) -> str:
+def truncate(text: object, most: int) -> str:
     """Return the text as one line without control characters and with at most `most` characters.
 
-    >>> cut("not answerable from the local context", 20)
+    >>> truncate("not answerable from the local context", 20)
     'not answerable from…'
     """
     line = " ".join(for_page(text).split())
@@ -55,10 +55,10 @@ def join_names(names: Sequence[str], most: int = 4) -> str:
 _FORM = re.compile(r"([+]?,?)\.(\d+)([f%])")
 """Format specifications with a number of decimals."""
 
-_EXACT = 12
+_RELIABLE_DECIMALS = 12
 """Number of reliable decimals of float arithmetic; smaller differences are ignored."""
 
-_LARGE = 1e15
+_MIN_WHOLE = 1e15
 """Least number from which floats have no fractional part."""
 
 
@@ -77,10 +77,10 @@ def fixed(value: float, form: str = ".1f") -> str:
     ('86.3', '0.4', '-5.0%', '+0.0')
     """
     asked = _FORM.fullmatch(form)
-    if asked is None or not abs(value) < _LARGE:
+    if asked is None or not abs(value) < _MIN_WHOLE:
         return format(value, form)
     flags, places, kind = asked.groups()
-    number = Decimal(repr(round(float(value), _EXACT))).scaleb(2 if kind == "%" else 0)
+    number = Decimal(repr(round(float(value), _RELIABLE_DECIMALS))).scaleb(2 if kind == "%" else 0)
     rounded = number.quantize(Decimal(1).scaleb(-int(places)), ROUND_HALF_UP)
     return format(rounded + 0, f"{flags}f") + kind.replace("f", "")
 
