@@ -27,7 +27,7 @@ from winosmith.metrics import find_nth_greatest
 from winosmith.report import (
     FractionWithInterval,
     Svg,
-    dots_over_chance,
+    draw_dots_over_chance,
     format_value as as_shown,
     percent,
     probability,
@@ -147,7 +147,7 @@ class Battery(Result):
             )
             for found in sorted(self.listed, key=lambda found: found.rank is None)[:DRAWN]
         ]
-        return [dots_over_chance(drawn, title=title)]
+        return [draw_dots_over_chance(drawn, title=title)]
 
 
 def in_percent(share: float) -> str:

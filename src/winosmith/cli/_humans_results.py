@@ -198,7 +198,7 @@ def _sections(
     dataset: Dataset, found: Results, signature: report.Signature
 ) -> list[report.Section]:
     """Return the sections: all answers, each test, and comparisons across tests."""
-    opening = report.OnPage(lambda: [_cards(found), *_near_human(found.right / found.answers)])
+    opening = report.PageOnly(lambda: [_cards(found), *_near_human(found.right / found.answers)])
     over: list[report.Block] = [*_over_all(found)]
     if found.pace:
         pace = table(
@@ -207,7 +207,7 @@ def _sections(
             note="Fast: half the median or less; slow: twice or more. In 2016 an hour made 18.3 s "
             "a question, and one subject took 7.6 s.",
         )
-        over.append(report.OnPage(lambda: [pace]))
+        over.append(report.PageOnly(lambda: [pace]))
     return [
         report.Section("Over all", [opening]),
         *(_section(dataset, test, signature) for test in found.tests),
@@ -271,7 +271,7 @@ def _section(dataset: Dataset, test: TestResult, signature: report.Signature) ->
             signature,
         ),
         *_badly_built(dataset, test),
-        report.OnPage(lambda: [_items(test)]),
+        report.PageOnly(lambda: [_items(test)]),
     ]
     share = test.share
     return report.Section(
@@ -286,7 +286,7 @@ def _section(dataset: Dataset, test: TestResult, signature: report.Signature) ->
 def _levels(histogram: Mapping[tuple[int, int], int], title: str) -> list[report.Svg]:
     """Return a drawing for each number of people asked; it is in the title for the braces."""
     return [
-        report.items_by_right(
+        report.draw_items_by_correct(
             {right: n for (right, of), n in histogram.items() if of == asked},
             asked,
             title=title.format(asked),
@@ -308,7 +308,7 @@ def _course(test: TestResult) -> Iterator[report.Svg]:
     note = ""
     if slope is not None and slope.interval is not None:
         note = f"start to end {points(slope.change)} points ({points_span(slope.interval)})"
-    yield report.over_the_sheet(parts, title="Learning and fatigue", note=note)
+    yield report.draw_sheet_accuracy(parts, title="Learning and fatigue", note=note)
 
 
 def _course_sentence(test: TestResult) -> str:
@@ -339,7 +339,7 @@ def _badly_built(dataset: Dataset, test: TestResult) -> Iterator[report.Block]:
             [[_passage(dataset, item)] for item in flagged],
             "The intended answer is marked; under it, what most people chose.",
         )
-        yield report.OnPage(lambda: [passages])
+        yield report.PageOnly(lambda: [passages])
 
 
 def _passage(dataset: Dataset, item: ItemRow) -> report.Passage:

@@ -153,7 +153,7 @@ def stability_sections(found: Stabilities) -> list[report.Section]:
         ),
         *(_people(found.people, found.depth) if found.people else ()),
     ]
-    pictured = report.OnPage(lambda: [_cards(found), *_drawings(found)])
+    pictured = report.PageOnly(lambda: [_cards(found), *_drawings(found)])
     sections = [
         report.Section("Stability", [pictured, *tables]),
     ]

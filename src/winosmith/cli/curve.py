@@ -181,7 +181,7 @@ def _sections(
                     curve.points,
                     "size accuracies taken mean spread".split(),
                 ),
-                report.OnPage(lambda: [fitted]),
+                report.PageOnly(lambda: [fitted]),
             ],
         ),
         report.Section(
@@ -306,7 +306,7 @@ def _accuracy_and_area(
         [
             report.Cards([card]),
             report.Drawing(
-                "Accuracy by training size.", lambda: [report.learning_curve(points)], table
+                "Accuracy by training size.", lambda: [report.draw_learning_curve(points)], table
             ),
             report.Text(sentences),
         ],

@@ -491,7 +491,7 @@ def _drawn(scores: Mapping[str, Score], extra: ExtraFigures) -> list[report.Draw
     return [
         report.Drawing(
             "Accuracies with their 95 % intervals; the dashed line is chance.",
-            lambda: [report.accuracies(rows, chance=chance)],
+            lambda: [report.draw_accuracies(rows, chance=chance)],
         )
     ]
 

@@ -127,7 +127,7 @@ class Comparison(Result):
             report.FractionWithInterval(name, own.value, *own.interval)
             for name, own in self.accuracies.items()
         ]
-        return [report.accuracies(rows)]
+        return [report.draw_accuracies(rows)]
 
 
 def compare(

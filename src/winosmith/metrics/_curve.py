@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from winosmith import report
 from winosmith.errors import DataError
-from winosmith.report import Svg, fixed, percent, short_size
+from winosmith.report import Svg, abbreviate_size, fixed, percent
 from winosmith.results import HIDDEN, Result, computed, shown
 
 Floats = npt.NDArray[np.float64]
@@ -79,7 +79,7 @@ class LearningCurve(Result):
             if len(p.accuracies) > 1
         ]
         return [
-            report.learning_curve(
+            report.draw_learning_curve(
                 [(float(point.size), point.taken) for point in self.points],
                 runs=runs,
                 lines=lines,
@@ -157,7 +157,7 @@ MAX_LOG2_SIZE = 40.0
 
 def format_size(size: float | None) -> str:
     """Return a training size as text, or "never"."""
-    return "never" if size is None else short_size(size)
+    return "never" if size is None else abbreviate_size(size)
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ class Score(Result):
             for b in own.bins
         ]
         note = f"calibration error {own.ece:.3f}, if calibrated {own.ece_null[0]:.3f}"
-        return [report.reliability(rows, name=name, note=note)]
+        return [report.draw_reliability(rows, name=name, note=note)]
 
 
 def below_chance(graded: Graded) -> Proportion | None:

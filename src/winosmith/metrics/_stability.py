@@ -415,8 +415,10 @@ def draw_stability(found: Mapping[str, Stability]) -> Iterator[list[report.Svg]]
         found: The stability of each solver by name, all with the same kind of depth.
     """
     rest = iter(found.items())
-    while some := dict(islice(rest, report.ALONG)):
-        panels = [report.survival({name: _make_survival_curve(of) for name, of in some.items()})]
+    while some := dict(islice(rest, report.MAX_SOLVERS)):
+        panels = [
+            report.draw_survival({name: _make_survival_curve(of) for name, of in some.items()})
+        ]
         with_depths = {name: of for name, of in some.items() if of.by_depth}
         if with_depths:
             panels.append(_draw_accuracy_by_depth(with_depths))
@@ -450,6 +452,6 @@ def _draw_accuracy_by_depth(found: Mapping[str, Stability]) -> report.Svg:
         )
         counts.update({depth: one.n for depth, one in by_depth.items()})
     first = next(iter(found.values())).accuracy
-    return report.depth_accuracy(
+    return report.draw_depth_accuracy(
         lines, sorted(counts.items()), chance=first.chance if first else None
     )

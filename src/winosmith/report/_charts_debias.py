@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
-def funnel(
+def draw_funnel(
     stages: Sequence[tuple[str, int]], *, title: str = "Problems left after each step"
 ) -> Svg:
     """Draw a bar for each stage with its name and the numbers of remaining and removed problems.
@@ -64,7 +64,7 @@ def funnel(
     return draw(paint, title=title, description=description, height=20 + 46 * len(stages))
 
 
-def phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
+def draw_phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
     """Draw the numbers of problems at the start of each phase and of problems that it removed.
 
     Args:
@@ -93,7 +93,7 @@ def phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
     return draw(paint, title=title, description=description)
 
 
-def phase_chance(
+def draw_phase_chance(
     found: Sequence[float],
     chance: Sequence[tuple[float, float, float]],
     band: str = "95 % of the draws",
@@ -134,7 +134,7 @@ def phase_chance(
     return draw(paint, title=title, description=description)
 
 
-def scores(
+def draw_scores(
     edges: ArrayLike,
     counts: ArrayLike,
     threshold: float,
@@ -188,7 +188,7 @@ def scores(
     return draw(paint, title=title, description=description)
 
 
-def mirrored_margins(
+def draw_mirrored_margins(
     margins: ArrayLike,
     gone: ArrayLike,
     *,
@@ -260,8 +260,8 @@ def _format_counts(axes: Axes) -> None:
 
 
 @dataclass(frozen=True)
-class Bars:
-    """One panel of `histograms`.
+class HistogramPanel:
+    """One panel of `draw_histograms`.
 
     Attributes:
         name: name of the subset ("AFLite").
@@ -276,7 +276,7 @@ class Bars:
     note: str = ""
 
 
-def histograms(panels: Sequence[Bars], *, what: str = "d₁") -> tuple[Svg, ...]:
+def draw_histograms(panels: Sequence[HistogramPanel], *, what: str = "d₁") -> tuple[Svg, ...]:
     """Draw one histogram by answer for each subset, all on the same axes.
 
     Bars are percentages of the problems with an answer, so that subsets of different sizes can be
@@ -290,7 +290,7 @@ def histograms(panels: Sequence[Bars], *, what: str = "d₁") -> tuple[Svg, ...]
     )
 
 
-def _draw_histogram(panel: Bars, share: np.ndarray, top: float, what: str) -> Svg:
+def _draw_histogram(panel: HistogramPanel, share: np.ndarray, top: float, what: str) -> Svg:
     edges = np.asarray(panel.edges, float)
 
     def paint(canvas: Canvas) -> None:
@@ -319,8 +319,8 @@ def _compute_percentages(counts: ArrayLike) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Cloud:
-    """One panel of `clouds`.
+class ScatterPanel:
+    """One panel of `draw_scatter_plots`.
 
     Attributes:
         name: name of the subset.
@@ -335,7 +335,7 @@ class Cloud:
     note: str = ""
 
 
-def clouds(panels: Sequence[Cloud]) -> tuple[Svg, ...]:
+def draw_scatter_plots(panels: Sequence[ScatterPanel]) -> tuple[Svg, ...]:
     """Draw one scatter plot by answer for each subset, all on the same axes.
 
     Option 1's points are round, option 2's square. A point takes about 15 bytes, so reduce subsets
@@ -351,7 +351,7 @@ def clouds(panels: Sequence[Cloud]) -> tuple[Svg, ...]:
     return tuple(_draw_cloud(panel, low - room, high + room) for panel in panels)
 
 
-def _draw_cloud(panel: Cloud, low: np.ndarray, high: np.ndarray) -> Svg:
+def _draw_cloud(panel: ScatterPanel, low: np.ndarray, high: np.ndarray) -> Svg:
     points = np.asarray(panel.points, float).reshape(-1, 2)
     answers = np.asarray(panel.answers).ravel()
 
@@ -408,7 +408,7 @@ def _add_title(axes: Axes, name: str, note: str) -> None:
                 handletextpad=0.4, columnspacing=1)  # fmt: skip
 
 
-def dots_over_chance(rows: Sequence[FractionWithInterval], *, title: str) -> Svg:
+def draw_dots_over_chance(rows: Sequence[FractionWithInterval], *, title: str) -> Svg:
     """Draw a dot for each row over its band of chance.
 
     Args:

@@ -36,7 +36,7 @@ class FractionWithInterval:
     expected: float | None = None
 
 
-def accuracies(
+def draw_accuracies(
     rows: Sequence[FractionWithInterval],
     *,
     chance: float | None = None,
@@ -90,7 +90,7 @@ _CONTINUATION_LOOKS = (
 """Colour and dash pattern of each extrapolation; either one identifies it."""
 
 
-def learning_curve(
+def draw_learning_curve(
     points: Sequence[tuple[float, float]],
     *,
     runs: Sequence[tuple[float, float]] = (),
@@ -152,14 +152,14 @@ def _set_size_axis(axes: Axes) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.xaxis.set_major_locator(LogLocator(numticks=7))
-    axes.xaxis.set_major_formatter(lambda value, _: short_size(value))
+    axes.xaxis.set_major_formatter(lambda value, _: abbreviate_size(value))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def short_size(size: float) -> str:
+def abbreviate_size(size: float) -> str:
     """Return a size with three significant digits.
 
-    >>> short_size(160), short_size(40_398), short_size(1_084_665)
+    >>> abbreviate_size(160), abbreviate_size(40_398), abbreviate_size(1_084_665)
     ('160', '40.4 k', '1.08 M')
     """
     for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -186,7 +186,7 @@ class ConfidenceBin:
     problems: int
 
 
-def reliability(rows: Sequence[ConfidenceBin], *, name: str, note: str = "") -> Svg:
+def draw_reliability(rows: Sequence[ConfidenceBin], *, name: str, note: str = "") -> Svg:
     """Draw accuracy by confidence next to the diagonal, with the number of problems per point.
 
     Args:
@@ -232,7 +232,7 @@ _SOLVER_LOOKS = (
 )
 """Colour, marker and dash pattern of each solver; any one identifies it."""
 
-ALONG = len(_SOLVER_LOOKS)
+MAX_SOLVERS = len(_SOLVER_LOOKS)
 """Maximum number of solvers in one chart."""
 
 MANY_DEPTHS = 15
@@ -257,7 +257,7 @@ class DepthCurve:
     marks: Sequence[float] = ()
 
 
-def survival(lines: Mapping[str, DepthCurve]) -> Svg:
+def draw_survival(lines: Mapping[str, DepthCurve]) -> Svg:
     """Draw the fraction of families without an error by depth, as step curves with bands.
 
     A stroke marks a depth at which a family ended without an error.
@@ -266,7 +266,7 @@ def survival(lines: Mapping[str, DepthCurve]) -> Svg:
         lines: the curve of each solver, by name; `depths` starts at 0.
 
     Raises:
-        ValueError: there are more solvers than distinguishable styles (`ALONG`).
+        ValueError: there are more solvers than distinguishable styles (`MAX_SOLVERS`).
     """
     _check_count(lines)
 
@@ -288,7 +288,7 @@ def survival(lines: Mapping[str, DepthCurve]) -> Svg:
     )
 
 
-def depth_accuracy(
+def draw_depth_accuracy(
     lines: Mapping[str, DepthCurve],
     counts: Sequence[tuple[float, int]],
     *,
@@ -302,7 +302,7 @@ def depth_accuracy(
         chance: chance accuracy, drawn as a line.
 
     Raises:
-        ValueError: there are more solvers than distinguishable styles (`ALONG`).
+        ValueError: there are more solvers than distinguishable styles (`MAX_SOLVERS`).
     """
     _check_count(lines)
 
@@ -314,8 +314,9 @@ def depth_accuracy(
             x = line.depths
             if len(line.low) and len(line.high):
                 axes.fill_between(x, line.low, line.high, color=colour, alpha=0.13, lw=0)
+            size = 3 if len(x) > MANY_DEPTHS else 5
             axes.plot(x, line.shares, color=colour, marker=marker, linestyle=dash, linewidth=1.4,
-                      markersize=3 if len(x) > MANY_DEPTHS else 5, label=for_page(name))  # fmt: skip
+                      markersize=size, label=for_page(name))  # fmt: skip
         bars.bar([at for at, _ in counts], [n for _, n in counts], 0.7, color=MUTED)
         axes.set(ylabel="accuracy")
         bars.set(xlabel="depth", ylabel="problems", yticks=[])
@@ -325,8 +326,10 @@ def depth_accuracy(
 
 
 def _check_count(lines: Mapping[str, DepthCurve]) -> None:
-    if len(lines) > ALONG:
-        raise ValueError(f"{len(lines)} solvers can't be distinguished; the maximum is {ALONG}")
+    if len(lines) > MAX_SOLVERS:
+        raise ValueError(
+            f"{len(lines)} solvers can't be distinguished; the maximum is {MAX_SOLVERS}"
+        )
 
 
 def _finish_depths(canvas: Canvas, axes: Axes, lines: int) -> None:
@@ -375,7 +378,7 @@ class SheetPart:
         return (self.first + self.last) / 2
 
 
-def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
+def draw_items_by_correct(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
     """Draw the number of items by number of correct people; those under half have another colour.
 
     Args:
@@ -412,7 +415,7 @@ def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
     return draw(paint, title=f"{title}: items by correct answers", description=description)
 
 
-def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:
+def draw_sheet_accuracy(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:
     """Draw the accuracy from the first question to the last, and the time below it if known.
 
     Args:

@@ -202,7 +202,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class OnPage:
+class PageOnly:
     """Blocks that only a page shows.
 
     Attributes:
@@ -213,7 +213,7 @@ class OnPage:
     block: ClassVar = "page"
 
 
-Block = Text | Cards | Table | Drawing | Passages | Code | OnPage
+Block = Text | Cards | Table | Drawing | Passages | Code | PageOnly
 
 
 @dataclass(frozen=True)

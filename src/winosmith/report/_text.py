@@ -32,10 +32,10 @@ def truncate(text: object, most: int) -> str:
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
-def whole_and_single(twins: int, singles: int) -> str:
+def count_twins_and_singles(twins: int, singles: int) -> str:
     """Return a phrase with the numbers of whole twins and singles.
 
-    >>> whole_and_single(1, 1_022)
+    >>> count_twins_and_singles(1, 1_022)
     '1 whole twin and 1,022 singles'
     """
     return f"{count_noun(twins, 'whole twin')} and {count_noun(singles, 'single')}"
@@ -122,17 +122,17 @@ def points_span(interval: tuple[float, float], digits: int = 1) -> str:
     return " to ".join(points(end, digits) for end in interval)
 
 
-LEAST_P = 0.0001
+MIN_P_VALUE = 0.0001
 """The smallest p-value that is printed as a number."""
 
 
 def probability(p: float) -> str:
-    """Return a p-value with three digits, or "<0.0001" if it is below `LEAST_P`.
+    """Return a p-value with three digits, or "<0.0001" if it is below `MIN_P_VALUE`.
 
     >>> probability(0.03125), probability(2e-6)
     ('0.0313', '<0.0001')
     """
-    return f"<{LEAST_P}" if p < LEAST_P else fixed(p, ".4f")
+    return f"<{MIN_P_VALUE}" if p < MIN_P_VALUE else fixed(p, ".4f")
 
 
 def p_value(p: float) -> str:
