@@ -346,7 +346,7 @@ def test_an_encoder_is_tuned_on_claims(
     (tuned,) = systems["m-ft"]
     assert tuned["accuracy"]["n"] == 30
     assert not any("compared with each other" in note for note in tuned["notes"])
-    assert load_choice_model(tmp_path / "t" / "tuned" / "superglue-wsc" / "all").how.claims
+    assert load_choice_model(tmp_path / "t" / "tuned" / "superglue-wsc" / "all").input_format.claims
 
 
 @pytest.mark.parametrize(

@@ -121,7 +121,7 @@ def test_a_solver_of_stereotypes_has_the_largest_gap() -> None:
     """Answering by the stereotype is right exactly without a gotcha: both gaps are 1."""
     found = gender_gap(biased(DATA), WOMEN)
     assert (found.female.value, found.male.value, found.both.value) == (1.0, 1.0, 1.0)
-    assert "same sentences: +100.0 points (+" in found.of_pronoun
+    assert "same sentences: +100.0 points (+" in found.pronoun_effect
     by_occupation = gender_gap(biased(DATA), WOMEN, reading="occupation")
     assert (by_occupation.female.value, by_occupation.male.value) == (0.0, 0.0)
 

@@ -35,8 +35,8 @@ def test_a_text_asks_for_its_own_tokens(texts: list[tuple[int, ...]], data: st.D
     """Each text asks for its tokens from the start on, each after what precedes it there."""
     starts = [data.draw(st.integers(1, len(text) - 1)) for text in texts]
     tree, _ = build_tree(texts, starts, 0, 10_000)
-    asked, paths = list(tree.asked), _paths(tree)
-    for text, start, places in zip(texts, starts, tree.places, strict=True):
+    asked, paths = list(tree.requested), _paths(tree)
+    for text, start, places in zip(texts, starts, tree.indices, strict=True):
         pairs = [(paths[asked[at][0]], asked[at][1]) for at in places]
         assert pairs == [(text[:at], text[at]) for at in range(start, len(text))]
 
@@ -45,7 +45,7 @@ def test_a_text_asks_for_its_own_tokens(texts: list[tuple[int, ...]], data: st.D
 def test_a_node_sees_its_ancestors_alone(texts: list[tuple[int, ...]]) -> None:
     """What a node may attend to are the beginnings of its own beginning, and no other node."""
     tree, _ = build_tree(texts, [1] * len(texts), 0, 10_000)
-    paths, seen = _paths(tree), tree.visible()
+    paths, seen = _paths(tree), tree.attention_mask()
     for node, path in enumerate(paths):
         assert {paths[at] for at in np.flatnonzero(seen[node])} == {
             path[:length] for length in range(1, len(path) + 1)
@@ -62,7 +62,7 @@ def test_trees_within_a_budget_hold_every_text_in_turn(
         tree, count = build_tree(texts, [1] * len(texts), first, budget)
         assert count >= 1
         assert len(tree.tokens) <= budget or count == 1
-        assert len(tree.places) == count
+        assert len(tree.indices) == count
         first += count
     assert first == len(texts)
 

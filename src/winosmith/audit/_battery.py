@@ -23,7 +23,7 @@ from winosmith.audit._cues import CUES, POSITIONS, Cue, Ties
 from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.audit._null import DealtKeys, UniformKeys, observed_scores, possible_positions
 from winosmith.errors import InputError
-from winosmith.metrics import find_nth_greatest
+from winosmith.metrics import find_critical_value
 from winosmith.report import (
     FractionWithInterval,
     Svg,
@@ -380,7 +380,7 @@ class _Round:
 
         Rounding errors are kept from contradicting p.
         """
-        limit = find_nth_greatest(self._greatest, LEVEL) if self.varies.any() else 0.0
+        limit = find_critical_value(self._greatest, LEVEL) if self.varies.any() else 0.0
         beyond = self.z > limit
         high = np.where(self.varies, (self.mean + limit * self.spread) / self._items, self.right)
         high = np.where(beyond, np.minimum(high, np.nextafter(self.right, -1)), high)

@@ -389,7 +389,8 @@ def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
     for panels in metrics.draw_stability(found.solvers):
         yield report.Drawing(
             f"Left: families without an error, by {depth} depth; a stroke marks the end of a "
-            f"family without one. Right: accuracy at each depth with {metrics.FEWEST} problems or "
-            "more, roots at 0; the dashed line is guessing. Bands are 95 % intervals.",
+            "family without one. Right: accuracy at each depth with at least "
+            f"{metrics.MIN_PROBLEMS_PER_DEPTH} problems, roots at 0; the dashed line is guessing. "
+            "Bands are 95 % intervals.",
             panels,
         )

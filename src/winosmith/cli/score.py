@@ -455,7 +455,7 @@ def _gap_tables(extra: ExtraFigures) -> Iterator[report.Table]:
             rows.append(["", "rounded", "", "", *rounded])
         notes = list(extra.gender_gap_refused.items())
         for name, of in extra.gender_gap.items():
-            notes += [(name, note) for note in (of[what].of_pronoun, of[what].note) if note]
+            notes += [(name, note) for note in (of[what].pronoun_effect, of[what].note) if note]
         yield report.Table(
             f"Gender gap on Winogender, with the majority of {what}",
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],

@@ -237,7 +237,7 @@ def with_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable, T
 
 
 def report_of(
-    found: models.Trained, dev: Trainable, model: str, on_all: models.FineTuned | None
+    found: models.GridResult, dev: Trainable, model: str, on_all: models.FinishedRun | None
 ) -> dict[str, Any]:
     """Return the JSON report of one training."""
     digest = models.read_questions(dev, "measure on").digest
@@ -252,13 +252,13 @@ def report_of(
     return {
         "folder": str(found.folder),
         **_fields(found, "n_train", "n_dev", "message", "dev_accuracy", "p_value", "at_chance"),
-        "epoch_kept": found.best + 1,
+        "epoch_kept": found.kept_epoch + 1,
         "epochs": [asdict(epoch) for epoch in found.epochs],
         "settings": asdict(found.settings),
         "runs": [
             {
                 "name": run.settings.name,
-                "epoch_kept": run.best + 1,
+                "epoch_kept": run.kept_epoch + 1,
                 **_fields(run, "dev_accuracy", "p_value", "at_chance"),
             }
             for run in found.runs

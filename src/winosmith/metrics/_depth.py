@@ -125,7 +125,7 @@ class Family:
         return error_depth(self.depths, self.wrong, "first")
 
     @property
-    def lasted(self) -> tuple[Ending, ...]:
+    def endings(self) -> tuple[Ending, ...]:
         """The depth of the first error, or the greatest depth (censored) if there is none.
 
         An incorrectly answered root is an error at depth 0. Without ties there is one ending, with

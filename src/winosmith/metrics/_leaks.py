@@ -35,7 +35,7 @@ ALPHA = 0.001
 MIN_ADVANTAGE = 0.05
 """A leak must be correct this much more often than the most frequent answer; our choice."""
 
-LEAST_GROUPS = 30
+MIN_GROUPS = 30
 """With fewer, even a tell that is always correct passes no corrected test."""
 
 
@@ -73,7 +73,7 @@ class Leak(Result):
 
 
 def leaks(
-    dataset: Dataset, seed: int = 0, tell: Callable[[int], object] = lambda _: None
+    dataset: Dataset, seed: int = 0, on_field: Callable[[int], object] = lambda _: None
 ) -> tuple[Leak, ...] | None:
     """Return, for each field that reveals the answer, the tell that predicts most answers.
 
@@ -84,7 +84,8 @@ def leaks(
     Args:
         dataset: The problems with answers.
         seed: The random seed of the folds.
-        tell: Called with the number of fields that have been tried; options are the first.
+        on_field: Called before each field with the number of fields already tested; the options
+            come first.
 
     Returns:
         The leaks, or None if they can't be measured: fewer than 30 blocks (twins, families, copies
@@ -100,7 +101,7 @@ def leaks(
     """  # noqa: E501
     rows = np.array([row for row, a in enumerate(dataset.answers) if a is not None], dtype=np.intp)
     groups = clusters(dataset)[rows]
-    if len(np.unique(groups)) < LEAST_GROUPS:
+    if len(np.unique(groups)) < MIN_GROUPS:
         return None
     answers = np.array([cast(int, dataset.answers[row]) for row in rows])
     folds = np.random.default_rng([seed, FOLDS]).integers(0, FOLDS, len(dataset))[groups]
@@ -110,7 +111,7 @@ def leaks(
     for name, sign, of in _find_all_tells(dataset):
         tried += 1
         if name not in seen:
-            tell(len(seen))
+            on_field(len(seen))
         seen[name] = None
         leak = _measure_leak(name, sign, [of[row] for row in rows], answers, groups, folds)
         if leak is not None and leak.accuracy >= leak.chance + MIN_ADVANTAGE:

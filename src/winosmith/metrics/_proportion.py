@@ -460,7 +460,7 @@ _ROUNDING_ERROR = 1e-9
 """The rounding error by which products such as 0.05 · 20 can be below an integer."""
 
 
-def find_nth_greatest(drawn: npt.ArrayLike, level: float) -> float:
+def find_critical_value(drawn: npt.ArrayLike, level: float) -> float:
     """Return the ⌊level · (B + 1)⌋-th greatest of B draws.
 
     If the observed value is exchangeable with the draws, the probability that it is greater is at
@@ -473,7 +473,7 @@ def find_nth_greatest(drawn: npt.ArrayLike, level: float) -> float:
     Raises:
         ValueError: There are fewer draws than 1 / level - 1.
 
-    >>> find_nth_greatest(range(19), 0.05), find_nth_greatest(range(199), 0.05)
+    >>> find_critical_value(range(19), 0.05), find_critical_value(range(199), 0.05)
     (18.0, 189.0)
     """
     values = np.sort(np.asarray(drawn, np.float64))

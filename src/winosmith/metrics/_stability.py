@@ -218,7 +218,7 @@ def estimate_survival(families: Sequence[Family]) -> Survival:
         MissingExtraError: lifelines is not installed (the extra `stability`).
     """
     lifelines = require("lifelines", "stability")
-    ends = [ending for family in families for ending in family.lasted]
+    ends = [ending for family in families for ending in family.endings]
     lasted, failed, weights = map(list, zip(*ends, strict=True))
     fitter = lifelines.KaplanMeierFitter(alpha=1 - LEVEL)
     with warnings.catch_warnings():
@@ -335,7 +335,7 @@ def compare_survival(
 
 def _collect_endings(families: Sequence[Family]) -> tuple[Ints, Floats, Ints]:
     """Return the (m, 2) endings of families, their (m,) probabilities, and their families."""
-    endings = [(*ending, at) for at, family in enumerate(families) for ending in family.lasted]
+    endings = [(*ending, at) for at, family in enumerate(families) for ending in family.endings]
     depth, failed, weights, of = zip(*endings, strict=True)
     return np.column_stack([depth, failed]).astype(np.int64), np.array(weights), np.array(of)
 
@@ -400,7 +400,7 @@ def _compute_swap_p_value(differences: Floats, seed: int, draws: int) -> float:
     return (1 + as_far) / (1 + draws)
 
 
-FEWEST = 5
+MIN_PROBLEMS_PER_DEPTH = 5
 """Depths with fewer problems are not plotted, because their accuracy is too uncertain; tables
 include them."""
 
@@ -409,7 +409,7 @@ def draw_stability(found: Mapping[str, Stability]) -> Iterator[list[report.Svg]]
     """Yield the charts of a few solvers at a time, as many as can be distinguished.
 
     Each has the survival of families without an error and, unless it is withheld for all of them,
-    the accuracy at each depth with `FEWEST` problems or more, with roots at 0.
+    the accuracy at each depth with `MIN_PROBLEMS_PER_DEPTH` problems or more, with roots at 0.
 
     Args:
         found: The stability of each solver by name, all with the same kind of depth.
@@ -441,7 +441,11 @@ def _make_survival_curve(of: Stability) -> report.DepthCurve:
 def _draw_accuracy_by_depth(found: Mapping[str, Stability]) -> report.Svg:
     lines, counts = {}, {}
     for name, of in found.items():
-        by_depth = {depth: one for depth, one in (of.by_depth or {}).items() if one.n >= FEWEST}
+        by_depth = {
+            depth: one
+            for depth, one in (of.by_depth or {}).items()
+            if one.n >= MIN_PROBLEMS_PER_DEPTH
+        }
         if of.roots and 0 not in by_depth:
             by_depth = {0: of.roots, **by_depth}
         lines[name] = report.DepthCurve(

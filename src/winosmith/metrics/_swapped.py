@@ -298,7 +298,7 @@ class GenderGap(Result):
     note: str | None = None
 
     @property
-    def of_pronoun(self) -> str:
+    def pronoun_effect(self) -> str:
         """The effect of the pronoun, as a sentence with points; see `both`."""
         return (
             f"effect of the pronoun, for both genders together and thus the same sentences: "

@@ -66,7 +66,7 @@ class CausalModel(_network.LanguageModel):
         return 256 if self.device == "cpu" else 2_048
 
     @property
-    def leading(self) -> list[int]:
+    def start_tokens(self) -> list[int]:
         """The tokens that the tokeniser puts before a text: one (OPT, Llama) or none (GPT-2)."""
         plain = self.tokeniser("a", add_special_tokens=False)["input_ids"]
         whole = list(self.tokeniser("a")["input_ids"])
@@ -125,7 +125,7 @@ class CausalModel(_network.LanguageModel):
         Raises:
             InputError: One text does not fit into memory.
         """
-        begin = self.leading or _find_start_token(self.tokeniser)
+        begin = self.start_tokens or _find_start_token(self.tokeniser)
         passages = [
             _make_full_passage(begin, ids, 0) for ids in _tokenise_plainly(self.tokeniser, texts)
         ]
@@ -213,7 +213,7 @@ def make_passages(
     begin = _find_start_token(model.tokeniser)
     if bos and not begin:
         raise InputError(f"{model.folder}: the tokeniser has no start token; omit bos")
-    leading = model.leading if bos is None else begin if bos else []
+    leading = model.start_tokens if bos is None else begin if bos else []
     cuts = [split_sentence(problem) for problem in problems]
     texts = [before + option + after for before, options, after in cuts for option in options]
     encode = _make_encoder(model.tokeniser, prompt, texts)
@@ -408,7 +408,7 @@ class TextReader:
         except _REFUSALS as error:
             raise _classify_error(error, self._checked) from error
         self.fed += len(tree.tokens)
-        given = [asked[places] for places in tree.places]
+        given = [asked[places] for places in tree.indices]
         if not self._checked:
             self._check_tree(first, given)
         self.values[first : first + len(given)] = given
@@ -423,12 +423,12 @@ class TextReader:
 
     def _read_requested(self, tree: Tree) -> Values:
         torch = require("torch", "models")
-        if not tree.asked:
+        if not tree.requested:
             return np.empty(0)
         kind = self.network.dtype
         mask = torch.zeros((len(tree.tokens), self._cached + len(tree.tokens)), dtype=kind)
         mask[:, self._cached :].masked_fill_(
-            torch.from_numpy(~tree.visible()), torch.finfo(kind).min
+            torch.from_numpy(~tree.attention_mask()), torch.finfo(kind).min
         )
         inputs = {
             "input_ids": self._tensor([tree.tokens]),
@@ -439,15 +439,15 @@ class TextReader:
         if self._cache is not None:
             # A copy, because the call modifies it.
             inputs[_find_cache_name(self.network)] = copy.deepcopy(self._cache)
-        askers = sorted({node for node, _ in tree.asked})
+        askers = sorted({node for node, _ in tree.requested})
         place = {node: at for at, node in enumerate(askers)}
         columns = self._tensor(askers)
         with torch.inference_mode():
             logits = compute_logits_at(self.network, inputs, columns * 0, columns)
             return _compute_log_probabilities(
                 logits,
-                self._tensor([place[node] for node, _ in tree.asked]),
-                self._tensor([token for _, token in tree.asked]),
+                self._tensor([place[node] for node, _ in tree.requested]),
+                self._tensor([token for _, token in tree.requested]),
             )
 
     def _run_whole(self, budget: int, on_progress: OnProgress | None) -> None:
@@ -516,17 +516,17 @@ class Tree:
         tokens: the token of each node, parents before children.
         depths: the position of each node in its sequences, 0 for the first.
         parents: the node before each node; -1 for none.
-        asked: the distinct pairs (node, token that follows it), in order.
-        places: for each sequence, the indices of its pairs in `asked`.
+        requested: the distinct pairs (node, token that follows it), in order.
+        indices: for each sequence, the indices of its pairs in `requested`.
     """
 
     tokens: list[int] = field(default_factory=list)
     depths: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
-    asked: dict[tuple[int, int], int] = field(default_factory=dict)
-    places: list[list[int]] = field(default_factory=list)
+    requested: dict[tuple[int, int], int] = field(default_factory=dict)
+    indices: list[list[int]] = field(default_factory=list)
 
-    def grow(self, ids: Ids, start: int, path: list[int], shared: int) -> list[int]:
+    def add_sequence(self, ids: Ids, start: int, path: list[int], shared: int) -> list[int]:
         """Add a sequence that shares its first tokens with a path of nodes, and return its path.
 
         Its tokens from `start` on are requested; its last token is requested but never read.
@@ -538,10 +538,12 @@ class Tree:
             self.tokens.append(ids[depth])
             self.depths.append(depth)
         pairs = [(path[at - 1], ids[at]) for at in range(start, len(ids))]
-        self.places.append([self.asked.setdefault(pair, len(self.asked)) for pair in pairs])
+        self.indices.append(
+            [self.requested.setdefault(pair, len(self.requested)) for pair in pairs]
+        )
         return path
 
-    def visible(self) -> npt.NDArray[np.bool_]:
+    def attention_mask(self) -> npt.NDArray[np.bool_]:
         """Return the attention mask, (nodes, nodes): each node attends to itself and ancestors."""
         seen = np.zeros((len(self.tokens), len(self.tokens)), np.bool_)
         for node, parent in enumerate(self.parents):
@@ -587,7 +589,7 @@ def build_tree(
         shared = min(count_common_prefix(before, ids), len(path), max(0, len(ids) - 1))
         if at > first and len(tree.tokens) + len(ids) - 1 - shared > budget:
             return tree, at - first
-        path = tree.grow(ids, starts[at], path, shared)
+        path = tree.add_sequence(ids, starts[at], path, shared)
         before = ids
     return tree, len(sequences) - first
 

@@ -196,12 +196,12 @@ class ChoiceModel:
     Attributes:
         network: the torch module, on its device, in float32.
         reader: the tokeniser, device and longest input.
-        how: the input format.
+        input_format: the input format.
     """
 
     network: Any
     reader: Reader
-    how: InputFormat
+    input_format: InputFormat
 
     def inputs(
         self, problems: Sequence[Problem], options: int | None = None
@@ -215,11 +215,17 @@ class ChoiceModel:
         Raises:
             DataError: a required pronoun is unknown.
         """
-        if self.how.sees == "pronoun":
+        if self.input_format.sees == "pronoun":
             check_pronouns(problems)
         return self.reader.tokens(
             [
-                fill_option(problem, option, self.how.split_point, self.how.local, self.how.sees)
+                fill_option(
+                    problem,
+                    option,
+                    self.input_format.split_point,
+                    self.input_format.local,
+                    self.input_format.sees,
+                )
                 for problem in problems
                 for option in range(options or len(problem.options))
             ]
@@ -283,15 +289,15 @@ class ChoiceModel:
             self.network.save_pretrained(str(folder))
             self.reader.tokeniser.save_pretrained(str(folder))
         (folder / INPUT_FORMAT_FILE).write_text(
-            json.dumps(asdict(self.how), indent=2) + "\n", "utf-8"
+            json.dumps(asdict(self.input_format), indent=2) + "\n", "utf-8"
         )
 
 
-def new_choice_model(
+def create_choice_model(
     model: str | Path,
     *,
     seed: int,
-    how: InputFormat | None = None,
+    input_format: InputFormat | None = None,
     dropout: float | None = None,
     device: str | None = None,
     max_length: int | None = None,
@@ -309,13 +315,15 @@ def new_choice_model(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         path = _network.find_model_folder(model)
-        return _load_choice_model(path, how or InputFormat(), dropout, device, max_length)[0]
+        return _load_choice_model(path, input_format or InputFormat(), dropout, device, max_length)[
+            0
+        ]
 
 
 def load_choice_model(
     folder: str | Path,
     *,
-    how: InputFormat | None = None,
+    input_format: InputFormat | None = None,
     device: str | None = None,
     max_length: int | None = None,
 ) -> ChoiceModel:
@@ -323,7 +331,7 @@ def load_choice_model(
 
     Args:
         folder: folder of the model or of its run, or a hub id.
-        how: the input format; by default that of the training, or cut before the option.
+        input_format: the input format; by default that of the training, or cut before the option.
         device: a torch device; by default the GPU if there is one.
         max_length: the longest input in tokens; by default the model's own limit.
 
@@ -332,7 +340,7 @@ def load_choice_model(
     """
     path = _network.find_model_folder(folder)
     model, trained = _load_choice_model(
-        path, how or load_input_format(path) or InputFormat(), None, device, max_length
+        path, input_format or load_input_format(path) or InputFormat(), None, device, max_length
     )
     if not trained:
         raise InputError(
@@ -362,7 +370,7 @@ def load_input_format(model: str | Path) -> InputFormat | None:
 
 def _load_choice_model(
     folder: Path,
-    how: InputFormat,
+    input_format: InputFormat,
     dropout: float | None,
     device: str | None,
     max_length: int | None,
@@ -378,7 +386,7 @@ def _load_choice_model(
         network, _ = _network.load_network(transformers.AutoModel, folder, config)
         trained = _attach_head(network, folder)
     reader = load_reader(folder, config, device=device, max_length=max_length)
-    return ChoiceModel(network.to(reader.device), reader, how), trained
+    return ChoiceModel(network.to(reader.device), reader, input_format), trained
 
 
 def _attach_head(network: Any, folder: Path) -> bool:

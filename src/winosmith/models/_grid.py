@@ -17,7 +17,7 @@ from winosmith.models._network import digest_weights, find_model_folder
 from winosmith.models._texts import read_questions
 from winosmith.models._training import (
     MODEL,
-    FineTuned,
+    FinishedRun,
     OnStep,
     TrainingRun,
     TrainingSettings,
@@ -82,7 +82,7 @@ other grid is WinoGrande's. `one` has only the defaults."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trained(FineTuned):
+class GridResult(FinishedRun):
     """The best run of a grid, its model, and all runs.
 
     Attributes:
@@ -126,7 +126,7 @@ def train_grid(
     force: bool = False,
     on_step: OnStep | None = None,
     on_run: OnRun | None = None,
-) -> Trained:
+) -> GridResult:
     """Train a model for each point of a grid, and keep the best on dev.
 
     The first of equals is kept; of the others only the record. After an interruption the same call
@@ -175,7 +175,7 @@ def train_grid(
         tuned(out=kept, settings=best.settings)  # is there already, unless something was lost
         _finish(folder, kept / MODEL, done)
     shutil.rmtree(kept, ignore_errors=True)
-    return Trained(**vars(best), folder=folder.path / MODEL, runs=tuple(done))
+    return GridResult(**vars(best), folder=folder.path / MODEL, runs=tuple(done))
 
 
 def _open(out: Path, recipe: Mapping[str, Any], force: bool) -> OutputFolder:
@@ -209,7 +209,7 @@ def _finish(folder: OutputFolder, model: Path, runs: Sequence[TrainingRun]) -> N
                 "name": run.settings.name,
                 **asdict(run.settings),
                 "dev_accuracy": run.dev_accuracy,
-                "epoch_kept": run.best + 1,
+                "epoch_kept": run.kept_epoch + 1,
                 "p_value": run.p_value,
                 "at_chance": run.at_chance,
                 "epochs_trained": [asdict(epoch) for epoch in run.epochs],

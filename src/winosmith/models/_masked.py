@@ -19,18 +19,18 @@ from winosmith.problem import Problem
 
 
 @dataclass(frozen=True)
-class Hidden:
+class MaskedText:
     """A text with masked tokens.
 
     Attributes:
         ids: The original token ids.
-        hidden: The masked positions.
-        asked: The masked positions whose tokens' log-probabilities are requested.
+        masked: The masked positions.
+        requested: The masked positions whose tokens' log-probabilities are requested.
     """
 
     ids: tuple[int, ...]
-    hidden: tuple[int, ...]
-    asked: tuple[int, ...]
+    masked: tuple[int, ...]
+    requested: tuple[int, ...]
 
 
 class MaskedModel(_network.LanguageModel):
@@ -43,7 +43,7 @@ class MaskedModel(_network.LanguageModel):
 
     def likelihoods(
         self,
-        texts: Sequence[Hidden],
+        texts: Sequence[MaskedText],
         *,
         tokens_per_batch: int | None = None,
         on_progress: OnProgress | None = None,
@@ -62,7 +62,7 @@ class MaskedModel(_network.LanguageModel):
                 f"a sentence has {longest} tokens; the limit of {self.folder} is {self.max_length}"
             )
         distinct = list(dict.fromkeys(texts))
-        given: dict[Hidden, npt.NDArray[np.float64]] = {}
+        given: dict[MaskedText, npt.NDArray[np.float64]] = {}
         fed: list[int] = []
 
         def run(rows: _network.Rows) -> None:
@@ -74,15 +74,15 @@ class MaskedModel(_network.LanguageModel):
         _network.run_by_length(lengths, tokens_per_batch or self.budget, run, on_progress)
         return Likelihoods([given[text] for text in texts], sum(fed))
 
-    def _read(self, batch: Sequence[Hidden]) -> list[npt.NDArray[np.float64]]:
+    def _read(self, batch: Sequence[MaskedText]) -> list[npt.NDArray[np.float64]]:
         torch = require("torch", "models")
         width = len(batch[0].ids)  # the longest comes first
         ids = np.full((len(batch), width), self.tokeniser.pad_token_id)
         for row, text in enumerate(batch):
             ids[row, : len(text.ids)] = text.ids
-            ids[row, list(text.hidden)] = self.tokeniser.mask_token_id
+            ids[row, list(text.masked)] = self.tokeniser.mask_token_id
         real = np.arange(width) < np.array([[len(text.ids)] for text in batch])
-        asked = [(row, at, text.ids[at]) for row, text in enumerate(batch) for at in text.asked]
+        asked = [(row, at, text.ids[at]) for row, text in enumerate(batch) for at in text.requested]
         rows, columns, tokens = torch.tensor(asked, device=self.device).T
         inputs = {
             "input_ids": torch.from_numpy(ids).to(self.device),
@@ -91,7 +91,7 @@ class MaskedModel(_network.LanguageModel):
         with torch.inference_mode():
             logits = compute_logits_at(self.network, inputs, rows, columns)
             picked = torch.log_softmax(logits, -1).gather(1, tokens[:, None])[:, 0]
-        ends = np.cumsum([len(text.asked) for text in batch])
+        ends = np.cumsum([len(text.requested) for text in batch])
         return np.split(picked.double().cpu().numpy(), ends[:-1])
 
 
@@ -121,9 +121,9 @@ def load_masked_model(
 Span = tuple[int, int]
 
 
-def hide_tokens(
+def mask_tokens(
     model: MaskedModel, problems: Sequence[Problem], *, within_word: bool = False
-) -> list[list[list[Hidden]]]:
+) -> list[list[list[MaskedText]]]:
     """Return, for each option of each problem, its sentence with each token masked in turn.
 
     The sum of the log-probabilities is the pseudo-log-likelihood of the sentence (Salazar et al.
@@ -132,14 +132,14 @@ def hide_tokens(
     well (Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model Scoring", PLL-word-l2r).
     """
 
-    def hidden(words: Sequence[int | None], at: int) -> tuple[int, ...]:
+    def masked(words: Sequence[int | None], at: int) -> tuple[int, ...]:
         last = len(words) if within_word else at + 1
         return tuple(place for place in range(at, last) if words[place] == words[at])
 
     return [
         [
             [
-                Hidden(ids, hidden(words, at), (at,))
+                MaskedText(ids, masked(words, at), (at,))
                 for at, word in enumerate(words)
                 if word is not None
             ]
@@ -149,7 +149,7 @@ def hide_tokens(
     ]
 
 
-def hide_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Hidden]]:
+def mask_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[MaskedText]]:
     """Return, for each option of each problem, its sentence with the whole option masked.
 
     The option has one mask for each of its tokens (Kocijan et al. 2019, "A Surprisingly
@@ -157,7 +157,7 @@ def hide_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[H
     """
     return [
         [
-            Hidden(ids, places, places)
+            MaskedText(ids, places, places)
             for ids, spans, words, (start, end) in rows
             if (
                 places := tuple(

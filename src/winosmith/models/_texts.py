@@ -45,7 +45,7 @@ def fill_option(
 ) -> Text:
     """Return the sentence with an option filled in, as one segment or two.
 
-    Options are inflected for the pronoun that they replace, if it is known (`word_options`). With
+    Options are inflected for the pronoun that they replace, if known (`inflect_options`). With
     `sees="pronoun"` the first segment is the original sentence with its pronoun between asterisks,
     as in T5 (Raffel et al. 2020, section 2.4), and the second is the unchanged option.
 
@@ -95,7 +95,7 @@ def split_sentence(problem: Problem) -> tuple[str, tuple[str, ...], str]:
     >>> split_sentence(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug")))
     ('He saw it, so the ', ('cup', 'jug'), ' was large.')
     """
-    return problem.before.lstrip(), word_options(problem).options, problem.after.rstrip()
+    return problem.before.lstrip(), inflect_options(problem).options, problem.after.rstrip()
 
 
 _POSSESSIVE = frozenset("my mine your yours his its our ours their theirs hers".split())
@@ -111,7 +111,7 @@ _OWNABLE = {"can", "few", "many", "might", "own", "will"}
 _NEXT_WORD = re.compile(r"\s+[\"'“‘]?(\w+)")
 
 
-def word_options(problem: Problem) -> Problem:
+def inflect_options(problem: Problem) -> Problem:
     """Return the problem with its options inflected and capitalised for the blank.
 
     The pronoun determines the form: "Tom's" for "his" in "raised his glass", "the woman" for "she",
@@ -120,7 +120,7 @@ def word_options(problem: Problem) -> Problem:
     change.
 
     >>> problem = Problem("1", "The man handed Jim _ glass.", ("The man", "Jim"), pronoun="his")
-    >>> word_options(problem).options
+    >>> inflect_options(problem).options
     ("the man's", "Jim's")
     """
     pronoun = (problem.pronoun or "").strip()
@@ -248,7 +248,7 @@ class Questions:
             scores, answers.to(scores.dtype), reduction="sum"
         )
 
-    def measured(self, scores: npt.NDArray[np.float32]) -> tuple[float, float]:
+    def evaluate(self, scores: npt.NDArray[np.float32]) -> tuple[float, float]:
         """Return the number of correct answers for these scores, and the p-value.
 
         A problem counts if its correct option has the higher score, and half if the scores are tied

@@ -16,7 +16,7 @@ from pydantic import Field
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, Interrupted, require
 from winosmith.models import _network
-from winosmith.models._encoder import InputFormat, new_choice_model
+from winosmith.models._encoder import InputFormat, create_choice_model
 from winosmith.models._texts import Questions, SplitPoint, read_questions
 from winosmith.options import OrFalse, declaration
 from winosmith.outputs import OutputFolder, atomic_write
@@ -126,7 +126,7 @@ class TrainingRun:
     n_dev: int
 
     @property
-    def best(self) -> int:
+    def kept_epoch(self) -> int:
         """The 0-based epoch that was kept: the first with the most correct dev problems.
 
         With `settings.last` it is the last one.
@@ -138,7 +138,7 @@ class TrainingRun:
     @property
     def dev_accuracy(self) -> float:
         """Dev accuracy of the kept epoch, 0–1; optimistic if the epoch was selected on dev."""
-        return self.epochs[self.best].dev_correct / self.n_dev
+        return self.epochs[self.kept_epoch].dev_correct / self.n_dev
 
     @property
     def p_value(self) -> float:
@@ -155,7 +155,7 @@ class TrainingRun:
     @property
     def message(self) -> str:
         """One sentence on the result."""
-        right = self.epochs[self.best].dev_correct
+        right = self.epochs[self.kept_epoch].dev_correct
         verdict = (
             "AT CHANCE, not distinguishable from guessing; try another learning rate, more epochs, "
             "more problems or a stronger encoder"
@@ -164,12 +164,12 @@ class TrainingRun:
         )
         return (
             f"dev accuracy {percent(self.dev_accuracy)} ({right:,} of {self.n_dev:,}) after epoch "
-            f"{self.best + 1} of {len(self.epochs)}, p = {self.p_value:.2g}: {verdict}"
+            f"{self.kept_epoch + 1} of {len(self.epochs)}, p = {self.p_value:.2g}: {verdict}"
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuned(TrainingRun):
+class FinishedRun(TrainingRun):
     """A finished run, and its model.
 
     Attributes:
@@ -195,7 +195,7 @@ def train_multiple_choice(
     settings: TrainingSettings | None = None,
     device: str | None = None,
     on_step: OnStep | None = None,
-) -> FineTuned:
+) -> FinishedRun:
     """Fine-tune an encoder on problems with two options; keep the best epoch on dev.
 
     The two texts with an option filled in get a score each, and their softmax is trained on the
@@ -237,14 +237,14 @@ def train_multiple_choice(
     else:
         run = Run(base, asked, measured, settings, device)
         epochs = tuple(_train_epochs(run, folder.path / STATE, on_step))
-        run.network.load_state_dict(run.best)
+        run.network.load_state_dict(run.best_weights)
         run.choice.save(folder.path / MODEL)
         write_contents(folder.path / MODEL, train, *read_contents(base))
         for saved in sorted((folder.path / MODEL).iterdir()):
             folder.add(f"{MODEL}/{saved.name}")
         write_epochs(folder, RECORD, epochs, indent=2)
         (folder.path / STATE).unlink(missing_ok=True)
-    return FineTuned(settings, epochs, len(train), len(dev), folder=folder.path / MODEL)
+    return FinishedRun(settings, epochs, len(train), len(dev), folder=folder.path / MODEL)
 
 
 def read_epochs(text: str) -> tuple[Epoch, ...]:
@@ -269,10 +269,10 @@ def _train_epochs(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
         run.restore(*saved[:3])
     try:
         while not _is_over(epochs, run.settings):
-            epochs.append(run.epoch(len(epochs), on_step))
+            epochs.append(run.train_epoch(len(epochs), on_step))
             if run.settings.last is not None or _find_best(epochs) == len(epochs) - 1:
-                run.keep()
-            save_state(state, run.network.state_dict(), run.best, run.optimiser, epochs)
+                run.keep_weights()
+            save_state(state, run.network.state_dict(), run.best_weights, run.optimiser, epochs)
     except KeyboardInterrupt:
         raise Interrupted(
             f"{len(epochs)} of {run.settings.epochs} epochs are saved in {state.parent}; run "
@@ -309,10 +309,10 @@ class Run:
     ):
         self.settings = settings
         self.train, self.dev = train, dev
-        self.choice = new_choice_model(
+        self.choice = create_choice_model(
             base,
             seed=settings.seed,
-            how=InputFormat(
+            input_format=InputFormat(
                 settings.split_point,
                 settings.local,
                 claims=train.texts_per_problem == 1,
@@ -326,7 +326,7 @@ class Run:
         self.inputs = self.choice.inputs(train.problems, train.texts_per_problem)
         self.dev_inputs = self.choice.inputs(dev.problems, dev.texts_per_problem)
         self.optimiser = _make_optimiser(self.network, settings)
-        self.best: dict[str, Any] = {}
+        self.best_weights: dict[str, Any] = {}
         self.steps_per_epoch = -(-len(train) // settings.batch_size)
         self.chunk_size = settings.batch_size
 
@@ -336,13 +336,17 @@ class Run:
         """Restore a saved state."""
         self.network.load_state_dict(weights)
         self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
-        self.best = best
+        self.best_weights = best
 
-    def keep(self) -> None:
+    def keep_weights(self) -> None:
         """Save the current weights as the best."""
-        self.best = {k: v.detach().cpu().clone() for k, v in self.network.state_dict().items()}
+        self.best_weights = {
+            k: v.detach().cpu().clone() for k, v in self.network.state_dict().items()
+        }
 
-    def epoch(self, epoch: int, on_step: Callable[[int, int, str], None] | None = None) -> Epoch:
+    def train_epoch(
+        self, epoch: int, on_step: Callable[[int, int, str], None] | None = None
+    ) -> Epoch:
         """Train for one epoch, then evaluate on dev."""
         torch = require("torch", "models")
         lengths = np.array([len(row["input_ids"]) for row in self.inputs], np.int64)
@@ -360,7 +364,7 @@ class Run:
                 if on_step:
                     steps = self.settings.epochs * self.steps_per_epoch
                     on_step(at + 1, steps, f"epoch {epoch + 1}, loss {loss:.3f}")
-        right, p_value = self.dev.measured(self.choice.text_scores(self.dev_inputs))
+        right, p_value = self.dev.evaluate(self.choice.text_scores(self.dev_inputs))
         whole = int(right) if right.is_integer() else right
         return Epoch(total / len(self.train), whole, p_value)
 

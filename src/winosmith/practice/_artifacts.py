@@ -209,7 +209,7 @@ class Draft:
 
     Attributes:
         frame: the frame.
-        along: the part in which the halves differ.
+        varied: the part in which the halves differ.
         fixed: index of the other part, which both halves share.
         synonym: index of the trigger's wording.
         options: the words for A and for B.
@@ -219,7 +219,7 @@ class Draft:
     """
 
     frame: Frame
-    along: Literal["trigger", "hinge"]
+    varied: Literal["trigger", "hinge"]
     fixed: int
     synonym: int
     options: tuple[str, str]
@@ -229,18 +229,18 @@ class Draft:
 
     def corner(self, half: int) -> tuple[int, int]:
         """Return the indices of a half's hinge and trigger."""
-        return (self.fixed, half) if self.along == "trigger" else (half, self.fixed)
+        return (self.fixed, half) if self.varied == "trigger" else (half, self.fixed)
 
-    def right(self, half: int) -> int:
+    def correct_option(self, half: int) -> int:
         """Return the correct option of a half: 0 for A, 1 for B."""
         hinge, pole = self.corner(half)
         return hinge ^ pole
 
     def answer(self, half: int) -> int:
         """Return the index of the correct option in the list."""
-        return self.right(half) ^ self.swapped
+        return self.correct_option(half) ^ self.swapped
 
-    def listed(self) -> tuple[str, str]:
+    def listed_options(self) -> tuple[str, str]:
         """Return the options in listed order."""
         return self.options[::-1] if self.swapped else self.options
 
@@ -259,7 +259,7 @@ def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draf
     fill["who"] = pick_item(fillers.names, rng)
     return Draft(
         frame=frame,
-        along="trigger" if rng.random() < 0.5 else "hinge",
+        varied="trigger" if rng.random() < 0.5 else "hinge",
         fixed=int(rng.random() < 0.5),
         synonym=int(rng.random() * frame.synonyms),
         options=draw_options(frame, fillers, rng),
@@ -346,18 +346,20 @@ def plant_artifact(
         case "association" if habit.pair is not None:
             # the hinge flips the correct option
             options = habit.pair[::-1] if draft.fixed else habit.pair
-            return replace(draft, along="trigger", options=options)
+            return replace(draft, varied="trigger", options=options)
         case "length":
             options = draft.options
             while abs(len(options[0]) - len(options[1])) < MIN_LENGTH_DIFFERENCE:
                 options = draw_options(draft.frame, fillers, rng)
             longer = int(len(options[1]) > len(options[0]))
-            emphasis = (habit.emphasis, "") if draft.right(0) == longer else ("", habit.emphasis)
+            emphasis = (
+                (habit.emphasis, "") if draft.correct_option(0) == longer else ("", habit.emphasis)
+            )
             return replace(draft, options=options, emphasis=emphasis)
         case "polarity":
-            return replace(draft, along="trigger", fixed=0)
+            return replace(draft, varied="trigger", fixed=0)
         case "position":
-            return replace(draft, along="trigger", fixed=0, swapped=False)
+            return replace(draft, varied="trigger", fixed=0, swapped=False)
     return draft
 
 

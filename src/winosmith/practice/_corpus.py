@@ -130,7 +130,7 @@ def corpus(
             Problem(
                 id=half_id,
                 sentence=draft.sentence(half),
-                options=draft.listed(),
+                options=draft.listed_options(),
                 answer=draft.answer(half) ^ is_flipped,
                 twin_id=twin_id,
                 origin=origin,
