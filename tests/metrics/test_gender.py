@@ -139,7 +139,7 @@ def test_no_gap_among_few_is_not_none_for_certain() -> None:
 def test_other_data_and_unknown_occupations_are_refused() -> None:
     """Data that is not Winogender, and an occupation without a share, are named."""
     other = made_twins(3)
-    with pytest.raises(DataError, match="measured on Winogender"):
+    with pytest.raises(DataError, match="needs Winogender problems"):
         gender_gap(grade(other, [Prediction(p.id, 0) for p in other]), WOMEN)
     with pytest.raises(DataError, match="the percentage of women is missing for 'job0'"):
         gender_gap(with_cells({}), {k: v for k, v in WOMEN.items() if k != "job0"})

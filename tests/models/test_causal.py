@@ -240,7 +240,7 @@ def test_out_of_memory_halves_the_batch(make_language_model: MakeModel) -> None:
         [sys.executable, "-c", SMALL_MEMORY, str(folder)], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "out of memory with 7140 tokens at once; continuing with 3570" in done.stdout
+    assert "out of memory with 7140 tokens per batch; continuing with 3570" in done.stdout
 
 
 def _passages(model: CausalModel, sentence: str, **told: object) -> list[tuple[Passage, Passage]]:

@@ -58,8 +58,8 @@ def test_a_batch_that_does_not_fit_is_halved(tiny_encoder: Path, learnable: Spli
     with pytest.warns(UserWarning, match="out of memory") as told:
         found = short.train_epoch(0)
     assert [str(warning.message) for warning in told] == [
-        "out of memory with 16 problems at once; continuing with 8, and 16 a step as before",
-        "out of memory with 8 problems at once; continuing with 4, and 16 a step as before",
+        "out of memory with 16 problems at a time; continuing with 8 at a time, and 16 per step",
+        "out of memory with 8 problems at a time; continuing with 4 at a time, and 16 per step",
     ]
     expected = whole.train_epoch(0)
     assert found.loss == pytest.approx(expected.loss, abs=1e-4)

@@ -1,4 +1,4 @@
-"""The depth of a solver's errors in their families, and the edits behind them."""
+"""The depth of a solver's errors in families, and the kinds of edits that go with errors."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ Floats = npt.NDArray[np.float64]
 def error_depth(
     depths: npt.ArrayLike, wrong: npt.ArrayLike, kind: Literal["mean", "first"] = "mean"
 ) -> float | None:
-    """Return the error depth of perturbed problems, or None without errors.
+    """Return the mean or smallest depth of errors on perturbed problems; None without errors.
 
-    EvoGrad's equation 2 is garbled in print. Its prose says "before the model produces its first
-    incorrect prediction", which is `first`; its example is a mean, (5 + 6 + 5) / 3, and so are the
-    numbers of its table 4: `mean` is the default.
+    EvoGrad's equation 2 is garbled in the published paper. The text says "before the model produces
+    its first incorrect prediction", which is the kind "first". The example, (5 + 6 + 5) / 3, and
+    the numbers of table 4 are means; therefore "mean" is the default.
 
-    The depth is conditional on an error: a guesser has about the mean depth of the problems, so the
-    number only has meaning next to that null; see `stability`.
+    The error depth is conditional on an error: a guesser gets about the mean depth of the problems.
+    So the number is meaningful only next to that of a guesser; see `stability`.
 
     Args:
         depths: (n,) the depth of each perturbed problem, without roots.
         wrong: (n,) whether each answer is incorrect; for a tie, the probability, 0–1, that a fair
-            draw is incorrect. The depth is then the expected one, given an error.
-        kind: The mean depth of the errors, or the least.
+            draw among the tied options is incorrect. The result is then an expectation.
+        kind: "mean" for the mean depth of the errors, "first" for the smallest.
 
     Raises:
         DataError: The lengths differ, a depth is missing or negative, or the kind is unknown.
@@ -60,7 +60,8 @@ def error_depth(
     each, errors = np.asarray(depths, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
     if each.ndim != 1 or each.shape != errors.shape:
         raise DataError(
-            f"there are depths for {each.shape} problems, and errors for {errors.shape}"
+            f"depths and errors must have the same length; they have the shapes {each.shape} and "
+            f"{errors.shape}"
         )
     if not bool(np.all(each >= 0)):
         raise DataError("a depth is missing or negative; remove problems of unknown depth")
@@ -76,7 +77,7 @@ def error_depth(
 def compute_error_free_probabilities(
     depths: npt.NDArray[Any], wrong: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-    """Return the distinct depths, ascending, and the probability that each has no error, 0–1."""
+    """Return the distinct depths and, for each, the probability that no error occurs there."""
     levels, of = np.unique(depths, return_inverse=True)
     fine = np.ones(len(levels))
     np.multiply.at(fine, of, 1 - wrong)
@@ -84,7 +85,7 @@ def compute_error_free_probabilities(
 
 
 Ending = tuple[int, bool, float]
-"""The end of a family: its depth, whether by an error, and its probability, 0–1."""
+"""An end of a family: its depth, whether it is an error, and its probability, 0–1."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Family:
 
     Attributes:
         root: The id of the root.
-        cluster: The number of the cluster; families of twins and copies share one.
+        cluster: The number of the cluster; families that are twins or copies share a cluster.
         root_credit: The credit for the root's answer, 0–1; None if the root is not in the data.
         root_tied: Whether the root's answer is a tie.
         root_chance: The probability of guessing the root correctly; 1 if it is not in the data.
@@ -121,15 +122,15 @@ class Family:
 
     @property
     def first(self) -> float | None:
-        """The least depth of the errors, in expectation for ties; None without errors."""
+        """The smallest depth of an error (expected, with ties); None without errors."""
         return error_depth(self.depths, self.wrong, "first")
 
     @property
     def endings(self) -> tuple[Ending, ...]:
-        """The depth of the first error, or the greatest depth (censored) if there is none.
+        """The family's first error or, if it has none, its greatest depth, which is censored.
 
         An incorrectly answered root is an error at depth 0. Without ties there is one ending, with
-        weight 1; with ties there are several, with their probabilities.
+        probability 1. With ties there are several endings with their probabilities.
         """
         root = 0.0 if self.root_credit is None else 1 - self.root_credit
         levels, fine = compute_error_free_probabilities(self.depths, self.wrong)
@@ -144,10 +145,7 @@ class Family:
 
     @property
     def all_correct_probability(self) -> float:
-        """The probability that all problems in the data, including the root, are correct.
-
-        It is 1 or 0 without ties.
-        """
+        """The probability that all answers, including the root's, are correct (0–1)."""
         root = 1.0 if self.root_credit is None else self.root_credit
         return float(root * (1 - self.wrong).prod())
 
@@ -169,9 +167,9 @@ class Families(NamedTuple):
     """The families of a data set with perturbed problems.
 
     Attributes:
-        kind: The depth that is used.
+        kind: The kind of depth that is used.
         families: The families with a perturbed problem of known depth.
-        unknown: The number of perturbed problems that are omitted because their depth is not known.
+        unknown: The number of perturbed problems that are omitted because their depth is unknown.
     """
 
     kind: DepthKind
@@ -180,12 +178,12 @@ class Families(NamedTuple):
 
 
 def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
-    """Return the families of perturbed problems with their depths of one kind.
+    """Group perturbed problems into families, with depths of one kind.
 
     Args:
         graded: The graded answers, from `grade`.
-        wanted: The depth to use; by default, the one that most perturbed problems have, with ties
-            broken in the order declared, lineage, edit.
+        wanted: The kind of depth; by default the kind that most perturbed problems have, or the
+            first of several in the order declared, lineage, edit.
 
     Raises:
         DataError: There are no perturbed problems, the kind is unknown, or no problem has such a
@@ -199,13 +197,13 @@ def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
     if not perturbed:
         raise DataError(
             "no problem has a lineage, so depths are unknown; perturbed problems need a "
-            "root and a parent, and the original has depth 0"
+            "root and a parent"
         )
     known = {
         kind: sum(getattr(found[row], kind) is not None for row in perturbed)
         for kind in DEPTH_KINDS
     }
-    most = max(DEPTH_KINDS, key=lambda name: known[name])  # of equals, the first
+    most = max(DEPTH_KINDS, key=lambda name: known[name])  # `max` returns the first maximum
     kind: DepthKind = most if wanted is None else wanted
     if not known[kind]:
         raise DataError(_explain_missing_depth(kind, known))
@@ -237,7 +235,7 @@ def _make_family(
     graded: Graded, root: str, place: int | None, rows: list[int], of: list[int]
 ) -> Family:
     chance = [1 / len(graded.dataset[row].options) for row in rows]
-    if place in rows:  # a cycle, or a problem with only a depth
+    if place in rows:  # the lineage has a cycle, or the problem has only a depth
         place = None
     return Family(
         root,
@@ -253,36 +251,38 @@ def _make_family(
 
 
 MIN_CLUSTERS = 5
-"""With fewer clusters, a bootstrap has so few different draws that its ends have no meaning."""
+"""Minimum number of clusters for a bootstrap interval; fewer give too few distinct draws."""
 
 NULL_DRAWS = 2_000
-"""The number of draws of each null; more than 30 families or problems make them smooth."""
+"""Number of draws from each null distribution, which is smooth with more than 30 families."""
 
 Sums = npt.NDArray[np.float64]
-"""The sums over families, (…, 5): depths of errors, errors, mean depths of the families' errors,
-depths of their first errors, and families with an error. With ties, the expected sums under fair
-draws."""
+"""Sums over families, (…, 5): the depths of all errors, the number of errors, the mean error depths
+of the families, the depths of their first errors, and the number of families with an error. Ties
+add their expected values under fair draws."""
 
 Errors = tuple[npt.NDArray[Any], npt.NDArray[Any]]
-"""The errors at each depth, and the probability of none, both (draws, levels)."""
+"""The number of errors at each depth, and the probability of no error, both (draws, levels)."""
 
 _RATIO_COLUMNS = ((0, 1), (2, 4), (3, 4))
-"""The columns to divide for the pooled mean, the mean over families, and the first error."""
+"""Columns of `Sums` to divide for the pooled mean, the mean over families, and the first error."""
 
 
 @dataclass(frozen=True, slots=True)
 class DepthNull:
-    """The error depth expected if depth did not matter.
+    """The error depth expected if depth had no influence on errors.
 
     Attributes:
-        coin: The expected depth for random answers; for the pooled mean, the mean depth of the set.
+        coin: The expected error depth of random answers; for the pooled mean, the mean depth of the
+            data set.
         coin_interval: The 95 % interval for random answers (`null_interval`).
-        shuffled: The expected depth if the solver's errors are moved to random problems of the same
-            family; None without errors.
-        shuffled_interval: The 95 % interval of such shuffles (`null_interval`); None without
+        shuffled: The expected error depth if the solver's errors are moved to random problems of
+            the same family; None without errors.
+        shuffled_interval: The 95 % interval of these shuffles (`null_interval`); None without
             errors.
-        p_value: The two-sided probability of a shuffle at least as far from `shuffled`: small if
-            errors are early or late, not just frequent; None without errors.
+        p_value: The two-sided probability that a shuffle is at least as far from `shuffled` as the
+            observed error depth. It is small if errors are early or late, not if they are merely
+            frequent; None without errors.
     """
 
     coin: float
@@ -298,11 +298,11 @@ class ErrorDepth(Result):
 
     Attributes:
         value: The error depth, 0 or more; None without errors.
-        interval: The 95 % interval by the bootstrap over families, expanded because they are few;
-            None without errors, and with fewer than 5 clusters of families, which are too few.
-        errors: The number of incorrectly answered problems, or families with one, in the mean; an
-            integer except for ties.
-        null: The error depth if depth did not matter.
+        interval: The 95 % interval from the bootstrap over families, expanded because families are
+            few; None without errors, or with fewer than 5 clusters of families.
+        errors: The number of errors, or of families with an error, that are averaged; an integer
+            except for ties.
+        null: The error depth expected if depth had no influence on errors.
     """
 
     value: float | None
@@ -314,7 +314,7 @@ class ErrorDepth(Result):
 def error_depths(
     families: Sequence[Family], seed: int, draws: int
 ) -> tuple[ErrorDepth, ErrorDepth, ErrorDepth]:
-    """Return the pooled mean, the mean over families, and the mean of first errors."""
+    """Return the pooled mean error depth, its mean over families, and the mean first error."""
     totals = np.array([_sum_observed_errors(family) for family in families])
     observed = totals.sum(axis=0)
     clusters = np.array([family.cluster for family in families])
@@ -391,7 +391,7 @@ def _simulate(
     draw: Callable[[Family, Ints, Ints, np.random.Generator], Errors],
     rng: np.random.Generator,
 ) -> Sums:
-    """Return the (draws, 5) sums of `NULL_DRAWS` solvers with random errors."""
+    """Return the (draws, 5) sums for `NULL_DRAWS` simulated solvers with random errors."""
     sums = np.zeros((NULL_DRAWS, 5))
     for family in families:
         levels, of, counts = np.unique(family.depths, return_inverse=True, return_counts=True)
@@ -400,12 +400,12 @@ def _simulate(
 
 
 def _compute_totals(levels: Ints, wrong: npt.NDArray[Any], fine: npt.NDArray[Any]) -> Sums:
-    """Return the (draws, 5) contribution of a family to the sums.
+    """Return the (draws, 5) contribution of a family to `Sums`.
 
     Args:
-        levels: (m,) the distinct depths of its problems, ascending.
+        levels: (m,) the distinct depths of the family's problems, ascending.
         wrong: (draws, m) the number of errors at each depth.
-        fine: (draws, m) the probability of no error there.
+        fine: (draws, m) the probability of no error at each depth.
     """
     number = wrong.sum(axis=1)
     depth = wrong @ levels
@@ -442,7 +442,7 @@ def _shuffle_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Gener
 
 
 MOST_FREQUENT = 3
-"""The number of kinds that are named first (EvoGrad, figure 3)."""
+"""Number of most frequent kinds, as in EvoGrad's figure 3."""
 
 Tags = Mapping[str, Sequence[str]]
 Bools = npt.NDArray[np.bool_]
@@ -455,14 +455,14 @@ class EditKind(Result):
     Attributes:
         kind: "+" or "-" and a Penn Treebank tag; `_` for the blank itself.
         edits: The number of token edits of the kind in the perturbed problems.
-        wrong_edits: The number of these in problems with an incorrect prediction, which EvoGrad's
-            table 5 prints as if it counted predictions. A tie counts by its missing credit.
+        wrong_edits: The number of these edits in problems with an incorrect answer, which EvoGrad's
+            table 5 prints as if they were predictions. A tie counts as 1 minus its credit.
         errors: The fraction of incorrect answers among problems with such an edit, with an interval
-            that is robust to families; its `right` counts the incorrect ones.
-        excess: That fraction minus the fraction of incorrect answers among all perturbed problems,
-            −1 to 1.
-        interval: The 95 % interval of the excess by resampling families, expanded for those with
-            the kind; None if fewer than five have it.
+            that is robust to families; here, `right` is the number of incorrect answers.
+        excess: The fraction in `errors` minus the fraction of incorrect answers among all perturbed
+            problems, −1 to 1.
+        interval: The 95 % interval of the excess from resampling families, expanded for the number
+            of families with such an edit; None if there are fewer than five.
     """
 
     kind: str
@@ -480,9 +480,9 @@ class EditKinds(Result):
     Attributes:
         errors: The fraction of incorrect answers among all perturbed problems, the base rate; None
             if no problem differs from its root.
-        left_out: The number of perturbed problems without a root in the data set, which are not
-            counted.
-        kinds: The kinds, by descending number of edits in incorrect predictions.
+        left_out: The number of perturbed problems that are omitted because their root is not in the
+            data set.
+        kinds: The kinds, sorted by descending number of edits in incorrect predictions.
     """
 
     errors: Proportion | None
@@ -496,18 +496,18 @@ class EditKinds(Result):
 
 
 def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
-    """Count the token edits between each perturbed problem and its root, by kind and error.
+    """Count the token edits between perturbed problems and their roots, by kind and correctness.
 
-    The edits are those of a shortest script between the tokens of the root and of the problem, so
-    that reverted changes don't count, and the cost of the script is the depth `edit`. An inserted
-    token counts as "+" and its tag in the problem, a deleted one as "-" and its tag in the root,
-    and a replacement as both (EvoGrad has no third sign).
+    The edits are those of a shortest edit script from the tokens of the root to those of the
+    problem. So reverted changes don't count, and the length of the script is the depth `edit`. An
+    inserted token counts as "+" and its tag in the problem, a deleted token as "-" and its tag in
+    the root, and a replacement as both, because EvoGrad has no sign for replacements.
 
-    Counts are given per token edit, as in EvoGrad's figure 3 and table 5 ("+NN (150)" next to 80
-    errors can't count predictions; and three of the cells there, 92, 62 and 61, are copies of each
-    other), and per prediction: a sentence with three new nouns is one error. A frequent edit is
-    also frequent in errors, so each kind's fraction of errors is shown next to that of all
-    perturbed problems.
+    Token edits are counted as in EvoGrad's figure 3 and table 5, whose "+NN (150)" next to 80
+    errors can't count predictions. (Three cells of the table, 92, 62 and 61, are copies of each
+    other.) Predictions are counted as well: a sentence with three new nouns is one error. A
+    frequent edit is also frequent in errors, so each kind's fraction of errors is shown next to
+    that of all perturbed problems.
 
     Args:
         graded: The graded answers, from `grade`.

@@ -1,7 +1,7 @@
-"""Leaks: fields that reveal the answer, and test problems in a solver's training data.
+"""Find leaks: fields that reveal the answer, and test problems in a solver's training data.
 
-A *tell* gives each row a small value, such as the last character, parity or order in a twin of a
-field, or None if the field has none. Simple tells come first.
+A *tell* maps each row to a property of a field, such as its last character, its parity or its order
+in the twin, or to None if the row has no such property. Simple tells are tested first.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ from winosmith.results import HIDDEN, Result, computed
 
 Ints = NDArray[np.intp]
 Tell = tuple[str, Sequence[Hashable]]
-"""The name of a tell and its value for each row; None if there is none."""
-
+"""The name of a tell, and its value for each row or None."""
 
 ALPHA = 0.001
-"""The probability to report any leak in a clean data set, by Bonferroni over all tells."""
+"""Probability of reporting any leak in a clean data set, with Bonferroni correction over tells."""
 
 MIN_ADVANTAGE = 0.05
-"""A leak must be correct this much more often than the most frequent answer; our choice."""
+"""Minimum lead of a leak's accuracy over that of the most frequent answer (our choice)."""
 
 MIN_GROUPS = 30
-"""With fewer, even a tell that is always correct passes no corrected test."""
+"""Minimum number of blocks; with fewer, even a tell that is always correct is not significant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +44,12 @@ class Leak(Result):
 
     Attributes:
         field: The name of the field ("id", "row number", "options", "wsc.source").
-        tell: The property of the field that reveals it ("last character").
-        accuracy: The fraction of problems whose answer it predicts from other problems, 0–1.
+        tell: The property of the field that reveals the answer ("last character").
+        accuracy: The cross-validated fraction of problems whose answer the tell predicts, 0–1.
         problems: The number of problems with the field and an answer.
         chance: The accuracy of always predicting the most frequent answer, 0–1.
-        p_value: The p-value, before correction for the number of tells.
-        says: The most frequent values of the tell, each with the option (from 1) it predicts.
+        p_value: The p-value before correction for the number of tells.
+        says: The most frequent values of the tell, each with the option (from 1) that it predicts.
     """
 
     field: str
@@ -62,7 +61,7 @@ class Leak(Result):
     says: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
-        """Return a sentence about the leak."""
+        """Return a clause that describes the leak."""
         share = "100 %" if self.accuracy == 1 else percent(min(self.accuracy, 0.999))
         says = ", ".join(f"{value!r} means option {option}" for value, option in self.says)
         return (
@@ -75,11 +74,11 @@ class Leak(Result):
 def leaks(
     dataset: Dataset, seed: int = 0, on_field: Callable[[int], object] = lambda _: None
 ) -> tuple[Leak, ...] | None:
-    """Return, for each field that reveals the answer, the tell that predicts most answers.
+    """Find the fields that reveal the answer, each with its most predictive tell.
 
-    A field is reported if its predictions are better than chance, at 0.001 after correction for all
-    tells of all fields, and if it is correct at least 5 points more often than the most frequent
-    answer. Problems whose answer is withheld are omitted.
+    A field is reported if its predictions are significantly better than chance (p < 0.001 after
+    correction for all tells of all fields) and correct at least 5 points more often than the most
+    frequent answer. Problems whose answer is withheld are omitted.
 
     Args:
         dataset: The problems with answers.
@@ -88,8 +87,8 @@ def leaks(
             come first.
 
     Returns:
-        The leaks, or None if they can't be measured: fewer than 30 blocks (twins, families, copies
-        and single problems) have an answer, too few for significance.
+        The leaks, or None if fewer than 30 blocks (twins, families, copies and single problems)
+        have an answer, which is too few for significance.
 
     >>> from winosmith import Problem
     >>> data = Dataset(
@@ -147,25 +146,25 @@ def _find_position_leak(dataset: Dataset) -> Iterator[Leak]:
 
 FOLDS = 4
 MAX_LISTED_VALUES = 3
-"""The number of values of a tell that are listed."""
+"""Maximum number of values that are listed for a tell."""
 
 
 def _measure_leak(
     field: str, tell: str, of: Sequence[Hashable], answers: Ints, groups: Ints, folds: Ints
 ) -> Leak | None:
-    """Return the leak of a tell, or None if it has fewer than two values.
+    """Measure how well a tell predicts the answer; return None if it has fewer than two values.
 
-    Each value of the tell is mapped to its most frequent answer in some folds and tested on the
-    others: the accuracy is that of four folds, each predicted from the other three. The folds
-    contain whole blocks (twins, families, copies), because their answers are not independent.
+    Each of four folds is predicted from the other three: for each value of the tell, the most
+    frequent answer there. The folds contain whole blocks (twins, families, copies), because the
+    answers in a block are not independent.
 
     Args:
         field: The name of the field.
         tell: The name of the tell.
         of: The tell's value for each row; rows with None are omitted.
         answers: (n,) the 0-based answer of each row.
-        groups: (n,) the number of each row's group.
-        folds: (n,) the fold of each row, 0 to 3, the same for a whole group.
+        groups: (n,) the number of each row's block.
+        folds: (n,) the fold of each row, 0 to 3, the same for a whole block.
     """
     codes = {value: code for code, value in enumerate(dict.fromkeys(of)) if value is not None}
     if len(codes) < 2:
@@ -187,16 +186,16 @@ def _measure_leak(
 
 
 def _count_table(coded: Ints, folds: Ints, answers: Ints, values: int) -> Ints:
-    """Return the (values, folds, answers) counts."""
+    """Count the rows by value of the tell, fold and answer: (values, folds, answers)."""
     shape = (values, FOLDS, int(answers.max()) + 1)
     flat = np.ravel_multi_index((coded, folds, answers), shape)
     return cast(Ints, np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape))
 
 
 def _fit_table(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
-    """Return the predicted answer for each value, and the most frequent answer.
+    """Return the answer that these folds predict for each value, and their most frequent answer.
 
-    The most frequent answer is also predicted for a value that these folds lack, and breaks ties.
+    The most frequent answer breaks ties and is predicted for values that the folds lack.
     """
     counts = 2 * table[:, list(folds)].sum(axis=1)
     most = int(counts.sum(axis=0).argmax())
@@ -216,11 +215,12 @@ def _compute_accuracy(table: Ints, coded: Ints, folds: Ints, answers: Ints) -> f
 def _compute_p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, groups: Ints) -> float:
     """Return the p-value of a tell's predictions.
 
-    The tell is tested twice: one fold predicts the three others, and three predict the one. A group
-    in which the tell is correct more often than the most frequent answer is a win, the reverse a
-    loss, and a sign test (McNemar 1947) gives the probability of that many wins; the result is
-    twice the smaller probability. Pooling all folds in one test would be wrong, because they depend
-    on each other: of clean data sets, 15 % failed such a test at 10 %.
+    The tell is tested twice: one fold predicts the three others, and these three predict the one. A
+    block in which the tell is correct more often than the most frequent answer is a win; a block in
+    which it is correct less often is a loss. A sign test (McNemar 1947) gives the probability of at
+    least that many wins; the result is twice the smaller probability. Pooling all folds in one test
+    would be wrong, because the folds depend on each other: 15 % of clean data sets failed such a
+    test at the 10 % level.
     """
     p_values = []
     for fitted_on in ([0], [1, 2, 3]):
@@ -244,13 +244,13 @@ def _describe_values(values: Sequence[Hashable], counts: Ints) -> tuple[tuple[st
 
 
 MAX_CHARACTERS = 8
-"""The number of characters, from either end of a text, that are tested one by one."""
+"""Number of characters that are tested one by one, from either end of a text."""
 
 MAX_PARTS = 4
-"""The number of parts between punctuation, from either end of a text, that are tested."""
+"""Number of parts between punctuation that are tested, from either end of a text."""
 
 MAX_BLOCKS, MIN_BLOCK_ROWS = 64, 25
-"""A sorted field is cut into 64 blocks, or fewer, so that each has 25 rows or more."""
+"""A sorted field is divided into at most 64 blocks of at least 25 rows."""
 
 _PART = re.compile(r"[^\W_]+")
 _LAST_NUMBER = re.compile(r"(\d{1,15})\D*$")
@@ -381,10 +381,10 @@ class Overlap(Result):
     """The test problems that a solver may have seen in training.
 
     Attributes:
-        rows: The rows of these test problems, each with the reason.
+        rows: The row of each such test problem, with the reason.
         n: The number of test problems.
-        unknown: The names of corpora that can't be compared here, so that it is unknown whether the
-            solver saw the test in them.
+        unknown: The names of training corpora that are not available, so that it is unknown whether
+            they contain test problems.
     """
 
     rows: Mapping[int, str] = field(metadata=HIDDEN)
@@ -394,24 +394,24 @@ class Overlap(Result):
     @property
     @computed()
     def withheld(self) -> bool:
-        """Whether accuracies are withheld, because the solver may have seen problems ("—")."""
+        """Whether accuracies are withheld ("—") because the solver may have seen test problems."""
         return bool(self.rows)
 
     @property
     @computed()
     def problems(self) -> int:
-        """The number of test problems that may have been seen."""
+        """The number of test problems that the solver may have seen."""
         return len(self.rows)
 
     @property
     @computed()
     def reasons(self) -> dict[str, int]:
-        """The number of problems by reason, the most frequent first."""
+        """The number of problems by reason, sorted by descending frequency."""
         return dict(Counter(self.rows.values()).most_common())
 
 
 def describe_overlap(solver: str, record: Mapping[str, Any]) -> list[str]:
-    """Return sentences, without full stops, on what a solver may have seen, or none.
+    """Describe the test problems that a solver may have seen, as sentences without full stops.
 
     Args:
         solver: The name of the solver.
@@ -440,29 +440,29 @@ it contains a copy)']
 def overlap(
     test: Dataset, training: Dataset | None = None, *, public: Collection[Contents] = ()
 ) -> Overlap:
-    """Return which test problems a solver may have seen in training.
+    """Find the test problems that a solver may have seen in training.
 
     A problem may have been seen if the training set contains
 
-    - its sentence, ignoring case; for a question also its options, because many questions are
-      "Which of these is true?" about other things;
+    - its sentence, ignoring case; for a question also its options, because many questions have the
+      same text, such as "Which of these is true?";
     - part of its family: a root with the same id, unless both sets contain that id with different
-      sentences, like files that number their rows;
-    - a look-alike: a problem with the same options and 70 % of the words in common, as between the
-      halves of a twin and between most perturbed problems and their root.
+      sentences, as in files whose ids are row numbers;
+    - a look-alike: a problem with the same options and 70 % of the words in common, like the halves
+      of a twin, and like most perturbed problems and their root.
 
-    Of a public set only its digests are needed. There, look-alikes have the same options and the
-    same words on one side of the blank. A family may have been seen if its root is not in the test,
-    so that it can't be compared, or if the source of its root is the public set.
+    For a public set, only digests are compared. There, look-alikes have the same options and the
+    same words on one side of the blank. A family may have been seen if the source of its root is
+    the public set, or if its root is not in the test set and can't be compared.
 
-    A problem's result also applies to its family, its twin and its copies (`winosmith.blocks`).
-    Seven of EvoGrad's roots are from WinoGrande's dev set, on which the paper's models were
-    selected.
+    If a problem may have been seen, so may its family, its twin and its copies
+    (`winosmith.blocks`). Seven of EvoGrad's roots are from WinoGrande's dev set, on which the
+    paper's models were selected.
 
     Args:
         test: The data on which the solver is measured.
-        training: The data on which it was trained; None if not available.
-        public: The contents of public sets on which it was trained.
+        training: The data on which the solver was trained; None if not available.
+        public: The contents of the public sets on which the solver was trained.
 
     >>> from winosmith.testing import made_twins
     >>> data = made_twins(4)

@@ -1,9 +1,9 @@
-"""The statistics of a data set: its counts, its lineages, and its faults.
+"""Statistics of a data set: its counts, its lineages, and its faults.
 
-They are shown next to table 5 of WinoGrande (2020): its counts, the reading of each set that
-reproduces them, and the counts of the published files. The table does not say how it counts; the
-readings here give the printed numbers from the published files as closely as possible
-(`tests/metrics/test_table5.py`).
+They are shown next to table 5 of WinoGrande (2020), with the numbers printed there, the way of
+counting that reproduces them, and the numbers from the published files. The table does not state
+how it counts. The ways of counting here reproduce the printed numbers from the published files as
+closely as possible (`tests/metrics/test_table5.py`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from winosmith.report import Signature, join_names, signature_of
 from winosmith.results import Result, computed, shown
 
 MAX_EXAMPLES = 5
-"""The number of examples of each fault in the record of `Statistics`."""
+"""Maximum number of examples of a fault in the record of `Statistics`."""
 
 
 def _summarize_faults(faults: Sequence[str]) -> dict[str, Any]:
@@ -35,28 +35,32 @@ class Statistics(Result):
 
     Attributes:
         problems: The number of problems.
-        average_length: The mean number of Penn Treebank tokens per sentence, including the blank,
-            or as table 5 counts the set; 0 without problems, None if words can't be separated.
-        vocabulary: The number of distinct lower-cased tokens of the same texts; None likewise.
-        without_spaces: The number of problems without spaces between words, which these two omit.
-        comparisons: The number of comparisons of the correct option with another one; one per
-            problem with two options.
-        table5: The row of the set in WinoGrande's table 5, and how it counts; None if the problems
-            are not from one of its sets.
+        average_length: The mean number of Penn Treebank tokens per sentence, including the blank;
+            for a data set of table 5, counted as there. It is 0 without problems, and None if no
+            sentence has spaces between words.
+        vocabulary: The number of distinct lower-cased tokens in the same texts; None in the same
+            case.
+        without_spaces: The number of problems without spaces between words, which `average_length`
+            and `vocabulary` omit.
+        comparisons: The number of comparisons of the correct option with an incorrect one; k − 1
+            for a problem with k options.
+        table5: The data set's row in WinoGrande's table 5, and how it counts; None if the table has
+            no such data set.
         twins: The number of whole twins, two problems each.
         singles: The number of problems that are not half of a twin.
-        answers: The number of problems with each option index as their answer.
+        answers: The number of problems whose answer is the first option, the second option, and so
+            on.
         withheld: The number of problems without an answer.
         options: The number of problems by number of options.
         questions: The number of problems without a blank.
-        copies: Identical problems, contradicting ones, and twin ids shared by three problems or
-            more.
+        copies: Identical problems, problems that contradict each other, and twin ids that three or
+            more problems share.
         missing_options: The ids of problems with an option that is not in the sentence, ignoring
-            case; without questions, whose options need not be there.
-        associative: The numbers of problems marked as answered by word association, and of those
-            with such a label: an extra key that ends in ".associative". Of WSC273, 37 of 273 are
-            marked (Trichelair et al. 2018; 13.55 %, printed as 13.5).
-        leaks: The fields that reveal the answer, or None if too few answers are known; see `leaks`.
+            case; questions are omitted, because their options need not occur in the text.
+        associative: The number of problems that are marked as answerable by word association, and
+            the number that have such a label: an extra key that ends in ".associative". In WSC273,
+            37 of 273 are marked (Trichelair et al. 2018; 13.55 %, printed as 13.5).
+        leaks: The fields that reveal the answer; None if too few answers are known. See `leaks`.
         signature: The signature of the data.
     """
 
@@ -83,7 +87,7 @@ class Statistics(Result):
     @property
     @computed()
     def missing_share(self) -> float:
-        """The fraction of problems with a blank that lack an option in the sentence."""
+        """The fraction of problems with a blank in which an option is not in the sentence."""
         return len(self.missing_options) / max(1, self.problems - self.questions)
 
 
@@ -94,8 +98,8 @@ class ClaimStatistics(Result):
     Attributes:
         claims: The number of claims.
         true, false, withheld: The numbers of true, false and withheld claims.
-        average_length, vocabulary, without_spaces, table5: As in `Statistics`, with a text counted
-            once per claim about it.
+        average_length, vocabulary, without_spaces, table5: As in `Statistics`; a text is counted
+            once for each claim about it.
     """
 
     claims: int
@@ -109,7 +113,7 @@ class ClaimStatistics(Result):
 
 
 def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
-    """Return the statistics of claims.
+    """Compute the statistics of claims.
 
     >>> found = claim_statistics([Claim("1", "The cup hit the jug and _ broke.", "the jug", True)])
     >>> found.true, found.false, found.average_length
@@ -130,11 +134,11 @@ def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
 
 
 def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
-    """Return the statistics and faults of a data set.
+    """Compute the statistics of a data set, and find its faults.
 
     Args:
         dataset: The problems.
-        seed: The random seed of the search for leaks.
+        seed: The random seed of the folds that leaks are tested on.
 
     >>> from winosmith import Problem
     >>> cup = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
@@ -186,10 +190,10 @@ def _contains_options(sentence: str, options: tuple[str, ...]) -> bool:
 
 
 MAX_LISTED_GROUPS = 3
-"""The number of groups that are listed."""
+"""Maximum number of groups of ids that are listed."""
 
 Groups = tuple[tuple[str, ...], ...]
-"""Groups of ids."""
+"""Groups of problem ids."""
 
 
 def _summarize_groups(groups: Groups) -> dict[str, Any]:
@@ -199,13 +203,13 @@ def _summarize_groups(groups: Groups) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Copies(Result):
-    """Problems that are one observation, and twin ids that do not form a twin.
+    """Identical problems, and twin ids that more than two problems share.
 
     Attributes:
-        groups: The ids of identical problems; see `winosmith.blocks.copies`.
-        contradictions: The `groups` with different answers.
-        crowded: The ids of the problems of each twin id that three or more share. It is unknown
-            which two are a twin, so each counts as a single.
+        groups: The ids of identical problems, by group; see `winosmith.blocks.copies`.
+        contradictions: The groups of identical problems with different answers.
+        crowded: The ids of problems that share a twin id with two or more others. It is unknown
+            which two of them are a twin, so each counts as a single.
     """
 
     groups: Groups = field(default=(), metadata={"key": "copies", "json": _summarize_groups})
@@ -213,7 +217,7 @@ class Copies(Result):
     crowded: Groups = field(default=(), metadata={"json": _summarize_groups})
 
     def sentences(self) -> list[str]:
-        """Return sentences about the copies with the first few ids; none without copies.
+        """Return sentences about the copies with the first few ids; empty without copies.
 
         >>> print(*Copies(contradictions=(("a", "b"),)).sentences())
         1 group of identical problems with different answers: a and b. Correct or remove it.
@@ -244,7 +248,7 @@ class Copies(Result):
 
 
 def copies(dataset: Dataset) -> Copies:
-    """Find problems that occur more than once in a data set.
+    """Find identical problems and contradictions in a data set.
 
     >>> from winosmith import Problem
     >>> cup = [Problem(id_, "The cup hit the jug and _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
@@ -273,13 +277,13 @@ def _list_groups(groups: Groups) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DepthSummary(Result):
-    """One kind of depth of the perturbed problems.
+    """A summary of one kind of depth over the perturbed problems.
 
     Attributes:
-        known: The number of problems of known depth.
-        mean: Their mean depth; None if no depth is known.
-        greatest: Their greatest depth, likewise.
-        equal: The number of problems for which it equals the edit depth.
+        known: The number of problems whose depth is known.
+        mean: The mean depth; None if no depth is known.
+        greatest: The greatest depth; None if no depth is known.
+        equal: The number of problems whose depth of this kind equals their edit depth.
     """
 
     known: int = field(metadata=shown("known"))
@@ -295,11 +299,12 @@ class LineageStatistics(Result):
     Attributes:
         families: The number of families with a perturbed problem.
         perturbed: The number of problems with a lineage.
-        unvalidated: The number of these that were generated and not yet judged by people.
+        unvalidated: The number of perturbed problems that were generated and not yet judged by
+            people.
         largest: The number of problems of the largest family, including its root if present.
         depths: The summaries of "declared", "lineage" and "edit" depths of the perturbed problems.
-        example: The id of the problem whose depths differ most; None if none differ.
-        explained: The lines that explain its depths; empty without an example.
+        example: The id of the problem whose depths differ most; None if no depths differ.
+        example_depths: The depths of the example, by kind; empty without an example.
     """
 
     families: int
@@ -312,7 +317,7 @@ class LineageStatistics(Result):
 
 
 def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
-    """Count the families of a data set and compare their depths, or return None without any.
+    """Count families and compare the kinds of depth; return None without perturbed problems.
 
     >>> from winosmith.testing import made_families
     >>> found = lineage_statistics(made_families([1, 4], [2]))
@@ -355,7 +360,7 @@ def _compute_spread(of: Depths) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Figures(Result):
-    """The number of problems, average length in tokens, and vocabulary."""
+    """The number of problems, the average length in tokens, and the size of the vocabulary."""
 
     problems: int
     length: float
@@ -372,10 +377,10 @@ class Table5(Result):
     Attributes:
         set: The name of the set.
         printed: The numbers in the paper.
-        published_files: The numbers from the published files, counted in the same way.
+        published_files: The numbers from the published files, counted in the way of `reading`.
         reading: The way of counting.
-        why: The reason for a difference between the two.
-        whole: Whether the data have as many problems as the row.
+        why: The reason for a difference between `printed` and `published_files`.
+        whole: Whether the data set has as many problems as the row.
     """
 
     set: str
@@ -386,7 +391,7 @@ class Table5(Result):
     whole: bool = True
 
     def __str__(self) -> str:
-        """Return a sentence or two about the row.
+        """Return one or two sentences about the row.
 
         >>> str(replace(ROWS["DPR"][0], whole=False)).partition(". ")[2]
         'Its row is of another selection: 1,886 problems, 15.9 tokens, vocabulary 4,127.'
@@ -475,17 +480,17 @@ ROWS: dict[str, tuple[Table5, ...]] = {
         ),
     ),
 }
-"""The rows, by the names of `winosmith.published`."""
+"""Rows of table 5, by the names of data sets in `winosmith.published`."""
 
 
 class TokenCounts(NamedTuple):
-    """Token counts.
+    """The token counts of a data set.
 
     Attributes:
-        length: The average number of tokens, 0 without problems; None if nothing can be counted.
-        vocabulary: The number of distinct lower-cased tokens; None likewise.
-        uncounted: The number of problems without spaces between words, which are in neither.
-        comparisons: The number of comparisons of the correct option with another one.
+        length: The average number of tokens, 0 without problems; None if no text can be counted.
+        vocabulary: The number of distinct lower-cased tokens; None if no text can be counted.
+        uncounted: The number of problems without spaces between words, which are omitted.
+        comparisons: The number of comparisons of the correct option with an incorrect one.
     """
 
     length: float | None
@@ -495,10 +500,10 @@ class TokenCounts(NamedTuple):
 
 
 def find_table5_row(name: str | None, problems: int) -> Table5 | None:
-    """Return the row of a set, or None if the table has none.
+    """Return the row of a data set in table 5, or None if the table lacks it.
 
-    `name` is from `winosmith.published.set_of`; `problems` may be the number of claims or
-    comparisons.
+    `name` is a result of `winosmith.published.set_of`. `problems` is the number of problems, claims
+    or comparisons, depending on the row.
     """
     rows = ROWS.get(name or "", ())
     whole = (row for row in rows if row.published_files.problems == problems)
@@ -506,9 +511,10 @@ def find_table5_row(name: str | None, problems: int) -> Table5 | None:
 
 
 def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
-    """Count tokens as table 5 does if it has the set, otherwise those of each sentence.
+    """Count the tokens of a data set, and return its row in table 5, if any.
 
-    Text without spaces between words (`winosmith.text.writing`) is omitted and counted.
+    A data set of table 5 is counted as there, any other one by its sentences. Problems without
+    spaces between words (`winosmith.text.kind_of_script`) are omitted; their number is reported.
     """
     name = published.set_of(dataset)
     comparisons = sum(len(problem.options) - 1 for problem in dataset)
@@ -520,7 +526,7 @@ def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
 
 
 def count_claim_tokens(claims: Sequence[Claim]) -> tuple[TokenCounts, Table5 | None]:
-    """Count the tokens of claims, with a text once per claim about it."""
+    """Count the tokens of claims; a text counts once for each claim about it."""
     texts = Dataset(
         Problem(f"{row}", claim.sentence, ("yes", "no")) for row, claim in enumerate(claims)
     )
@@ -531,7 +537,7 @@ def count_claim_tokens(claims: Sequence[Claim]) -> tuple[TokenCounts, Table5 | N
 
 
 _Texts = tuple[tuple[str, ...], tuple[str, ...]]
-"""The texts for the mean length, and the texts for the vocabulary."""
+"""The texts of a problem that count for the mean length, and those for the vocabulary."""
 
 
 def _get_texts(problem: Problem, name: str | None) -> _Texts:

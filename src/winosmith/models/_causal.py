@@ -1,4 +1,4 @@
-"""Causal language models: the inputs for a problem, and the likelihoods of many texts' tokens.
+"""Causal language models: the inputs for a problem, and the log-likelihoods of many texts.
 
 A tokeniser may join the end of the option with the text after it. Partial scores follow
 lm-evaluation-harness (`_encode_pair`): if the text up to the end of the option, tokenised
@@ -6,7 +6,7 @@ separately, has n tokens, the score is that of the whole text's tokens after the
 the whole text starts with the same n tokens, so that one sequence gives the full and the partial
 score.
 
-Common beginnings of texts are read once: the texts are sorted, and each adds to a tree only the
+Common prefixes of texts are read once: the texts are sorted, and each adds to a tree only the
 tokens that it does not share with the previous text. A tree is one row of tokens. A token attends
 only to its ancestors, and its position is its depth, so that the model computes the same values as
 for separate texts.
@@ -34,11 +34,11 @@ from winosmith.problem import Problem
 
 @dataclass(frozen=True)
 class Likelihoods:
-    """The likelihoods of some texts under a language model.
+    """The log-probabilities of texts under a language model.
 
     Attributes:
-        values: for each text, the log-probability (natural logarithm) of each requested token.
-        tokens_fed: number of tokens that the model read, including padding.
+        values: The log-probability (natural logarithm) of each requested token of each text.
+        tokens_fed: The number of tokens that the model read, including padding.
     """
 
     values: list[npt.NDArray[np.float64]]
@@ -50,8 +50,8 @@ class CausalModel(_network.LanguageModel):
     """A loaded causal language model.
 
     Attributes:
-        can_read_trees: whether the model can give the same values in a tree as for separate texts;
-            set to False if a check shows otherwise (Mamba's state, ALiBi's distances).
+        can_read_trees: Whether the model gives the same values for a tree as for separate texts. It
+            is set to False if a check fails, as for Mamba's state and ALiBi's distances.
     """
 
     can_read_trees: bool = True
@@ -60,14 +60,14 @@ class CausalModel(_network.LanguageModel):
     def budget(self) -> int:
         """The default number of tokens in a batch.
 
-        Attention in a tree grows with the square of the tokens, and small batches keep a CPU busy.
-        A GPU needs more.
+        Attention in a tree grows with the square of the number of tokens. Small batches suffice to
+        keep a CPU busy; a GPU needs larger ones.
         """
         return 256 if self.device == "cpu" else 2_048
 
     @property
     def start_tokens(self) -> list[int]:
-        """The tokens that the tokeniser puts before a text: one (OPT, Llama) or none (GPT-2)."""
+        """The tokens that the tokeniser puts before a text: one for OPT, Llama; none for GPT-2."""
         plain = self.tokeniser("a", add_special_tokens=False)["input_ids"]
         whole = list(self.tokeniser("a")["input_ids"])
         starts = (at for at in range(len(whole)) if whole[at : at + len(plain)] == plain)
@@ -81,18 +81,18 @@ class CausalModel(_network.LanguageModel):
         tokens_per_batch: int | None = None,
         on_progress: OnProgress | None = None,
     ) -> Likelihoods:
-        """Return the log-probability of each text's tokens from its start on.
+        """Return the log-probabilities of each text's tokens from its start position onwards.
 
-        Common beginnings are read once: that of all texts is kept in the model's cache, and the
-        others form a tree. In float32 the values agree to 1e-4 with those of separate texts. The
-        first tree is checked: if the model gives other values in it, or rejects it, all texts are
-        read separately, with a warning.
+        Common prefixes are read once: the prefix of all texts is stored in the model's cache, and
+        the other prefixes form a tree. In float32, the values agree to 1e-4 with those of separate
+        texts. The first tree is checked: if the model gives other values for it, or rejects it, all
+        texts are read separately, with a warning.
 
         Args:
             texts: The token ids of each text, at least one.
-            starts: The first requested token of each text, 1 or more.
+            starts: The index of the first requested token of each text, 1 or more.
             tokens_per_batch: The number of tokens in a batch; the default depends on the device.
-            on_progress: Called with the number of completed texts and of all.
+            on_progress: Called with the number of finished texts and of all texts.
 
         Raises:
             InputError: A single text does not fit into memory.
@@ -115,15 +115,16 @@ class CausalModel(_network.LanguageModel):
     ) -> list[float]:
         """Return the log-probability (natural logarithm) of each text.
 
-        A start token comes first, as the tokeniser puts it or else its start or end token, so that
-        all tokens of the text count. Without such a token, the first token does not count.
+        The text follows the tokeniser's usual start tokens or, if it has none, its start or end
+        token, so that all tokens of the text count. Without any such token, the first token of the
+        text does not count.
 
         Args:
             texts: The texts.
-            on_progress: Called with the number of completed texts and of all.
+            on_progress: Called with the number of finished texts and of all texts.
 
         Raises:
-            InputError: One text does not fit into memory.
+            InputError: A single text does not fit into memory.
         """
         begin = self.start_tokens or _find_start_token(self.tokeniser)
         passages = [
@@ -159,9 +160,9 @@ def load_causal_model(
     """Load any causal language model of transformers (GPT-2, OPT, Pythia, Llama, Qwen, Mamba, …).
 
     Args:
-        model: a folder with a saved model, or a hub id.
-        device: a torch device ("cpu", "cuda:1"); by default the GPU if there is one.
-        dtype: precision of the network; see `Precision`.
+        model: A folder with a saved model, or a hub id.
+        device: A torch device ("cpu", "cuda:1"); by default the GPU if there is one.
+        dtype: The precision of the network; see `Precision`.
 
     Raises:
         InputError: The model is missing, is not a causal model, or its weights are incomplete.
@@ -174,15 +175,15 @@ def load_causal_model(
 Encode = Callable[[Sequence[str]], list[list[int]]]
 
 SAMPLES = 8
-"""Number of texts on which separate tokenisation of the prompt is checked."""
+"""Number of texts on which separate tokenisation of prompt and text is checked."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """The tokens for one option and one kind of score.
+    """The tokens to read for one option and one kind of score.
 
     Attributes:
-        ids: The tokens.
+        ids: The token ids.
         start: The index of the first token whose log-probability counts, 1 or more.
     """
 
@@ -193,19 +194,20 @@ class Passage:
 def make_passages(
     model: CausalModel, problems: Sequence[Problem], *, prompt: str = "", bos: bool | None = None
 ) -> list[list[tuple[Passage, Passage]]]:
-    """Return the texts for the full and the partial score of each option of each problem.
+    """Return the passages for the full and the partial score of each option of each problem.
 
-    Full: all tokens after the prompt count; without a prompt and a start token, all except the
-    first. Partial: the text after the blank counts, given everything up to the end of the option.
-    If nothing follows the blank, as in COPA, the option counts, given the text before it.
+    For the full score, all tokens after the prompt count; without a prompt and a start token, all
+    except the first. For the partial score, the text after the blank counts, given everything up to
+    the end of the option. If nothing follows the blank, as in COPA, the option counts, given the
+    text before it.
 
     Args:
         model: The model, whose tokeniser is used.
         problems: The problems, with any number of options.
-        prompt: A text before each sentence, including the white space between them.
-        bos: Whether to put a start token first. By default the tokeniser decides, as in
-            lm-evaluation-harness; but the full score of a sentence that starts with its blank
-            always has one, because the option's first token would not count otherwise.
+        prompt: The text to put before each sentence, including the white space between them.
+        bos: Whether to start with a start token. By default the tokeniser decides, as in
+            lm-evaluation-harness, except for the full score of a sentence that starts with its
+            blank: it gets a start token, so that the option's first token counts.
 
     Raises:
         InputError: `bos` is True, and the tokeniser has no start or end token.
@@ -269,7 +271,7 @@ def _make_full_passage(leading: list[int], whole: list[int], shots: int) -> Pass
 
 def _make_partial_passage(leading: list[int], context: list[int], whole: list[int]) -> Passage:
     rest = whole[len(context) :]
-    if not rest:  # joined with the option's last token, which then counts
+    if not rest:  # the rest is joined with the option's last token, which counts instead
         context, rest = whole[:-1], whole[-1:]
     return Passage((*leading, *context, *rest), max(1, len(leading) + len(context)))
 
@@ -283,17 +285,17 @@ def _tokenise_plainly(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
     distinct = list(dict.fromkeys(texts))
     if not distinct:
         return []
-    with _network.silence_transformers():  # it warns of texts that are cut later
+    with _network.silence_transformers():  # it warns about long texts, which are truncated later
         found = tokeniser(distinct, add_special_tokens=False, return_attention_mask=False)
     tokens = dict(zip(distinct, found["input_ids"], strict=True))
     return [tokens[text] for text in texts]
 
 
 def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
-    """Return a tokeniser of texts after the prompt; trailing white space is omitted.
+    """Return a function that tokenises the prompt followed by a text, without trailing space.
 
-    The prompt, except its last word, is tokenised only once if, on a few of the texts, this gives
-    the same tokens as tokenising prompt and text together.
+    It tokenises the prompt (except its last word) only once, if this gives the same tokens as
+    tokenising prompt and text together on a few of the texts.
     """
     cut = prompt.rstrip().rfind(" ")
     head, tail = prompt[: max(cut, 0)], prompt[max(cut, 0) :]
@@ -316,28 +318,28 @@ def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
 Values = npt.NDArray[np.float64]
 
 MIN_CACHED_TOKENS = 16
-"""Least number of tokens of a common beginning to keep in the model's cache; a shorter one costs
-less as part of each tree."""
+"""Minimum length of a common prefix to store in the model's cache, in tokens; it is cheaper to read
+a shorter prefix again in each tree."""
 
 TOLERANCE = {"float32": 1e-4, "bfloat16": 0.3, "float16": 0.05}
-"""Largest difference between a token's log-probabilities in a tree and in its text, by precision;
-if it is exceeded, the architecture can't read trees."""
+"""Maximum difference between a token's log-probabilities in a tree and in its separate text, by
+precision; if it is larger, the architecture can't read trees."""
 
 _REFUSALS = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, NotImplementedError)
-"""Exceptions of architectures that don't accept a mask, positions or a cache."""
+"""Exceptions that architectures raise if they don't accept a mask, positions or a cache."""
 
 
 class _NoTreesError(Exception):
-    """An architecture can't read a tree; the message has the reason."""
+    """Raised if an architecture can't read a tree; the message has the reason."""
 
 
 class TextReader:
-    """Sorted texts, and their likelihoods so far.
+    """Reads sorted texts, as trees if possible, and collects their log-probabilities.
 
     Attributes:
-        values: for each text, the requested log-probabilities.
-        fed: number of tokens that the model read, including padding.
-        can_read_trees: see `CausalModel`.
+        values: The requested log-probabilities of each text.
+        fed: The number of tokens that the model read, including padding.
+        can_read_trees: See `CausalModel`.
     """
 
     def __init__(
@@ -355,10 +357,10 @@ class TextReader:
         self.can_read_trees = can_read_trees
         self._checked = False
         self._cache: Any = None
-        self._cached = 0  # the tokens in the cache
+        self._cached = 0  # number of tokens in the cache
 
     def run(self, budget: int, on_progress: OnProgress | None) -> None:
-        """Read all texts."""
+        """Read all texts, and store their log-probabilities in `values`."""
         if self.can_read_trees:
             try:
                 self._run_trees(budget, on_progress)
@@ -373,7 +375,7 @@ class TextReader:
             self._run_whole(budget, on_progress)
 
     def _run_trees(self, budget: int, on_progress: OnProgress | None) -> None:
-        # The token before the first one that is asked for must be in the tree.
+        # The tree must contain the token before each requested one.
         shared = min(count_common_prefix(self.texts[0], self.texts[-1]), min(self.starts) - 1)
         if shared >= MIN_CACHED_TOKENS:
             self._cache_prefix(self.texts[0][:shared])
@@ -437,7 +439,7 @@ class TextReader:
             "use_cache": self._cache is not None,
         }
         if self._cache is not None:
-            # A copy, because the call modifies it.
+            # Copied because the call modifies the cache.
             inputs[_find_cache_name(self.network)] = copy.deepcopy(self._cache)
         askers = sorted({node for node, _ in tree.requested})
         place = {node: at for at, node in enumerate(askers)}
@@ -497,7 +499,7 @@ def _classify_error(error: Exception, checked: bool) -> Exception:
 
 
 def _compute_log_probabilities(logits: Any, places: Any, tokens: Any) -> Values:
-    """Return the log-probabilities of tokens (pairs,) at given rows of logits."""
+    """Return the (pairs,) log-probabilities of tokens at rows of the logits."""
     torch = require("torch", "models")
     values = torch.log_softmax(logits, -1)[places, tokens]  # five times as fast as logsumexp
     found: Values = values.double().cpu().numpy()
@@ -510,14 +512,14 @@ Ids = Sequence[int]
 
 @dataclass
 class Tree:
-    """Sequences as one row of tokens.
+    """A prefix tree of token sequences, as one row of tokens.
 
     Attributes:
-        tokens: the token of each node, parents before children.
-        depths: the position of each node in its sequences, 0 for the first.
-        parents: the node before each node; -1 for none.
-        requested: the distinct pairs (node, token that follows it), in order.
-        indices: for each sequence, the indices of its pairs in `requested`.
+        tokens: The token of each node, parents before children.
+        depths: The position of each node in its sequences, from 0.
+        parents: The parent of each node; -1 for a first token.
+        requested: The distinct pairs (node, token that follows it), mapped to their indices.
+        indices: For each sequence, the indices of its pairs in `requested`.
     """
 
     tokens: list[int] = field(default_factory=list)
@@ -527,9 +529,9 @@ class Tree:
     indices: list[list[int]] = field(default_factory=list)
 
     def add_sequence(self, ids: Ids, start: int, path: list[int], shared: int) -> list[int]:
-        """Add a sequence that shares its first tokens with a path of nodes, and return its path.
+        """Add a sequence whose first `shared` tokens follow an existing path; return its path.
 
-        Its tokens from `start` on are requested; its last token is requested but never read.
+        Its tokens from index `start` on are requested. The last token is requested but never read.
         """
         path = path[:shared]
         for depth in range(shared, len(ids) - 1):
@@ -544,7 +546,7 @@ class Tree:
         return path
 
     def attention_mask(self) -> npt.NDArray[np.bool_]:
-        """Return the attention mask, (nodes, nodes): each node attends to itself and ancestors."""
+        """Return the (nodes, nodes) mask: each node attends to itself and its ancestors."""
         seen = np.zeros((len(self.tokens), len(self.tokens)), np.bool_)
         for node, parent in enumerate(self.parents):
             if parent >= 0:
@@ -554,7 +556,7 @@ class Tree:
 
 
 def count_common_prefix(one: Ids, other: Ids) -> int:
-    """Return the number of tokens that two sequences share at their start.
+    """Return the length of the common prefix of two sequences.
 
     >>> count_common_prefix([5, 6, 7], [5, 6, 8, 9])
     2
@@ -568,13 +570,13 @@ def count_common_prefix(one: Ids, other: Ids) -> int:
 def build_tree(
     sequences: Sequence[Ids], starts: Sequence[int], first: int, budget: int
 ) -> tuple[Tree, int]:
-    """Return a tree of the sequences from number `first` on, as many as the budget allows.
+    """Build a tree of the sequences from index `first` on, as many as the budget allows.
 
     Args:
         sequences: The sorted sequences.
-        starts: The first requested token of each, 1 or more.
-        first: The number of the first sequence.
-        budget: The largest number of nodes; at least one sequence is always included.
+        starts: The index of the first requested token of each sequence, 1 or more.
+        first: The index of the first sequence.
+        budget: The maximum number of nodes; at least one sequence is always included.
 
     Returns:
         The tree, and the number of its sequences.
@@ -600,16 +602,16 @@ def _find_cache_name(network: Any) -> str:
 
 
 def compute_logits_at(network: Any, inputs: Mapping[str, Any], rows: Any, columns: Any) -> Any:
-    """Return the logits at some positions of a batch as a float32 tensor (positions, vocabulary).
+    """Return the logits at the requested positions as a float32 tensor (positions, vocabulary).
 
     The output layer is as wide as the vocabulary and takes most of the time of a small model, so it
     runs only on the requested positions.
 
     Args:
-        network: a causal or masked language model of transformers.
-        inputs: the keyword arguments of its call.
-        rows: An index tensor (positions,) with the row of the batch.
-        columns: An index tensor (positions,) with the token of the row.
+        network: A causal or masked language model of transformers.
+        inputs: The keyword arguments of its call.
+        rows: An index tensor (positions,) with the row in the batch.
+        columns: An index tensor (positions,) with the position in the row.
     """
     cut: list[bool] = []
 

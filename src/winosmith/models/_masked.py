@@ -48,13 +48,13 @@ class MaskedModel(_network.LanguageModel):
         tokens_per_batch: int | None = None,
         on_progress: OnProgress | None = None,
     ) -> Likelihoods:
-        """Return the log-probability of each requested token, given the visible tokens.
+        """Return the log-probability of each requested token, given the unmasked tokens.
 
-        Texts are batched by length, and repeated texts are read once. In float32 the batches change
+        Texts are batched by length, and repeated texts are read once. In float32, batching changes
         values by less than 1e-4.
 
         Raises:
-            InputError: a text is longer than the model's limit, or does not fit into memory.
+            InputError: A text is longer than the model's limit, or does not fit into memory.
         """
         longest = max((len(text.ids) for text in texts), default=0)
         if longest > self.max_length:
@@ -100,15 +100,15 @@ def load_masked_model(
 ) -> MaskedModel:
     """Load any masked language model of transformers (BERT, RoBERTa, ALBERT, ModernBERT, …).
 
-    Use ELECTRA's generator; its discriminator gives no probabilities.
+    For ELECTRA, use the generator, because the discriminator gives no probabilities.
 
     Args:
-        model: a folder with a saved model, or a hub id.
-        device: a torch device ("cpu", "cuda:1"); by default the GPU if there is one.
-        dtype: precision of the network; see `Precision`.
+        model: A folder with a saved model, or a hub id.
+        device: A torch device ("cpu", "cuda:1"); by default the GPU if there is one.
+        dtype: The precision of the network; see `Precision`.
 
     Raises:
-        InputError: the model is missing or not a masked model, or its weights are incomplete.
+        InputError: The model is missing or not a masked model, or its weights are incomplete.
         MissingExtraError: torch or transformers is not installed.
     """
     kind = "a masked language model"
@@ -124,12 +124,12 @@ Span = tuple[int, int]
 def mask_tokens(
     model: MaskedModel, problems: Sequence[Problem], *, within_word: bool = False
 ) -> list[list[list[MaskedText]]]:
-    """Return, for each option of each problem, its sentence with each token masked in turn.
+    """Mask each token of each filled-in sentence in turn, for every option of every problem.
 
     The sum of the log-probabilities is the pseudo-log-likelihood of the sentence (Salazar et al.
     2020, "Masked Language Model Scoring", section 2). It is too high for words of several tokens,
-    whose pieces predict each other; with `within_word`, later pieces of the same word are masked as
-    well (Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model Scoring", PLL-word-l2r).
+    because these predict each other. With `within_word`, later tokens of the same word are masked,
+    too (Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model Scoring", PLL-word-l2r).
     """
 
     def masked(words: Sequence[int | None], at: int) -> tuple[int, ...]:
@@ -150,10 +150,10 @@ def mask_tokens(
 
 
 def mask_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[MaskedText]]:
-    """Return, for each option of each problem, its sentence with the whole option masked.
+    """Mask the whole option in each filled-in sentence, for every option of every problem.
 
-    The option has one mask for each of its tokens (Kocijan et al. 2019, "A Surprisingly
-    Robust Trick for the Winograd Schema Challenge", section 3).
+    Each token of the option is replaced by a mask (Kocijan et al. 2019, "A Surprisingly Robust
+    Trick for the Winograd Schema Challenge", section 3).
     """
     return [
         [
@@ -172,8 +172,8 @@ def mask_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[M
 
 
 Row = tuple[tuple[int, ...], list[Span], list[int | None], Span]
-"""A text's tokens, their spans, the numbers of their words (None for special tokens), and the
-span of the option."""
+"""The token ids of a text, their spans of characters, the numbers of their words (None for special
+tokens), and the option's span of characters."""
 
 
 def _tokenise(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Row]]:
@@ -181,7 +181,7 @@ def _tokenise(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Row]
     texts = [before + option + after for before, options, after in cuts for option in options]
     if not texts:
         return []
-    with _network.silence_transformers():  # it warns of texts that are refused later
+    with _network.silence_transformers():  # it warns about long texts, which are refused later
         read = model.tokeniser(texts, return_offsets_mapping=True)
     number = itertools.count()
     return [

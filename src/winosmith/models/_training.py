@@ -27,21 +27,22 @@ from winosmith.report import percent
 from winosmith.seen import Sees
 
 ALPHA = 0.05
-"""A run is "at chance" if guessing reaches its dev accuracy with more than this probability."""
+"""A run is "at chance" if the probability that guessing reaches its dev accuracy is higher."""
 
 
 @declaration
 class TrainingSettings:
-    """The parameters of a run, in addition to its data and its base model.
+    """The parameters of a training run, except for its data and its base model.
 
     The defaults are in WinoGrande's grid (section 4.1): learning rate {1e-5, 3e-5, 5e-5},
-    epochs {3, 4, 5, 8}, batch size {8, 16}. Warmup and clip are those of its released code
+    epochs {3, 4, 5, 8}, batch size {8, 16}. Warmup and clip are those of the released code
     (github.com/allenai/winogrande: `--warmup_pct 0.1` in the README, `--max_grad_norm` 1.0 in
-    run_experiment.py). The defaults of weight decay and dropout are our own: that code has no
-    weight decay and the model's own dropout (0.1 for BERT and RoBERTa), like `GRIDS["winogrande"]`.
+    run_experiment.py). The defaults of weight decay and dropout are our own. The released code, and
+    `GRIDS["winogrande"]`, use no weight decay and the model's own dropout (0.1 for BERT and
+    RoBERTa).
 
     Raises:
-        InputError: a value is out of range.
+        InputError: A value is out of range.
     """
 
     seed: Annotated[int, Field(ge=0)] = 0
@@ -65,21 +66,22 @@ class TrainingSettings:
     different noise, and their difference is small: after four epochs on 640 problems at 1e-4,
     MiniLM's loss is 0.69 with its own rate of 0.1 and 0.27 with 0."""
     clip: Annotated[float, Field(gt=0)] = 1.0
-    """Largest norm of a step's gradient."""
+    """Maximum norm of a step's gradient; larger gradients are scaled down."""
     split_point: SplitPoint = "before_option"
     """Where the sentence is split in two (see `SplitPoint`)."""
     max_length: OrFalse[Annotated[int, Field(ge=8)]] = None
-    """Longest input in tokens; longer texts are cut at their start. By default the model's own
-    limit."""
+    """Maximum input length in tokens; longer texts are cut at their start. By default the model's
+    own limit."""
     local: OrFalse[Annotated[int, Field(ge=0)]] = None
-    """Number of words to keep before the blank, 2 in WinoGrande's local-context baseline; by
+    """Number of words to keep before the blank (2 in WinoGrande's local-context baseline); by
     default all."""
     patience: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """Number of epochs without improvement on dev after which a run stops; by default it does not
-    stop early."""
+    """Number of epochs without improvement on dev after which a run stops; by default a run does
+    not stop early."""
     last: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """Number of epochs to train before keeping the last one, regardless of dev: for a run on all
-    data with a selected number of epochs. By default the best epoch on dev is kept."""
+    """Number of epochs to train before keeping the last one, regardless of dev. Use it for a run on
+    all data with a previously selected number of epochs. By default the best epoch on dev is
+    kept."""
     sees: Sees = "blank"
     """Input of the encoder: "blank" fills in each option; "pronoun" has the original sentence,
     followed by each option."""
@@ -91,18 +93,18 @@ class TrainingSettings:
 
     @property
     def name(self) -> str:
-        """The name of a run in a grid: "lr3e-05-ep3-bs16-s0"."""
+        """The name of a run in a grid, such as "lr3e-05-ep3-bs16-s0"."""
         return f"lr{self.learning_rate:g}-ep{self.epochs}-bs{self.batch_size}-s{self.seed}"
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """The result of one epoch.
+    """The results of one epoch.
 
     Attributes:
-        loss: mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
-        dev_correct: number of correctly answered dev problems; a tie counts half.
-        p_value: probability that guessing is as accurate on dev; see `compute_chance_p_value`.
+        loss: The mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
+        dev_correct: The number of correctly answered dev problems; a tie counts half.
+        p_value: The probability that guessing is as accurate on dev; see `Questions.evaluate`.
     """
 
     loss: float
@@ -115,9 +117,9 @@ class TrainingRun:
     """The settings of a run, and the results of its epochs.
 
     Attributes:
-        settings: settings of the run.
-        epochs: results of all epochs, in order.
-        n_train, n_dev: numbers of training and dev problems.
+        settings: The settings of the run.
+        epochs: The results of all epochs, in order.
+        n_train, n_dev: The numbers of training and dev problems.
     """
 
     settings: TrainingSettings
@@ -127,9 +129,9 @@ class TrainingRun:
 
     @property
     def kept_epoch(self) -> int:
-        """The 0-based epoch that was kept: the first with the most correct dev problems.
+        """The 0-based number of the kept epoch: the first one with the most correct dev problems.
 
-        With `settings.last` it is the last one.
+        With `settings.last`, it is the last epoch.
         """
         if self.settings.last is not None:
             return len(self.epochs) - 1
@@ -137,7 +139,7 @@ class TrainingRun:
 
     @property
     def dev_accuracy(self) -> float:
-        """Dev accuracy of the kept epoch, 0–1; optimistic if the epoch was selected on dev."""
+        """The dev accuracy of the kept epoch, 0–1; optimistic if the epoch was selected on dev."""
         return self.epochs[self.kept_epoch].dev_correct / self.n_dev
 
     @property
@@ -154,7 +156,7 @@ class TrainingRun:
 
     @property
     def message(self) -> str:
-        """One sentence on the result."""
+        """A sentence on the result."""
         right = self.epochs[self.kept_epoch].dev_correct
         verdict = (
             "AT CHANCE, not distinguishable from guessing; try another learning rate, more epochs, "
@@ -170,10 +172,10 @@ class TrainingRun:
 
 @dataclass(frozen=True, kw_only=True)
 class FinishedRun(TrainingRun):
-    """A finished run, and its model.
+    """A finished run with its model.
 
     Attributes:
-        folder: folder of the kept model, for `load_choice_model` and `load_encoder`.
+        folder: The folder of the kept model, for `load_choice_model` and `load_encoder`.
     """
 
     folder: Path
@@ -182,8 +184,8 @@ class FinishedRun(TrainingRun):
 MODEL, RECORD, STATE = "model", "training.json", "state.safetensors"
 
 OnStep = Callable[[int, int, str], None]
-"""A callback that receives the number of completed steps, of all steps, and the epoch with its
-loss."""
+"""A callback that receives the number of finished steps, the number of all steps, and a text with
+the epoch and its loss."""
 
 
 def train_multiple_choice(
@@ -196,30 +198,30 @@ def train_multiple_choice(
     device: str | None = None,
     on_step: OnStep | None = None,
 ) -> FinishedRun:
-    """Fine-tune an encoder on problems with two options; keep the best epoch on dev.
+    """Fine-tune an encoder on problems with two options, and keep the best epoch on dev.
 
-    The two texts with an option filled in get a score each, and their softmax is trained on the
-    answer. A claim is one text; the logistic of its score is trained on whether it is true. The
-    same arguments give the same weights on the same kind of machine. The state is saved after each
-    epoch, so that the same call resumes a run, and returns a finished one. A batch that does not
-    fit into memory is halved, with a warning.
+    Each option is filled in and scored, and the softmax of the two scores is trained on the answer.
+    A claim is one text; the logistic of its score is trained on whether the claim is true. The same
+    arguments give the same weights on the same kind of machine. The state is saved after each
+    epoch, so that the same call resumes an interrupted run, or returns a finished one. A batch that
+    does not fit into memory is halved, with a warning.
 
     Args:
-        train: training problems with answers, or claims with labels.
-        dev: problems or claims to select the epoch; twins should not be split between the two.
-        model: a folder or hub id of an encoder or of an already fine-tuned model.
-        out: folder of the run: the best model in `model/`, with digests of the training data, and
-            the epochs in `training.json`.
-        settings: the settings; by default those of `TrainingSettings`.
-        device: a torch device; by default the GPU if there is one.
-        on_step: called after every step.
+        train: Training problems with answers, or claims with labels.
+        dev: Problems or claims to select the epoch; no twin should be split between train and dev.
+        model: A folder or hub id of an encoder or of an already fine-tuned model.
+        out: The output folder. The best model is saved in `model/`, with digests of the training
+            data, and the epochs in `training.json`.
+        settings: The settings; by default those of `TrainingSettings`.
+        device: A torch device; by default the GPU if there is one.
+        on_step: Called after every step.
 
     Raises:
-        DataError: there are no problems, or one has no answer, more than two options, or an unknown
-            pronoun that is required; names the problem.
-        InputError: the model can't be loaded, or does not fit into memory.
+        DataError: There are no problems, a problem has no answer or not two options, or a required
+            pronoun is unknown. The message has the problem's id.
+        InputError: The model can't be loaded, or does not fit into memory.
         OutputError: `out` contains other files.
-        Interrupted: Ctrl-C; the message has the folder of the saved epochs.
+        Interrupted: Ctrl-C was pressed; the message has the folder of the saved epochs.
     """
     settings = settings or TrainingSettings()
     asked = read_questions(train, "train on", settings.sees)
@@ -248,14 +250,14 @@ def train_multiple_choice(
 
 
 def read_epochs(text: str) -> tuple[Epoch, ...]:
-    """Return the epochs of a JSON text."""
+    """Parse the JSON text of `write_epochs`."""
     return tuple(Epoch(**record) for record in parse_json(text))
 
 
 def write_epochs(
     folder: OutputFolder, name: str, epochs: Sequence[Epoch], indent: int | None = None
 ) -> None:
-    """Write epochs as JSON."""
+    """Write the results of epochs as JSON."""
     with folder.write(name) as file:
         json.dump([asdict(epoch) for epoch in epochs], file, indent=indent)
         file.write("\n")
@@ -295,8 +297,8 @@ def _find_best(epochs: Sequence[Epoch]) -> int:
 class Run:
     """A network in training.
 
-    An epoch depends only on the weights, the optimiser's moments, the seed and its number, so that
-    a resumed run gives the same result.
+    An epoch depends only on the weights, the optimiser's moments, the seed and the epoch's number,
+    so that a resumed run gives the same result.
     """
 
     def __init__(
@@ -333,13 +335,13 @@ class Run:
     def restore(
         self, weights: dict[str, Any], best: dict[str, Any], moments: dict[int, Any]
     ) -> None:
-        """Restore a saved state."""
+        """Restore a state that `load_state` has read."""
         self.network.load_state_dict(weights)
         self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
         self.best_weights = best
 
     def keep_weights(self) -> None:
-        """Save the current weights as the best."""
+        """Store the current weights as the best."""
         self.best_weights = {
             k: v.detach().cpu().clone() for k, v in self.network.state_dict().items()
         }
@@ -347,7 +349,7 @@ class Run:
     def train_epoch(
         self, epoch: int, on_step: Callable[[int, int, str], None] | None = None
     ) -> Epoch:
-        """Train for one epoch, then evaluate on dev."""
+        """Train for one epoch, and evaluate the network on dev."""
         torch = require("torch", "models")
         lengths = np.array([len(row["input_ids"]) for row in self.inputs], np.int64)
         longest = lengths.reshape(-1, self.train.texts_per_problem).max(axis=1)
@@ -381,9 +383,10 @@ class Run:
         return loss
 
     def _compute_gradient(self, batch: npt.NDArray[np.intp]) -> float:
-        """Set the gradient of the batch's mean loss, and return that loss.
+        """Compute the gradient of the batch's mean loss, and return this loss.
 
-        A batch that does not fit into memory is halved; the sum of the gradients is the same.
+        A batch that does not fit into memory is processed in smaller chunks, whose gradients add up
+        to the same sum.
         """
         while True:
             self.optimiser.zero_grad(set_to_none=True)
@@ -417,8 +420,8 @@ class Run:
             ) from error
         self.chunk_size = max(1, tried // 2)
         warnings.warn(
-            f"out of memory with {tried} problems at once; continuing with {self.chunk_size}, and "
-            f"{self.settings.batch_size} a step as before",
+            f"out of memory with {tried} problems at a time; continuing with {self.chunk_size} at "
+            f"a time, and {self.settings.batch_size} per step",
             stacklevel=2,
         )
 
@@ -433,7 +436,7 @@ def _make_optimiser(network: Any, settings: TrainingSettings) -> Any:
             {"params": rest, "weight_decay": 0.0},
         ],
         lr=settings.learning_rate,
-        fused=True,  # a third of a step's time on a CPU otherwise
+        fused=True,  # without it, the optimiser takes a third of a step's time on a CPU
     )
 
 
@@ -443,32 +446,32 @@ Weights = dict[str, Any]
 def save_state(
     path: Path, weights: Weights, best: Weights, optimiser: Any, epochs: list[Epoch]
 ) -> None:
-    """Write the state to a temporary file, then rename it.
+    """Save the state of a run atomically, as a safetensors file.
 
-    It is a safetensors file and not a pickle, so that reading it runs no code. The state is the
-    weights, those of the best epoch, the optimiser's moments and the epochs; random numbers and the
-    learning rate are functions of seed, epoch and step.
+    Unlike a pickle, the file runs no code when it is read. The state consists of the current
+    weights, the weights of the best epoch, the optimiser's moments and the epochs. Random numbers
+    and the learning rate are functions of seed, epoch and step.
     """
     moments = optimiser.state_dict()["state"]
     tensors = {f"weight/{name}": tensor for name, tensor in weights.items()}
     tensors |= {f"best/{name}": tensor for name, tensor in best.items()}
-    for at, kept in moments.items():
-        tensors |= {f"moment/{at}/{name}": tensor for name, tensor in kept.items()}
-    apart = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
+    for at, values in moments.items():
+        tensors |= {f"moment/{at}/{name}": tensor for name, tensor in values.items()}
+    copies = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
     record = {"epochs": json.dumps([asdict(epoch) for epoch in epochs])}
     with atomic_write(path, "wb") as file:
-        file.write(require("safetensors.torch", "models").save(apart, record))
+        file.write(require("safetensors.torch", "models").save(copies, record))
 
 
 def load_state(path: Path) -> tuple[Weights, Weights, dict[int, Weights], list[Epoch]] | None:
-    """Return weights, best weights, moments and epochs; None without a readable state."""
+    """Load the weights, best weights, moments and epochs; return None if they can't be read."""
     safetensors = require("safetensors", "models")
     if not path.is_file():
         return None
     try:
-        with safetensors.safe_open(str(path), "pt") as held:
-            epochs = list(read_epochs(held.metadata()["epochs"]))
-            tensors = {name: held.get_tensor(name) for name in held.keys()}  # noqa: SIM118
+        with safetensors.safe_open(str(path), "pt") as file:
+            epochs = list(read_epochs(file.metadata()["epochs"]))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, safetensors.SafetensorError):
         return None
     kinds: dict[str, Weights] = {"weight": {}, "best": {}, "moment": {}}

@@ -1,6 +1,6 @@
-"""Charts of filters (funnel, AFLite's phases and scores), assessments and audits.
+"""Draw charts of filters (funnel, AFLite's phases and scores), assessments and audits.
 
-An assessment has charts of d1 by answer and of the first two components. An audit has a chart of
+An assessment has charts of d₁ by answer and of the first two components. An audit has a chart of
 each cue's accuracy next to chance.
 """
 
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
 def draw_funnel(
     stages: Sequence[tuple[str, int]], *, title: str = "Problems left after each step"
 ) -> Svg:
-    """Draw a bar for each stage with its name and the numbers of remaining and removed problems.
+    """Draw a bar for each stage, with the numbers of remaining and of removed problems.
 
-    `stages` are in order; the first one is the input.
+    `stages` are (name, number of remaining problems) in order; the first is the input.
     """
     most = max((count for _, count in stages), default=0) or 1
     losses = [before[1] - after[1] for before, after in pairwise([*stages[:1], *stages])]
@@ -65,11 +65,11 @@ def draw_funnel(
 
 
 def draw_phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
-    """Draw the numbers of problems at the start of each phase and of problems that it removed.
+    """Draw the number of remaining and of removed problems after each phase.
 
     Args:
-        sizes: number of problems at the start of each phase.
-        removed: number of problems that each phase removed.
+        sizes: The number of problems at the start of each phase.
+        removed: The number of problems that each phase removed.
     """
     title = "Problems left"
     phases = np.arange(1, len(sizes) + 1)
@@ -98,12 +98,12 @@ def draw_phase_chance(
     chance: Sequence[tuple[float, float, float]],
     band: str = "95 % of the draws",
 ) -> Svg:
-    """Draw the number of problems at the threshold in each phase, next to its null.
+    """Draw the number of problems at or above the threshold in each phase, and that by chance.
 
     Args:
-        found: the number with the real answers, per phase.
-        chance: (mean, low, high) of the draws of each phase's null.
-        band: name of the interval from low to high.
+        found: The number with the real answers in each phase.
+        chance: The (mean, low, high) number in the null draws of each phase.
+        band: The name of the interval from low to high.
     """
     title = "Problems at the threshold"
     phases = np.arange(1, len(found) + 1)
@@ -146,12 +146,12 @@ def draw_scores(
     """Draw a histogram of AFLite's predictability scores, with the threshold.
 
     Args:
-        edges: the k + 1 edges of the bins, 0–1.
-        counts: the number of problems in each of the k bins.
-        threshold: the least score at which a problem may be removed.
-        taken: the number of removed problems in each bin, drawn hatched; None if there are none.
-        top: upper end of the axis, for several charts with one scale; None for automatic.
-        title: title of the chart.
+        edges: The k + 1 edges of the bins, 0–1.
+        counts: The number of problems in each of the k bins.
+        threshold: The minimum score of problems that may be removed.
+        taken: The number of removed problems in each bin, drawn hatched; None if there are none.
+        top: The upper end of the axis, to give several charts the same scale; None for automatic.
+        title: The title of the chart.
     """
     borders, number = np.asarray(edges, float), np.asarray(counts)
     gone = np.zeros_like(number) if taken is None else np.asarray(taken)
@@ -195,14 +195,15 @@ def draw_mirrored_margins(
     options: ArrayLike | None = None,
     threshold: float | None = None,
 ) -> Svg:
-    """Draw the number of units at each margin, next to the number at the opposite margin.
+    """Draw the number of units at each margin, with that at the opposite margin as an outline.
 
     Args:
-        margins: (U,) positive for units that agree with a model, negative for the others.
+        margins: (U,) the margins: positive for units that agree with a model, negative for units
+            that disagree.
         gone: (U,) True for removed units.
-        options: (U,) number of options K of each unit; a disagreeing unit counts 1 / (K − 1). None
-            means 2.
-        threshold: least margin of removed units; None draws no line.
+        options: (U,) the number of options K of each unit; a disagreeing unit counts 1 / (K − 1).
+            By default 2.
+        threshold: The minimum margin of removed units; None to draw no line.
     """
     title = "Margins and their mirror image"
     held, taken = np.asarray(margins, np.float64), np.asarray(gone, np.bool_)
@@ -264,10 +265,10 @@ class HistogramPanel:
     """One panel of `draw_histograms`.
 
     Attributes:
-        name: name of the subset ("AFLite").
-        edges: the k + 1 edges of the bins.
-        counts: (2, k) numbers of problems whose answer is option 1, and option 2.
-        note: a line under the name, such as its KL divergence and the null's.
+        name: The name of the subset ("AFLite").
+        edges: The k + 1 edges of the bins.
+        counts: (2, k) the numbers of problems whose answer is option 1, and option 2.
+        note: A line under the name, such as the KL divergence with its null.
     """
 
     name: str
@@ -277,9 +278,9 @@ class HistogramPanel:
 
 
 def draw_histograms(panels: Sequence[HistogramPanel], *, what: str = "d₁") -> tuple[Svg, ...]:
-    """Draw one histogram by answer for each subset, all on the same axes.
+    """Draw a histogram by answer for each subset, all with the same scale.
 
-    Bars are percentages of the problems with an answer, so that subsets of different sizes can be
+    Bars are percentages of the problems with that answer, so that subsets of different sizes can be
     compared.
     """
     shares = [_compute_percentages(panel.counts) for panel in panels]
@@ -323,10 +324,10 @@ class ScatterPanel:
     """One panel of `draw_scatter_plots`.
 
     Attributes:
-        name: name of the subset.
-        points: (n, 2) coordinates.
+        name: The name of the subset.
+        points: (n, 2) the coordinates of the problems.
         answers: (n,) 0 if option 1 is correct, 1 if option 2 is.
-        note: a line under the name.
+        note: A line under the name.
     """
 
     name: str
@@ -336,10 +337,10 @@ class ScatterPanel:
 
 
 def draw_scatter_plots(panels: Sequence[ScatterPanel]) -> tuple[Svg, ...]:
-    """Draw one scatter plot by answer for each subset, all on the same axes.
+    """Draw a scatter plot by answer for each subset, all with the same scale.
 
-    Option 1's points are round, option 2's square. A point takes about 15 bytes, so reduce subsets
-    to about 1,500 points.
+    Points are round if option 1 is correct, and square if option 2 is. A point takes about 15
+    bytes, so pass at most about 1,500 points per subset.
     """
     everything = np.concatenate([np.asarray(p.points, float).reshape(-1, 2) for p in panels])
     low, high = (
@@ -358,7 +359,7 @@ def _draw_cloud(panel: ScatterPanel, low: np.ndarray, high: np.ndarray) -> Svg:
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        for start in range(_LAYERS):  # in turns, so that neither answer hides the other
+        for start in range(_LAYERS):  # alternately, so that neither answer hides the other
             for answer, colour in enumerate((ONE, TWO)):
                 _draw_dots(
                     axes, points[answers == answer][start::_LAYERS], colour, square=bool(answer)
@@ -383,7 +384,7 @@ _LAYERS = 6
 def _draw_dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
     """Draw points as one path of very short lines, whose caps are the dots.
 
-    This takes 20 bytes per point; an element per point would take 100.
+    This takes 20 bytes per point; one element per point would take 100.
     """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -391,17 +392,17 @@ def _draw_dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> 
     if not len(points):
         return
     span = np.subtract(*axes.get_xlim()[::-1])
-    ends = points + np.array([1.5e-4 * span, 0])  # some readers draw no cap at length 0
+    ends = points + np.array([1.5e-4 * span, 0])  # some viewers draw no cap at length 0
     codes = np.tile([Path.MOVETO, Path.LINETO], len(points))
     path = Path(np.stack([points, ends], axis=1).reshape(-1, 2), codes)
-    axes.add_artist(  # as a patch, every point would be looked at for limits that are set
+    axes.add_artist(  # `add_patch` would check all points to update limits that are already set
         PathPatch(path, fill=False, color=colour, alpha=0.6, linewidth=2.7 if square else 3,
                   capstyle="projecting" if square else "round")
     )  # fmt: skip
 
 
 def _add_title(axes: Axes, name: str, note: str) -> None:
-    """Add the panel's name above it, a note under the name, and the legend next to it."""
+    """Add the panel's name, a note below it, and the legend next to it."""
     axes.set_title(truncate(name, 30), pad=24)
     axes.text(0, 1.02, for_page(note), color=MUTED, transform=axes.transAxes, va="bottom")
     axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 1.08), borderaxespad=0,
@@ -409,11 +410,11 @@ def _add_title(axes: Axes, name: str, note: str) -> None:
 
 
 def draw_dots_over_chance(rows: Sequence[FractionWithInterval], *, title: str) -> Svg:
-    """Draw a dot for each row over its band of chance.
+    """Draw each row's fraction as a dot over the band that is expected by chance.
 
     Args:
-        rows: the rows, from top to bottom; long names are wrapped.
-        title: title of the chart.
+        rows: The rows, from top to bottom; long names are wrapped.
+        title: The title of the chart.
     """
     names = [wrap(truncate(row.name, 120), 34) for row in rows]
     lines = max(map(len, names), default=1)

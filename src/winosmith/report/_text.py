@@ -1,6 +1,6 @@
-"""Formatting of texts and numbers in reports, and signatures.
+"""Format texts and numbers for reports, and make signatures.
 
-Numbers are rounded once, and every number has a signature, as in sacreBLEU (Post 2018).
+Numbers are rounded only once, and every number has a signature, as in sacreBLEU (Post 2018).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from winosmith.escape import for_page
 from winosmith.text import count_noun
 
 Value = str | int | float | bool | None
-"""The value of a cell or key figure; numpy's scalars are numbers."""
+"""The value of a cell or key figure; numbers may be numpy scalars."""
 
 
 def truncate(text: object, most: int) -> str:
-    """Return the text as one line without control characters and with at most `most` characters.
+    """Return the text as one line of at most `most` characters, without control characters.
 
     >>> truncate("not answerable from the local context", 20)
     'not answerable from…'
@@ -33,7 +33,7 @@ def truncate(text: object, most: int) -> str:
 
 
 def count_twins_and_singles(twins: int, singles: int) -> str:
-    """Return a phrase with the numbers of whole twins and singles.
+    """Return the numbers of whole twins and of singles as a phrase.
 
     >>> count_twins_and_singles(1, 1_022)
     '1 whole twin and 1,022 singles'
@@ -42,7 +42,7 @@ def count_twins_and_singles(twins: int, singles: int) -> str:
 
 
 def join_names(names: Sequence[str], most: int = 4) -> str:
-    """Return names as a list in a sentence; of many, only the first ones.
+    """Join names for a sentence; after the first `most`, only their number is given.
 
     >>> join_names(["0"]), join_names(["0", "240"]), join_names("abc"), join_names("abcdefg")
     ('0', '0 and 240', 'a, b and c', 'a, b, c, d and 3 more')
@@ -53,25 +53,25 @@ def join_names(names: Sequence[str], most: int = 4) -> str:
 
 
 _FORM = re.compile(r"([+]?,?)\.(\d+)([f%])")
-"""Format specifications with a number of decimals."""
+"""The format specifications that `fixed` rounds itself: sign and comma, decimals, and kind."""
 
 _RELIABLE_DECIMALS = 12
-"""Number of reliable decimals of float arithmetic; smaller differences are ignored."""
+"""Number of decimals that are reliable in float arithmetic; further decimals are ignored."""
 
 _MIN_WHOLE = 1e15
-"""Least number from which floats have no fractional part."""
+"""Number above which values are left to Python, because floats have hardly any decimals there."""
 
 
 def fixed(value: float, form: str = ".1f") -> str:
-    """Return a number with the decimals of `form`, rounded half away from zero.
+    """Format a number with a fixed number of decimals, rounded half away from zero.
 
-    Python's own format rounds the binary number: it would print 69 of 80 as 86.2 %, and 0.35 as
+    Python's own `format` rounds the binary number: it would print 69 of 80 as 86.2 %, and 0.35 as
     0.3. Zero never has a minus sign.
 
     Args:
-        value: the number.
-        form: a format specification such as ".1f", "+.1f", ",.0f" or ".1%"; others are passed to
-            Python.
+        value: The number.
+        form: A format specification such as ".1f", "+.1f", ",.0f" or ".1%"; others are passed to
+            Python's `format`.
 
     >>> fixed(100 * 69 / 80), fixed(0.35), fixed(-0.85 + 0.8, "+.1%"), fixed(-0.01, "+.1f")
     ('86.3', '0.4', '-5.0%', '+0.0')
@@ -86,7 +86,7 @@ def fixed(value: float, form: str = ".1f") -> str:
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Return a fraction (0–1) as a percentage.
+    """Format a fraction (0–1) as a percentage.
 
     >>> percent(69 / 80), percent(2 / 3, 0)
     ('86.3 %', '67 %')
@@ -95,7 +95,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def points(change: float, digits: int = 1) -> str:
-    """Return a difference of fractions in percentage points, with its sign.
+    """Format a difference of fractions in percentage points, with its sign.
 
     >>> points(0.0125), points(-0.0312), points(-0.0004)
     ('+1.3', '−3.1', '+0.0')
@@ -104,7 +104,7 @@ def points(change: float, digits: int = 1) -> str:
 
 
 def span(interval: tuple[float, float], digits: int = 1) -> str:
-    """Return an interval of fractions in percent.
+    """Format an interval of fractions in percent, without the sign.
 
     >>> span((0.8095, 0.9))
     '81.0–90.0'
@@ -114,7 +114,7 @@ def span(interval: tuple[float, float], digits: int = 1) -> str:
 
 
 def points_span(interval: tuple[float, float], digits: int = 1) -> str:
-    """Return an interval of differences between fractions, in percentage points.
+    """Format an interval of differences between fractions, in percentage points.
 
     >>> points_span((-0.02, 0.1))
     '−2.0 to +10.0'
@@ -127,7 +127,7 @@ MIN_P_VALUE = 0.0001
 
 
 def probability(p: float) -> str:
-    """Return a p-value with three digits, or "<0.0001" if it is below `MIN_P_VALUE`.
+    """Format a p-value with four decimals, or as "<0.0001" if it is below `MIN_P_VALUE`.
 
     >>> probability(0.03125), probability(2e-6)
     ('0.0313', '<0.0001')
@@ -136,7 +136,7 @@ def probability(p: float) -> str:
 
 
 def p_value(p: float) -> str:
-    """Return a p-value in a sentence.
+    """Format a p-value for a sentence.
 
     >>> p_value(0.03125), p_value(2e-6)
     ('p = 0.0313', 'p < 0.0001')
@@ -145,9 +145,9 @@ def p_value(p: float) -> str:
 
 
 def format_value(value: object, form: str = "") -> str:
-    r"""Return a value as reports print it.
+    r"""Format a value for reports.
 
-    None and NaN are "—"; whole numbers have commas; other numbers have three decimals, or the
+    None and NaN become "—"; whole numbers get commas; other numbers get three decimals, or the
     format specification `form` (see `fixed`). Text is unchanged; it is escaped when it is written
     (`winosmith.escape`).
 
@@ -166,9 +166,10 @@ def format_value(value: object, form: str = "") -> str:
 
 
 def percent_tick(value: float, _position: float = 0) -> str:
-    """Return the label of a tick on an axis of fractions, with as many decimals as it needs.
+    """Format a tick on an axis of fractions in percent, with as many decimals as it needs.
 
-    Ticks at 42.5, 45 and 47.5 % must not be labelled "42", "45" and "48 %".
+    With a fixed number of decimals, ticks at 42.5, 45 and 47.5 % could be labelled "42", "45" and
+    "48 %".
 
     >>> percent_tick(0.425), percent_tick(0.45)
     ('42.5 %', '45 %')
@@ -178,7 +179,7 @@ def percent_tick(value: float, _position: float = 0) -> str:
 
 @dataclass(frozen=True)
 class Signature:
-    """Everything that determines a number: data, number of problems, parameters, seed and version.
+    """The data, parameters, seed and version that determine a number.
 
     >>> print(Signature("0123456789abcdef", 40, {"threshold": 0.75}, seed=0, version="1.0"))
     data:0123456789ab|n:40|threshold:0.75|seed:0|version:1.0
@@ -203,5 +204,5 @@ class Signature:
 
 
 def signature_of(dataset: Dataset, seed: int | None = None, **parameters: Any) -> Signature:
-    """Return the signature of a number that was measured on `dataset` with these parameters."""
+    """Return the signature of a number that was measured on a data set with these parameters."""
     return Signature(dataset.digest, len(dataset), parameters, seed)
