@@ -390,7 +390,7 @@ def _drawings(found: Stabilities) -> Iterator[report.Drawing]:
         yield report.Drawing(
             f"Left: families without an error, by {depth} depth; a stroke marks the end of a "
             "family without one. Right: accuracy at each depth with at least "
-            f"{metrics.MIN_PROBLEMS_PER_DEPTH} problems, roots at 0; the dashed line is guessing. "
+            f"{metrics.MIN_PLOTTED} problems, roots at 0; the dashed line is guessing. "
             "Bands are 95 % intervals.",
             panels,
         )

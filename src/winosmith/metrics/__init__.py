@@ -109,7 +109,7 @@ from winosmith.metrics._score import (
     score_twins,
 )
 from winosmith.metrics._stability import (
-    MIN_PROBLEMS_PER_DEPTH,
+    MIN_PLOTTED,
     Stability,
     Survival,
     SurvivalComparison,
@@ -146,7 +146,7 @@ __all__ = [
     "FORMS",
     "LEADERBOARD_SIZES",
     "MIN_GROUPS",
-    "MIN_PROBLEMS_PER_DEPTH",
+    "MIN_PLOTTED",
     "PMI_SMOOTHING",
     "Agreement",
     "Annotator",

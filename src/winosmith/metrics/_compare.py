@@ -39,7 +39,7 @@ from winosmith.seen import inputs
 
 Tested = TypeVar("Tested", "Pair", "VersusRoot")
 
-_MAX_EXACT_SUM, _SIGN_DRAWS = 2_000_000, 20_000
+_MAX_EXACT_SUM, _DRAWS = 2_000_000, 20_000
 """Largest total of the clusters' sums, in credit units, for which the distribution is computed
 exactly, and the number of random draws above it. Ties among 17, 19 and 23 options have too many
 possible sums."""
@@ -279,12 +279,10 @@ def _add_multiple(
 def _draw_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
     rng = np.random.default_rng(0)
     reached = 0
-    for at in range(0, _SIGN_DRAWS, 500):
-        signs = rng.integers(0, 2, (min(500, _SIGN_DRAWS - at), len(sizes)), np.int8).astype(
-            np.int64
-        )
+    for at in range(0, _DRAWS, 500):
+        signs = rng.integers(0, 2, (min(500, _DRAWS - at), len(sizes)), np.int8).astype(np.int64)
         reached += int((np.abs((2 * signs - 1) @ sizes) >= observed).sum())
-    return (1 + reached) / (1 + _SIGN_DRAWS)
+    return (1 + reached) / (1 + _DRAWS)
 
 
 def _compare_pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> Pair:
@@ -599,6 +597,7 @@ def _compare_value(value: str, graded: Graded, pairs: Pairs, seed: int) -> Versu
     rows, roots = (np.array(side) for side in zip(*pairs, strict=True))
     clusters = graded.clusters[rows]
     now, before = graded.credit[rows], graded.credit[roots]
+    kept = before == 1
     tied, either = graded.tied[roots], int((graded.tied[rows] | graded.tied[roots]).sum())
     _, won, lost, _ = cross_tabulate(now, before)
     p_value = paired_p_value(now, before, clusters)
@@ -614,20 +613,10 @@ def _compare_value(value: str, graded: Graded, pairs: Pairs, seed: int) -> Versu
         p_value,
         p_value,
         _proportion.proportion(now * before + (1 - now) * (1 - before), clusters, ties=either),
-        _measure_kept(now, before, clusters, graded.tied[rows]),
+        _proportion.proportion(now[kept], clusters[kept], ties=int(graded.tied[rows][kept].sum()))
+        if kept.any()
+        else None,
     )
-
-
-def _measure_kept(
-    now: npt.NDArray[np.float64],
-    before: npt.NDArray[np.float64],
-    clusters: npt.NDArray[np.int64],
-    tied: npt.NDArray[np.bool_],
-) -> Proportion | None:
-    right = before == 1
-    if not right.any():
-        return None
-    return _proportion.proportion(now[right], clusters[right], ties=int(tied[right].sum()))
 
 
 PSI = (0.1, 0.2, 0.3, 0.5)

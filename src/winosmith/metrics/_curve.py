@@ -100,8 +100,8 @@ def learning_curve(
     interval of the size extends between the points at which the band crosses the human level
     (inverse regression; for a straight line this is Fieller's interval). The interval measures how
     well the points determine the parameters, not whether the form is right. To judge the form,
-    compare the forms with each other, and compare their predictions for the largest size when it
-    is left out of the fit (`last`).
+    compare the forms with each other, and their predictions for the largest size without it in the
+    fit (`last`).
 
     Args:
         runs: The accuracies of the runs, 0–1, by training size; three sizes or more.

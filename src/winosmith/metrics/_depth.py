@@ -200,8 +200,7 @@ def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
             "root and a parent"
         )
     known = {
-        kind: sum(getattr(found[row], kind) is not None for row in perturbed)
-        for kind in DEPTH_KINDS
+        kind: sum(getattr(found[at], kind) is not None for at in perturbed) for kind in DEPTH_KINDS
     }
     most = max(DEPTH_KINDS, key=lambda name: known[name])  # `max` returns the first maximum
     kind: DepthKind = most if wanted is None else wanted

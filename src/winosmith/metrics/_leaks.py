@@ -83,8 +83,7 @@ def leaks(
     Args:
         dataset: The problems with answers.
         seed: The random seed of the folds.
-        on_field: Called before each field with the number of fields already tested; the options
-            come first.
+        on_field: Called before each field with the number of fields already tested.
 
     Returns:
         The leaks, or None if fewer than 30 blocks (twins, families, copies and single problems)
@@ -277,18 +276,9 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
 
 
 def _find_option_tells(dataset: Dataset) -> Iterator[Tell]:
-    yield (
-        "order in the sentence",
-        [_find_unique_minimum(*_find_positions(problem)) for problem in dataset],
-    )
-    yield (
-        "alphabetical order",
-        [_find_unique_minimum(*map(str.casefold, p.options)) for p in dataset],
-    )
-    yield (
-        "lengths",
-        [_find_unique_minimum(*(-len(option) for option in p.options)) for p in dataset],
-    )
+    yield "order in the sentence", [_find_unique_min(*_find_positions(p)) for p in dataset]
+    yield "alphabetical order", [_find_unique_min(*map(str.casefold, p.options)) for p in dataset]
+    yield "lengths", [_find_unique_min(*(-len(option) for option in p.options)) for p in dataset]
 
 
 def _find_positions(problem: Problem) -> list[int | None]:
@@ -297,7 +287,7 @@ def _find_positions(problem: Problem) -> list[int | None]:
     return [None if at < 0 else at for at in found]
 
 
-def _find_unique_minimum(*values: Any) -> int | None:
+def _find_unique_min(*values: Any) -> int | None:
     if None in values:
         return None
     least = min(values)

@@ -177,7 +177,7 @@ def score(
         graded.against_scores,
         graded.invalid,
         graded.missing,
-        compute_possible_accuracy(graded),
+        bound_accuracy(graded),
         signature_of(graded.dataset, seed, predictions=graded.digest[:12]),
         refused,
         notes,
@@ -185,15 +185,14 @@ def score(
     )
 
 
-def compute_possible_accuracy(graded: Graded) -> tuple[float, float] | None:
+def bound_accuracy(graded: Graded) -> tuple[float, float] | None:
     """Return the lowest and highest possible accuracy if answers are missing, otherwise None.
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
     >>> from winosmith.testing import made_twins
     >>> data = made_twins(1)
-    >>> right = [Prediction(problem.id, problem.answer) for problem in data]
-    >>> compute_possible_accuracy(grade(data, right, missing=2))
+    >>> bound_accuracy(grade(data, [Prediction(p.id, p.answer) for p in data], missing=2))
     (0.5, 1.0)
     """
     if not graded.missing:

@@ -399,7 +399,7 @@ def _compute_swap_p_value(differences: Floats, seed: int, draws: int) -> float:
     return (1 + as_far) / (1 + draws)
 
 
-MIN_PROBLEMS_PER_DEPTH = 5
+MIN_PLOTTED = 5
 """Minimum number of problems at a depth that is plotted; with fewer, the accuracy is too uncertain.
 Tables include all depths."""
 
@@ -407,7 +407,7 @@ Tables include all depths."""
 def draw_stability(found: Mapping[str, Stability]) -> Iterator[list[report.Svg]]:
     """Yield charts of survival and accuracy by depth for groups of up to `MAX_SOLVERS` solvers.
 
-    The accuracy is shown at each depth with at least `MIN_PROBLEMS_PER_DEPTH` problems, with roots
+    The accuracy is shown at each depth with at least `MIN_PLOTTED` problems, with roots
     at depth 0. Its chart is omitted if accuracies are withheld for all solvers of a group.
 
     Args:
@@ -415,9 +415,8 @@ def draw_stability(found: Mapping[str, Stability]) -> Iterator[list[report.Svg]]
     """
     rest = iter(found.items())
     while some := dict(islice(rest, report.MAX_SOLVERS)):
-        panels = [
-            report.draw_survival({name: _make_survival_curve(of) for name, of in some.items()})
-        ]
+        curves = {name: _make_survival_curve(of) for name, of in some.items()}
+        panels = [report.draw_survival(curves)]
         with_depths = {name: of for name, of in some.items() if of.by_depth}
         if with_depths:
             panels.append(_draw_accuracy_by_depth(with_depths))
@@ -440,11 +439,7 @@ def _make_survival_curve(of: Stability) -> report.DepthCurve:
 def _draw_accuracy_by_depth(found: Mapping[str, Stability]) -> report.Svg:
     lines, counts = {}, {}
     for name, of in found.items():
-        by_depth = {
-            depth: one
-            for depth, one in (of.by_depth or {}).items()
-            if one.n >= MIN_PROBLEMS_PER_DEPTH
-        }
+        by_depth = {d: one for d, one in (of.by_depth or {}).items() if one.n >= MIN_PLOTTED}
         if of.roots and 0 not in by_depth:
             by_depth = {0: of.roots, **by_depth}
         lines[name] = report.DepthCurve(

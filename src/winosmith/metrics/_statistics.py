@@ -189,7 +189,7 @@ def _contains_options(sentence: str, options: tuple[str, ...]) -> bool:
     return all(option.strip().casefold() in lowered for option in options)
 
 
-MAX_LISTED_GROUPS = 3
+MAX_LISTED = 3
 """Maximum number of groups of ids that are listed."""
 
 Groups = tuple[tuple[str, ...], ...]
@@ -198,7 +198,7 @@ Groups = tuple[tuple[str, ...], ...]
 
 def _summarize_groups(groups: Groups) -> dict[str, Any]:
     sizes = {"count": len(groups), "problems": sum(map(len, groups))}
-    return {**sizes, "examples": groups[:MAX_LISTED_GROUPS]}
+    return {**sizes, "examples": groups[:MAX_LISTED]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,9 +270,8 @@ def _count_groups(groups: Groups) -> str:
 
 
 def _list_groups(groups: Groups) -> str:
-    return "; ".join(map(join_names, groups[:MAX_LISTED_GROUPS])) + (
-        "; …" if len(groups) > MAX_LISTED_GROUPS else ""
-    )
+    listed = "; ".join(map(join_names, groups[:MAX_LISTED]))
+    return listed + ("; …" if len(groups) > MAX_LISTED else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -429,9 +429,8 @@ class TextReader:
             return np.empty(0)
         kind = self.network.dtype
         mask = torch.zeros((len(tree.tokens), self._cached + len(tree.tokens)), dtype=kind)
-        mask[:, self._cached :].masked_fill_(
-            torch.from_numpy(~tree.attention_mask()), torch.finfo(kind).min
-        )
+        masked = torch.from_numpy(~tree.attention_mask())
+        mask[:, self._cached :].masked_fill_(masked, torch.finfo(kind).min)
         inputs = {
             "input_ids": self._tensor([tree.tokens]),
             "attention_mask": mask[None, None].to(self.device),
@@ -540,9 +539,8 @@ class Tree:
             self.tokens.append(ids[depth])
             self.depths.append(depth)
         pairs = [(path[at - 1], ids[at]) for at in range(start, len(ids))]
-        self.indices.append(
-            [self.requested.setdefault(pair, len(self.requested)) for pair in pairs]
-        )
+        known = self.requested
+        self.indices.append([known.setdefault(pair, len(known)) for pair in pairs])
         return path
 
     def attention_mask(self) -> npt.NDArray[np.bool_]:

@@ -218,17 +218,12 @@ class ChoiceModel:
         Raises:
             DataError: A required pronoun is unknown.
         """
-        if self.input_format.sees == "pronoun":
+        form = self.input_format
+        if form.sees == "pronoun":
             check_pronouns(problems)
         return self.reader.tokens(
             [
-                fill_option(
-                    problem,
-                    option,
-                    self.input_format.split_point,
-                    self.input_format.local,
-                    self.input_format.sees,
-                )
+                fill_option(problem, option, form.split_point, form.local, form.sees)
                 for problem in problems
                 for option in range(options or len(problem.options))
             ]
@@ -318,9 +313,7 @@ def create_choice_model(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         path = _network.find_model_folder(model)
-        return _load_choice_model(path, input_format or InputFormat(), dropout, device, max_length)[
-            0
-        ]
+        return _load_model(path, input_format or InputFormat(), dropout, device, max_length)[0]
 
 
 def load_choice_model(
@@ -343,7 +336,7 @@ def load_choice_model(
         InputError: The model is missing or damaged, or its head was never trained.
     """
     path = _network.find_model_folder(folder)
-    model, trained = _load_choice_model(
+    model, trained = _load_model(
         path, input_format or load_input_format(path) or InputFormat(), None, device, max_length
     )
     if not trained:
@@ -361,18 +354,16 @@ def load_input_format(model: str | Path) -> InputFormat | None:
     Raises:
         InputError: There is no such model, or its input format can't be read.
     """
-    folder = _network.find_model_folder(model)
-    if not (folder / INPUT_FORMAT_FILE).is_file():
+    file = _network.find_model_folder(model) / INPUT_FORMAT_FILE
+    if not file.is_file():
         return None
     try:
-        return InputFormat(**parse_json((folder / INPUT_FORMAT_FILE).read_text("utf-8")))
+        return InputFormat(**parse_json(file.read_text("utf-8")))
     except (ValueError, TypeError, InputError) as error:
-        raise InputError(
-            f"{folder / INPUT_FORMAT_FILE} can't be read ({error}); train the model again"
-        ) from None
+        raise InputError(f"{file} can't be read ({error}); train the model again") from None
 
 
-def _load_choice_model(
+def _load_model(
     folder: Path,
     input_format: InputFormat,
     dropout: float | None,

@@ -342,13 +342,10 @@ class Run:
 
     def keep_weights(self) -> None:
         """Store the current weights as the best."""
-        self.best_weights = {
-            k: v.detach().cpu().clone() for k, v in self.network.state_dict().items()
-        }
+        weights = self.network.state_dict()
+        self.best_weights = {k: v.detach().cpu().clone() for k, v in weights.items()}
 
-    def train_epoch(
-        self, epoch: int, on_step: Callable[[int, int, str], None] | None = None
-    ) -> Epoch:
+    def train_epoch(self, epoch: int, on_step: OnStep | None = None) -> Epoch:
         """Train for one epoch, and evaluate the network on dev."""
         torch = require("torch", "models")
         lengths = np.array([len(row["input_ids"]) for row in self.inputs], np.int64)
@@ -391,11 +388,9 @@ class Run:
         while True:
             self.optimiser.zero_grad(set_to_none=True)
             starts = range(0, len(batch), self.chunk_size)
+            chunks = (batch[at : at + self.chunk_size] for at in starts)
             try:
-                return sum(
-                    self._backpropagate(batch[at : at + self.chunk_size], len(batch))
-                    for at in starts
-                )
+                return sum(self._backpropagate(chunk, len(batch)) for chunk in chunks)
             except (RuntimeError, MemoryError) as error:
                 if not _network.is_out_of_memory(error):
                     raise

@@ -353,9 +353,8 @@ def plant_artifact(
             while abs(len(options[0]) - len(options[1])) < MIN_LENGTH_DIFFERENCE:
                 options = draw_options(draft.frame, fillers, rng)
             longer = int(len(options[1]) > len(options[0]))
-            emphasis = (
-                (habit.emphasis, "") if draft.correct_option(0) == longer else ("", habit.emphasis)
-            )
+            first = draft.correct_option(0) == longer
+            emphasis = (habit.emphasis, "") if first else ("", habit.emphasis)
             return replace(draft, options=options, emphasis=emphasis)
         case "polarity":
             return replace(draft, varied="trigger", fixed=0)

@@ -281,9 +281,8 @@ def simulate_votes(
     people = make_participants(pool)
     errors = [float(error_rate)] * pool
     if error_rate not in (0, 1):  # a beta distribution needs positive parameters
-        errors = rng.beta(
-            error_rate * ERROR_CONCENTRATION, (1 - error_rate) * ERROR_CONCENTRATION, size=pool
-        ).tolist()
+        a, b = error_rate * ERROR_CONCENTRATION, (1 - error_rate) * ERROR_CONCENTRATION
+        errors = rng.beta(a, b, size=pool).tolist()
     error_of = dict(zip(people, errors, strict=True))
     votes: list[list[Response]] = [[] for _ in dataset]
     for rows in dataset.groups:

@@ -188,7 +188,7 @@ def draw_scores(
     return draw(paint, title=title, description=description)
 
 
-def draw_mirrored_margins(
+def draw_margins(
     margins: ArrayLike,
     gone: ArrayLike,
     *,
@@ -361,9 +361,8 @@ def _draw_cloud(panel: ScatterPanel, low: np.ndarray, high: np.ndarray) -> Svg:
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         for start in range(_LAYERS):  # alternately, so that neither answer hides the other
             for answer, colour in enumerate((ONE, TWO)):
-                _draw_dots(
-                    axes, points[answers == answer][start::_LAYERS], colour, square=bool(answer)
-                )
+                layer = points[answers == answer][start::_LAYERS]
+                _draw_dots(axes, layer, colour, square=bool(answer))
         for answer, colour in enumerate((ONE, TWO)):
             axes.plot([], [], color=colour, marker="os"[answer], linestyle="", markersize=5,
                       label=f"option {answer + 1}")  # fmt: skip

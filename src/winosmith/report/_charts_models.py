@@ -236,7 +236,7 @@ _SOLVER_LOOKS = (
 MAX_SOLVERS = len(_SOLVER_LOOKS)
 """Maximum number of solvers in one chart."""
 
-MANY_DEPTHS = 15
+MANY = 15
 """Number of depths above which markers are drawn smaller."""
 
 
@@ -315,9 +315,8 @@ def draw_depth_accuracy(
             x = line.depths
             if len(line.low) and len(line.high):
                 axes.fill_between(x, line.low, line.high, color=colour, alpha=0.13, lw=0)
-            size = 3 if len(x) > MANY_DEPTHS else 5
             axes.plot(x, line.shares, color=colour, marker=marker, linestyle=dash, linewidth=1.4,
-                      markersize=size, label=for_page(name))  # fmt: skip
+                      markersize=5 if len(x) <= MANY else 3, label=for_page(name))  # fmt: skip
         bars.bar([at for at, _ in counts], [n for _, n in counts], 0.7, color=MUTED)
         axes.set(ylabel="accuracy")
         bars.set(xlabel="depth", ylabel="problems", yticks=[])
@@ -328,9 +327,7 @@ def draw_depth_accuracy(
 
 def _check_count(lines: Mapping[str, DepthCurve]) -> None:
     if len(lines) > MAX_SOLVERS:
-        raise ValueError(
-            f"{len(lines)} solvers can't be distinguished; the maximum is {MAX_SOLVERS}"
-        )
+        raise ValueError(f"{len(lines)} solvers can't be distinguished; use at most {MAX_SOLVERS}")
 
 
 def _finish_depths(canvas: Canvas, axes: Axes, lines: int) -> None:
