@@ -59,8 +59,7 @@ class Pair(Result):
     Attributes:
         first, second: The names of the solvers.
         both, only_first, only_second, neither: The numbers of problems that they answered
-            correctly; integers except for ties, which count as if each were settled by an
-            independent fair draw.
+            correctly; integers except for ties, which count as settled by independent fair draws.
         difference: The accuracy of the first minus that of the second, −1 to 1.
         interval: The 95 % interval of the difference, from the cluster bootstrap.
         mcnemar: The p-value of McNemar's exact test, which treats problems as independent. It
@@ -92,8 +91,7 @@ class Comparison(Result):
     Attributes:
         accuracies: The accuracy of each solver by name.
         pairs: Each pair of solvers, or each solver with the baseline.
-        against_scores: The number of answers that don't choose the option with the best score, for
-            each solver that has such answers.
+        against_scores: The number of answers that don't choose the best score, by solver, if any.
         invalid: The number of answers that match no option, for each solver that has any.
         missing: The number of problems that a solver was not asked, for each such solver.
         signature: The signature of the data and the predictions.
@@ -443,8 +441,7 @@ class Forgetting(Result):
 
     Attributes:
         before, after: The accuracies.
-        change: The accuracy after training minus the accuracy before, −1 to 1; negative if the
-            solver forgot something.
+        change: The accuracy after training minus the accuracy before, −1 to 1.
         interval: The paired 95 % interval of the change, from the cluster bootstrap.
         p_value: The p-value of no change, paired and clustered; see `paired_p_value`.
         forgotten: The number of problems answered correctly before and incorrectly after training;
@@ -467,8 +464,7 @@ def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
     """Measure how much a solver forgot during further training.
 
     Args:
-        before: The answers before the training, from `grade`, on the data that should not be
-            forgotten (WinoGrande's dev).
+        before: The answers before training, from `grade`, on data not to forget (WinoGrande's dev).
         after: The answers after the training, on the same data set.
         seed: The random seed of the bootstrap.
 
@@ -526,8 +522,7 @@ class VersusRoot(Result):
         adjusted: The `p_value` after Holm's correction for all values of the field.
         consistent: The fraction of pairs that are both correct or both incorrect; ties count as if
             each were settled by an independent fair draw.
-        kept: The fraction of correct answers among problems with a correctly answered root; None if
-            no root was answered correctly.
+        kept: The fraction of correct answers among problems with a correct root; None without any.
         unchanged: The number of problems whose input for this solver equals that of their root:
             only the pronoun changed and the solver saw the blank, or the change is before the local
             context. If the solver's input is unknown, pronouns are compared, too.
@@ -631,14 +626,12 @@ def detectable_difference(
 
     A difference is detected if the exact test (`paired_p_value`; McNemar's for independent items)
     is significant with the given power. The power is exact (Duffy 1984): it is a sum over the
-    number of items that only one model answers correctly, which is binomial (n, ψ). The number of
-    these that the better model answers is binomial with the probability (1 + δ/ψ) / 2. The design
-    effect divides n.
+    number of items that only one model answers correctly, which is binomial (n, ψ). The better
+    model's part of these is binomial with probability (1 + δ/ψ) / 2. The design effect divides n.
 
     Args:
         n: The number of items.
-        psi: The fraction of items that only one of the models answers correctly, above 0 and up to
-            1.
+        psi: The fraction of items that only one of the models answers correctly, 0 < ψ ≤ 1.
         design: The design effect: how much dependent items inflate the variance, 1 or more.
         alpha: The two-sided significance level of the test.
         power: The required probability of detecting the difference, 0.5 or more.
@@ -675,9 +668,8 @@ def detectable_differences(
 ) -> tuple[tuple[float, float | None], ...]:
     """Return the smallest detectable difference for each assumed fraction of differing problems.
 
-    Copies are counted once, because models give all of them the same answer. The halves of twins
-    and the members of families count as independent, because their dependence can only be estimated
-    from answers.
+    Copies are counted once, because models give all of them the same answer. Twins and families
+    count as independent problems, because their dependence can only be estimated from answers.
 
     Args:
         dataset: The problems; in an empty data set, no difference is detectable.

@@ -55,8 +55,7 @@ class LearningCurve(Result):
         human: The human accuracy, which models should reach, 0–1.
         take: How the runs of each size were reduced to one accuracy: "best" or "mean".
         area: The area under the curve; see `area_under_curve`.
-        extrapolations: The extrapolations by all forms that have fewer parameters than there are
-            sizes and could be fitted.
+        extrapolations: The extrapolations, by all forms with fewer parameters than sizes.
     """
 
     points: tuple[CurvePoint, ...] = field(metadata={"rows": True})
@@ -100,8 +99,7 @@ def learning_curve(
     interval of the size extends between the points at which the band crosses the human level
     (inverse regression; for a straight line this is Fieller's interval). The interval measures how
     well the points determine the parameters, not whether the form is right. To judge the form,
-    compare the forms with each other, and their predictions for the largest size without it in the
-    fit (`last`).
+    compare the forms with each other, and how they predict the largest size without it (`last`).
 
     Args:
         runs: The accuracies of the runs, 0–1, by training size; three sizes or more.
@@ -111,8 +109,7 @@ def learning_curve(
             runs differ; the mean is lowered by runs that fell to chance.
 
     Raises:
-        DataError: There are fewer than three sizes, a size has no run, or an accuracy is outside
-            0–1.
+        DataError: There are fewer than three sizes, a size has no run, or an accuracy is not 0–1.
 
     >>> table4 = {160: [0.515], 640: [0.586], 2558: [0.669], 10234: [0.758], 40398: [0.793]}
     >>> curve = learning_curve(table4, human=0.941)
@@ -171,8 +168,7 @@ class Extrapolation(Result):
         form: The form; see `FORMS`.
         parameters: The parameters, fitted by least squares.
         error: The root mean squared residual, adjusted for degrees of freedom, 0–1.
-        reaches: The size at which the fitted curve reaches the human level; None if it does not
-            within 10^12 problems.
+        reaches: The size at which the curve reaches the human level; None if beyond 10^12 problems.
         interval: The sizes at which the upper and the lower limit of the curve's 95 % band reach
             the human level; None for a limit that never does. See `learning_curve`.
         last: The accuracy that the form predicts for the largest size when fitted without that

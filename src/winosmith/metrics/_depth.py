@@ -186,8 +186,7 @@ def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
             first of several in the order declared, lineage, edit.
 
     Raises:
-        DataError: There are no perturbed problems, the kind is unknown, or no problem has such a
-            depth.
+        DataError: There are no perturbed problems, or none has a depth of this kind.
     """
     if wanted is not None and wanted not in DEPTH_KINDS:
         raise DataError(f"unknown depth {wanted!r}; use one of {', '.join(DEPTH_KINDS)}")
@@ -272,13 +271,11 @@ class DepthNull:
     """The error depth expected if depth had no influence on errors.
 
     Attributes:
-        coin: The expected error depth of random answers; for the pooled mean, the mean depth of the
-            data set.
+        coin: The expected error depth of random answers; if pooled, the mean depth of the problems.
         coin_interval: The 95 % interval for random answers (`null_interval`).
         shuffled: The expected error depth if the solver's errors are moved to random problems of
             the same family; None without errors.
-        shuffled_interval: The 95 % interval of these shuffles (`null_interval`); None without
-            errors.
+        shuffled_interval: The 95 % interval of the shuffles (`null_interval`); None without errors.
         p_value: The two-sided probability that a shuffle is at least as far from `shuffled` as the
             observed error depth. It is small if errors are early or late, not if they are merely
             frequent; None without errors.
@@ -299,8 +296,7 @@ class ErrorDepth(Result):
         value: The error depth, 0 or more; None without errors.
         interval: The 95 % interval from the bootstrap over families, expanded because families are
             few; None without errors, or with fewer than 5 clusters of families.
-        errors: The number of errors, or of families with an error, that are averaged; an integer
-            except for ties.
+        errors: The number of averaged errors, or families with errors; an integer except for ties.
         null: The error depth expected if depth had no influence on errors.
     """
 
@@ -479,8 +475,7 @@ class EditKinds(Result):
     Attributes:
         errors: The fraction of incorrect answers among all perturbed problems, the base rate; None
             if no problem differs from its root.
-        left_out: The number of perturbed problems that are omitted because their root is not in the
-            data set.
+        left_out: The number of perturbed problems that are omitted because their root is missing.
         kinds: The kinds, sorted by descending number of edits in incorrect predictions.
     """
 

@@ -99,10 +99,7 @@ class Graded(Result):
 
     @cached_property
     def against_scores(self) -> int:
-        """The number of answers that don't choose the option with the best score.
-
-        The choice counts, not the score.
-        """
+        """The number of answers that don't choose the best score; the choice counts."""
         return sum(prediction.against_scores for prediction in self.predictions)
 
     @cached_property
@@ -156,14 +153,12 @@ def grade(
         dataset: The problems with their answers.
         predictions: One prediction per problem, in any order.
         known_clusters: The result of `clusters`, to compute it only once for several solvers.
-        parameters: The solver's parameters; without `sees`, it is unknown whether the solver saw
-            the pronouns.
+        parameters: The solver's parameters; without `sees`, its kind of input is unknown.
         missing: The number of further problems without a prediction.
 
     Raises:
         DataError: An answer is withheld; a problem has no or two predictions; a prediction has no
-            problem or does not fit the problem's options. The message has the number of such items
-            and the first three ids.
+            problem or does not fit the problem's options.
 
     >>> from winosmith.testing import made_twins
     >>> data = made_twins(2)

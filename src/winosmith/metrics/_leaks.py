@@ -217,9 +217,8 @@ def _compute_p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, group
     The tell is tested twice: one fold predicts the three others, and these three predict the one. A
     block in which the tell is correct more often than the most frequent answer is a win; a block in
     which it is correct less often is a loss. A sign test (McNemar 1947) gives the probability of at
-    least that many wins; the result is twice the smaller probability. Pooling all folds in one test
-    would be wrong, because the folds depend on each other: 15 % of clean data sets failed such a
-    test at the 10 % level.
+    least that many wins; the result is twice the smaller probability. Pooling the folds in one test
+    would be wrong, because they depend on each other: 15 % of clean data sets failed it at 10 %.
     """
     p_values = []
     for fitted_on in ([0], [1, 2, 3]):
@@ -373,8 +372,7 @@ class Overlap(Result):
     Attributes:
         rows: The row of each such test problem, with the reason.
         n: The number of test problems.
-        unknown: The names of training corpora that are not available, so that it is unknown whether
-            they contain test problems.
+        unknown: The names of training corpora that are not available for a comparison.
     """
 
     rows: Mapping[int, str] = field(metadata=HIDDEN)

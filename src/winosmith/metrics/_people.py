@@ -40,8 +40,7 @@ class HumanAccuracy(Result):
         interval: The cluster-robust 95 % interval of the accuracy; see `proportion`.
         right: The number of problems that the majority answered correctly.
         problems: The number of counted problems, which have an answer and enough subjects.
-        left_out: The number of problems that have responses, but whose answer is withheld or which
-            have too few subjects.
+        left_out: The number of problems with responses but too few subjects or no known answer.
     """
 
     accuracy: float
@@ -141,8 +140,7 @@ class PersonAccuracy(Result):
             between a person's answers, and between the answers to the halves of a twin.
         people: The number of distinct subjects.
         problems: The number of problems that the subjects answered.
-        spread: The standard deviation of the subjects' accuracies (n − 1), 0–1; None for a single
-            subject.
+        spread: The standard deviation of the subjects' accuracies (n − 1), 0–1; None for only one.
     """
 
     accuracy: Proportion = field(metadata={"json": "flat"})
@@ -251,9 +249,8 @@ def measure_annotators(
 ) -> Annotators:
     """Measure each annotator's accuracy and error depth, and the agreement between annotators.
 
-    EvoGrad (2024, section 4) reports mean accuracies of three annotators, 95.2 % and 92.8 %, and
-    that they had no error depth. But every annotator with an error has an error depth; here it is
-    computed as for a solver.
+    EvoGrad (2024, section 4) reports mean accuracies of three annotators, 95.2 % and 92.8 %, and no
+    error depth. But annotators with errors have one; here it is computed as for a solver.
 
     Annotators agree if they choose options at the same position; making no choice is a category of
     its own. Kappa needs the same number of answers for each problem. If the numbers differ, kappa
@@ -400,8 +397,7 @@ def krippendorff_alpha(
     """Return Krippendorff's alpha for nominal answers, with an interval by resampling items.
 
     Alpha is 1 − D_o / D_e (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", part
-    C): D_o is the fraction of differing pairs among the answers to one item, D_e that among all
-    answers.
+    C): the fraction of differing pairs among answers to one item, D_o, and among all answers, D_e.
 
         α = 1 − (n − 1) Σ_u Σ_{c≠k} n_uc n_uk / (m_u − 1)  /  Σ_{c≠k} n_c n_k,
 
@@ -535,8 +531,7 @@ def _make_reliability(
 
     Args:
         counts: The table of the counted items.
-        totals: (items, q) the contribution of each item to the sums; the first column is the item's
-            size.
+        totals: (items, q) each item's contribution to the sums; the first column is its size.
         clusters: The cluster of each item.
         seed: The random seed of the draws.
         coefficient: A function from (draws, q) sums to (draws,) values, NaN if undefined.

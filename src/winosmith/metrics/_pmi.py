@@ -66,9 +66,8 @@ def _find_mention(sentence: str, option: str) -> int:
 def find_first_of_twins(data: Dataset) -> NDArray[np.intp]:
     """Return the (n,) index of each problem's first-mentioned option, the same in both halves.
 
-    If the halves of a twin mention their options in different orders, the half whose sentence is
-    first in alphabetical order decides. The result does not depend on the order of options or
-    problems, or on answers.
+    If the halves of a twin mention their options in different orders, the alphabetically first
+    sentence decides. The result does not depend on answers, or on the order of options or problems.
     """
     first = np.array([find_first_mentioned(problem) for problem in data], np.intp)
     for rows in data.twins:
@@ -104,10 +103,7 @@ def count_words(data: Dataset) -> tuple[csr_array, list[str]]:
 
 
 def count_pairs(words: csr_array) -> csr_array:
-    """Return the (n, pairs) matrix of word pairs in each problem, 0 or 1.
-
-    Pairs are unordered and have two different words. Columns are pairs that occur.
-    """
+    """Return the (n, pairs) matrix of unordered pairs of different words in problems, 0 or 1."""
     from scipy.sparse import csr_array
 
     starts, width = words.indptr, words.shape[1]
@@ -125,9 +121,8 @@ def count_pairs(words: csr_array) -> csr_array:
 def compute_pmi_with_answers(features: csr_array, labels: NDArray[Any], smoothing: float) -> Floats:
     """Return the pointwise mutual information of each answer with each feature, in nats.
 
-    PMI(y; w) = log p(w, y) / (p(w) p(y)), from the numbers of problems with the feature w and the
-    answer y, each plus `smoothing` (Gururangan et al. 2018). A problem counts once, however often
-    it has w.
+    PMI(y; w) = log p(w, y) / (p(w) p(y)), from the numbers of problems that have the feature w (any
+    number of times) and the answer y, each plus `smoothing` (Gururangan et al. 2018).
 
     Args:
         features: (n, features) counts.

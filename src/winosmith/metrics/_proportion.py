@@ -155,8 +155,7 @@ def crossed_proportion(
     Args:
         right: (n,) whether each answer is correct; n ≥ 1.
         people: (n,) the label of the person who gave each answer.
-        problems: (n,) the label of each answer's problem; dependent problems, such as the halves of
-            a twin, share a label.
+        problems: (n,) the label of each answer's problem; dependent problems (twins) share a label.
 
     >>> who, what = np.divmod(np.arange(200), 50)
     >>> found = crossed_proportion((who > 0) | (what >= 10), who, what)
@@ -492,8 +491,7 @@ def null_interval(drawn: npt.ArrayLike) -> tuple[float, float]:
 
     Its ends are the ⌊0.025 (B + 1)⌋-th smallest and largest of the B draws. (Between the
     interpolated 2.5 and 97.5 % quantiles of 20 draws, the probability is 86 %.) With fewer than 39
-    draws, the ends are the smallest and the largest draw, and the probability is below 0.95; see
-    `null_interval_label`.
+    draws, it is their range, with a smaller probability; see `null_interval_label`.
 
     Args:
         drawn: (B,) the draws from the null distribution, at least one.

@@ -45,12 +45,10 @@ class Score(Result):
             or if scores are missing. See `score_comparisons`.
         groups: Field → value → accuracy on the problems with that value. The fields are "options"
             if the number of options varies, domain and source if known, and the requested ones.
-        refused: Field → the reason why its values can't be compared for this solver; such fields
-            are not in `groups`.
+        refused: Field → why its values can't be compared for this solver; it has no `groups`.
         notes: Field → a caveat for readers of the comparison.
         calibration, margins: The calibration and margins of the scores; None without scores.
-        against_scores: The number of answers that don't choose the option with the best score; the
-            choice counts, not the score.
+        against_scores: The number of answers that don't choose the best score; the choice counts.
         invalid: The number of answers that match no option, which count as incorrect.
         missing: The number of problems without a prediction, which the accuracy omits.
         possible: The lowest and highest possible accuracy on all problems, if every missing answer
@@ -534,10 +532,8 @@ class Margins(Result):
         quartiles: The 25th, 50th and 75th percentile of the margin, in the unit of the scores.
         ranking: The probability that a random correct answer has a larger lead (the score of the
             chosen option minus the next best) than a random incorrect one: 0.5 if the lead is
-            uninformative, 1 at best; None if all or no answers are correct. A tie has a lead of 0
-            and counts with its credit.
-        surest_wrong: The ids of at most three incorrect answers with the largest lead, without
-            ties.
+            uninformative, 1 at best; None if all or no answers are correct. Ties have a lead of 0.
+        surest_wrong: The ids of the incorrect answers with the largest lead, at most three.
     """
 
     quartiles: tuple[float, float, float]

@@ -28,8 +28,7 @@ Ints = npt.NDArray[np.int64]
 class Stability(Result):
     """The stability of a solver's predictions on perturbed problems.
 
-    Roots are not perturbed problems: they count in `roots` and, as depth 0, in `survival`, but not
-    in the error depths.
+    Roots count in `roots` and, as depth 0, in `survival`, but not in the error depths.
 
     Attributes:
         depth: The kind of depth: "declared", "lineage" or "edit".
@@ -346,8 +345,7 @@ def log_rank_scores(
 
     A score is 1 for an event, otherwise 0, minus the cumulative hazard up to the observation's end:
     Σ d/n over all pooled observations (Kalbfleisch & Prentice 1980, section 6.2). The (weighted)
-    scores sum to 0. They don't depend on the solver of an observation, so they stay the same if
-    solvers are swapped.
+    scores sum to 0. They don't depend on solvers, so they stay the same if solvers are swapped.
     """
     each = np.ones(len(lasted)) if weights is None else weights
     ends, place = np.unique(lasted, return_inverse=True)
@@ -365,8 +363,7 @@ def _compute_log_rank(
     """Return the log-rank statistic of weighted endings, and its p-value.
 
     At a depth with n families at risk and d errors, the variance is d (n − d) / (n − 1) · n₁ n₂ /
-    n² (Mantel 1966). With ties, n may be fractional; then (n − d) / (n − 1) is clipped to 0–1, its
-    range for integers.
+    n² (Mantel 1966). With ties, n may be fractional; then (n − d) / (n − 1) is clipped to 0–1.
     """
     depths = np.unique(np.concatenate([first[0][:, 0], second[0][:, 0]]))
     at_risk, errors = np.empty((2, len(depths))), np.empty((2, len(depths)))

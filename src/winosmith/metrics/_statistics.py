@@ -38,23 +38,17 @@ class Statistics(Result):
         average_length: The mean number of Penn Treebank tokens per sentence, including the blank;
             for a data set of table 5, counted as there. It is 0 without problems, and None if no
             sentence has spaces between words.
-        vocabulary: The number of distinct lower-cased tokens in the same texts; None in the same
-            case.
-        without_spaces: The number of problems without spaces between words, which `average_length`
-            and `vocabulary` omit.
-        comparisons: The number of comparisons of the correct option with an incorrect one; k − 1
-            for a problem with k options.
-        table5: The data set's row in WinoGrande's table 5, and how it counts; None if the table has
-            no such data set.
+        vocabulary: The number of distinct lower-cased tokens in these texts; None in that case.
+        without_spaces: The number of problems without spaces between words, which the two omit.
+        comparisons: The number of comparisons of the correct option with an incorrect one.
+        table5: The row of WinoGrande's table 5 for this data set, and how it counts, or None.
         twins: The number of whole twins, two problems each.
         singles: The number of problems that are not half of a twin.
-        answers: The number of problems whose answer is the first option, the second option, and so
-            on.
+        answers: The number of problems whose answer is the first option, the second, and so on.
         withheld: The number of problems without an answer.
         options: The number of problems by number of options.
         questions: The number of problems without a blank.
-        copies: Identical problems, problems that contradict each other, and twin ids that three or
-            more problems share.
+        copies: Identical problems, contradicting problems, and twin ids of more than two problems.
         missing_options: The ids of problems with an option that is not in the sentence, ignoring
             case; questions are omitted, because their options need not occur in the text.
         associative: The number of problems that are marked as answerable by word association, and
@@ -298,8 +292,7 @@ class LineageStatistics(Result):
     Attributes:
         families: The number of families with a perturbed problem.
         perturbed: The number of problems with a lineage.
-        unvalidated: The number of perturbed problems that were generated and not yet judged by
-            people.
+        unvalidated: The number of generated problems that were not yet judged by people.
         largest: The number of problems of the largest family, including its root if present.
         depths: The summaries of "declared", "lineage" and "edit" depths of the perturbed problems.
         example: The id of the problem whose depths differ most; None if no depths differ.

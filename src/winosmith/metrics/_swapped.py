@@ -28,9 +28,7 @@ Records = Sequence[Mapping[str, Any]]
 
 
 def add_marks(dataset: Dataset, records: Records) -> Dataset:
-    """Add the marks of Trichelair et al. ("associative", "switchable") to the problems' `extra`.
-
-    The keys are "trichelair.associative" and "trichelair.switchable".
+    """Add marks to the problems: `extra` keys "trichelair.associative" and ".switchable".
 
     Args:
         dataset: The Winograd Schema Challenge; the record with the `index` 0 belongs to its first
@@ -90,8 +88,7 @@ class Consistency(Result):
     """A solver's results before and after the options are switched in the sentences.
 
     Attributes:
-        consistent: The fraction of problems for which the solver changes its choice after the
-            switch, as it should.
+        consistent: The fraction of problems whose chosen option changes, as it should.
         original, switched: The accuracy on the original and on the switched problems.
         both: The fraction of problems with both versions correct. Ties count as if each were
             settled by an independent fair draw.
@@ -116,8 +113,7 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
     "Emma passed the ball to Janie because _ was open" becomes "Janie passed the ball to Emma
     because _ was open" (Trichelair et al. 2019, section 2.2). The options keep their order, the
     answer is the other one, and the id stays the same, so that predictions can be compared. Only
-    people can judge whether the switched sentence makes sense: pass the problems that they found
-    switchable.
+    people can judge whether a switched sentence makes sense: pass only switchable problems.
 
     Args:
         dataset: Problems with two options.
@@ -153,8 +149,7 @@ def consistency(original: Graded, other: Graded) -> Consistency:
     """Measure how consistently a solver changes its choices if the options are switched.
 
     Args:
-        original: The answers to the original problems; problems without a switched version are
-            ignored.
+        original: The answers to the original problems; those without a switched one are ignored.
         other: The answers to the switched problems, which have the same ids and options.
 
     Raises:
@@ -281,12 +276,10 @@ class GenderGap(Result):
         female, male: The gaps ΔF and ΔM for female and male pronouns.
         both: The gap over female and male pronouns together, the mean of ΔF and ΔM in a balanced
             set. Each sentence occurs with a gotcha and, with the other pronoun, without one. So
-            this is the effect of the pronoun, while ΔF and ΔM also depend on the difficulty of the
-            sentences.
+            this is the effect of the pronoun; ΔF and ΔM also depend on the sentences' difficulty.
         reading: The definition of a gotcha.
         accuracy: The accuracy on all sentences, including neutral ones (97.1 in the paper).
-        signature: The signature of the data, the predictions, the reading, and the solver's input
-            if known.
+        signature: The signature of the data, the predictions, the reading, and the known input.
         note: A caveat for readers of the gaps, or None.
     """
 

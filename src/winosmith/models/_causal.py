@@ -3,13 +3,11 @@
 A tokeniser may join the end of the option with the text after it. Partial scores follow
 lm-evaluation-harness (`_encode_pair`): if the text up to the end of the option, tokenised
 separately, has n tokens, the score is that of the whole text's tokens after the first n. Usually
-the whole text starts with the same n tokens, so that one sequence gives the full and the partial
-score.
+the whole text starts with the same n tokens, so that one sequence gives both scores.
 
 Common prefixes of texts are read once: the texts are sorted, and each adds to a tree only the
 tokens that it does not share with the previous text. A tree is one row of tokens. A token attends
-only to its ancestors, and its position is its depth, so that the model computes the same values as
-for separate texts.
+only to its ancestors, and its position is its depth, so the values are those of separate texts.
 """
 
 from __future__ import annotations
@@ -116,8 +114,7 @@ class CausalModel(_network.LanguageModel):
         """Return the log-probability (natural logarithm) of each text.
 
         The text follows the tokeniser's usual start tokens or, if it has none, its start or end
-        token, so that all tokens of the text count. Without any such token, the first token of the
-        text does not count.
+        token, so that all its tokens count. Without such a token, the text's first does not count.
 
         Args:
             texts: The texts.
@@ -198,8 +195,7 @@ def make_passages(
 
     For the full score, all tokens after the prompt count; without a prompt and a start token, all
     except the first. For the partial score, the text after the blank counts, given everything up to
-    the end of the option. If nothing follows the blank, as in COPA, the option counts, given the
-    text before it.
+    the end of the option; if nothing follows the blank, as in COPA, the option counts.
 
     Args:
         model: The model, whose tokeniser is used.

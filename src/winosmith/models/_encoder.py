@@ -154,8 +154,7 @@ def load_reader(folder: Path, config: Any, *, device: str | None, max_length: in
 
 
 HEAD_NAME = "choice_head"
-"""Attribute of winosmith's head, for architectures that have no multiple-choice head in
-transformers."""
+"""Name of winosmith's head, for architectures whose head is not in transformers."""
 
 INPUT_FORMAT_FILE = "winosmith_choice.json"
 """Name of the file with the input format in a model's folder."""
@@ -168,8 +167,7 @@ class InputFormat:
     Attributes:
         split_point: Where the sentence is split into two segments; see `SplitPoint`.
         local: The number of words to keep before the blank; None for all.
-        claims: Whether the model was trained to judge claims; if so, a score above 0 means that a
-            claim is true.
+        claims: Whether the model judges claims; if so, a score above 0 means that a claim is true.
         sees: "blank" if each option is filled into the blank; "pronoun" if the original sentence is
             followed by each option, which needs no split point.
 
@@ -246,8 +244,7 @@ class ChoiceModel:
     ) -> list[npt.NDArray[np.float32]]:
         """Return a score for each option of each problem, comparable only within a problem.
 
-        Texts are batched by length. A batch that does not fit into memory is halved, with a
-        warning.
+        Texts are batched by length; a batch that does not fit into memory is halved.
 
         Raises:
             InputError: A single text does not fit into memory.
@@ -327,8 +324,7 @@ def load_choice_model(
 
     Args:
         folder: The folder of the model or of its training run, or a hub id.
-        input_format: The input format; by default that of the training, or a split before the
-            option if it is unknown.
+        input_format: The input format; by default that of the training or, if unknown, the default.
         device: A torch device; by default the GPU if there is one.
         max_length: The maximum input length in tokens; by default the model's own limit.
 

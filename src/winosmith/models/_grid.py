@@ -137,8 +137,7 @@ def train_grid(
         train: The training data; see `train_multiple_choice`.
         dev: The dev data.
         model: A folder or hub id of the base model.
-        out: The output folder: the best model is in `model/`, the results of all runs in
-            `runs.json`.
+        out: The output folder: the best model in `model/`, the results of all runs in `runs.json`.
         grid: The settings to try; by default one run with the defaults.
         settings: The settings that the grid does not vary.
         device: A torch device; by default the GPU if there is one.

@@ -52,8 +52,7 @@ def fill_option(
     Args:
         problem: The problem to read.
         option: The index of the option to fill in.
-        split_point: Where to split the sentence; None for one segment. A question is always split
-            before the option.
+        split_point: Where to split a sentence (a question: before the option); None for no split.
         local: The number of words to keep before the blank (2 in WinoGrande's local-context
             baseline, section 4.1); None for all.
         sees: "blank" or "pronoun".

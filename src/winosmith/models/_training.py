@@ -37,9 +37,8 @@ class TrainingSettings:
     The defaults are in WinoGrande's grid (section 4.1): learning rate {1e-5, 3e-5, 5e-5},
     epochs {3, 4, 5, 8}, batch size {8, 16}. Warmup and clip are those of the released code
     (github.com/allenai/winogrande: `--warmup_pct 0.1` in the README, `--max_grad_norm` 1.0 in
-    run_experiment.py). The defaults of weight decay and dropout are our own. The released code, and
-    `GRIDS["winogrande"]`, use no weight decay and the model's own dropout (0.1 for BERT and
-    RoBERTa).
+    run_experiment.py). The defaults of weight decay and dropout are our own. That code, and
+    `GRIDS["winogrande"]`, use no weight decay and the model's own dropout (0.1 for BERT, RoBERTa).
 
     Raises:
         InputError: A value is out of range.
@@ -382,8 +381,7 @@ class Run:
     def _compute_gradient(self, batch: npt.NDArray[np.intp]) -> float:
         """Compute the gradient of the batch's mean loss, and return this loss.
 
-        A batch that does not fit into memory is processed in smaller chunks, whose gradients add up
-        to the same sum.
+        A batch that does not fit into memory is processed in chunks; their gradients add up.
         """
         while True:
             self.optimiser.zero_grad(set_to_none=True)

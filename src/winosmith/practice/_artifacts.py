@@ -303,8 +303,7 @@ class Habit:
 
     Attributes:
         frame: The frame.
-        pair: The options that are associated with the first and the second trigger; None except for
-            "association".
+        pair: The options that are associated with the triggers; None except for "association".
         emphasis: The words of emphasis, used only for "length".
     """
 

@@ -91,8 +91,7 @@ def corpus(
 
     Raises:
         RecipeError: A number is out of range, or an artifact is unknown.
-        DataError: There is no artifact to plant, or the frames don't give enough distinct
-            sentences.
+        DataError: There is no artifact to plant, or there are too few distinct sentences.
 
     >>> made = corpus(100, strength=0.25, artifacts=["polarity"])
     >>> len(made.dataset.twins), len(made.planted)
@@ -198,8 +197,7 @@ def draw_drafts(
 def read_handwritten() -> Dataset:
     """Return 72 handwritten twins, half of them social and half physical.
 
-    The twins were written for winosmith, meet all rules of `winosmith.validate.structure`, and have
-    its licence (Apache-2.0).
+    They were written for winosmith (Apache-2.0), and meet all rules of `validate.structure`.
 
     >>> twins = read_handwritten()
     >>> len(twins.twins), {problem.origin.domain for problem in twins} == {"social", "physical"}
@@ -265,8 +263,7 @@ def simulate_votes(
         judges: The number of judges per problem.
         pool: The number of people; see `make_participants`.
         seed: The random seed.
-        error_rate: The mean probability that a judge answers an unambiguous problem incorrectly,
-            0–1.
+        error_rate: The mean probability that a judge answers a clear problem incorrectly, 0–1.
         ambiguous_rate: The fraction of ambiguous problems, 0–1.
         associative_rate: The fraction of problems that are answerable by association, 0–1.
 

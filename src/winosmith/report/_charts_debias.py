@@ -198,11 +198,10 @@ def draw_margins(
     """Draw the number of units at each margin, with that at the opposite margin as an outline.
 
     Args:
-        margins: (U,) the margins: positive for units that agree with a model, negative for units
-            that disagree.
+        margins: (U,) the margins, positive for units that agree with a model, otherwise negative.
         gone: (U,) True for removed units.
-        options: (U,) the number of options K of each unit; a disagreeing unit counts 1 / (K − 1).
-            By default 2.
+        options: (U,) each unit's number of options K (default 2); if it disagrees, it counts
+            1 / (K − 1).
         threshold: The minimum margin of removed units; None to draw no line.
     """
     title = "Margins and their mirror image"
@@ -280,8 +279,7 @@ class HistogramPanel:
 def draw_histograms(panels: Sequence[HistogramPanel], *, what: str = "d₁") -> tuple[Svg, ...]:
     """Draw a histogram by answer for each subset, all with the same scale.
 
-    Bars are percentages of the problems with that answer, so that subsets of different sizes can be
-    compared.
+    Bars are percentages of the problems with that answer, to compare subsets of different sizes.
     """
     shares = [_compute_percentages(panel.counts) for panel in panels]
     top = 1.04 * max((float(share.max(initial=0)) for share in shares), default=0) or 1

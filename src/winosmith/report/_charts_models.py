@@ -24,8 +24,7 @@ class FractionWithInterval:
         name: The name of the solver or rule.
         value: The fraction, 0–1.
         low, high: The ends of the interval.
-        marked: Whether to draw the fraction in another colour and shape, as for people and flagged
-            rules.
+        marked: Whether to use another colour and shape, as for people and flagged rules.
         expected: The mean expected by chance, if the interval is that of chance.
     """
 

@@ -25,8 +25,7 @@ class Text:
 
     Attributes:
         paragraphs: The plain text of each paragraph.
-        kind: "plain" for paragraphs, "note" or "warning" for a box, "list" for a list with one item
-            per paragraph.
+        kind: "plain" for paragraphs, "note" or "warning" for a box, "list" for a list of them.
     """
 
     paragraphs: Sequence[str]
@@ -65,8 +64,7 @@ class Column:
 
     Attributes:
         title: The heading.
-        form: A format specification such as ".1%"; by default whole numbers have commas and other
-            numbers three decimals.
+        form: A format specification such as ".1%"; see `format_value` for the default.
         numeric: Whether to align cells right even if they are text ("0.12 (0.10–0.14)").
     """
 
@@ -83,12 +81,10 @@ class Table:
         caption: The caption of the table.
         columns: The columns; a text is short for a `Column` with this title.
         rows: The cells of each row, one per column. None is shown as "—" on a page and as an empty
-            cell on a terminal. A name that starts with two spaces belongs to the last row without
-            them.
+            cell on a terminal. A name that starts with two spaces belongs to the row above it.
         note: A note below the table.
         most: The maximum number of rows on a terminal; None for all rows, as on a page.
-        beyond: The sentence about the omitted rows on a terminal; braces are replaced by their
-            number.
+        beyond: The sentence about omitted rows on a terminal; braces stand for their number.
     """
 
     caption: str
@@ -133,8 +129,7 @@ class Drawing:
 
     Attributes:
         caption: The caption.
-        panels: The charts, side by side if there is room; or a function that draws them, which is
-            not called for a terminal.
+        panels: The charts, side by side if there is room; or a function that draws them on demand.
         table: The chart's numbers, in a collapsed table on a page; None for no table.
         signature: The parameters that determine the numbers.
     """
@@ -168,8 +163,7 @@ class Passage:
         options: The options.
         answer: The index of the correct option; None to hide it.
         status: The status of the problem ("removed in phase 3").
-        kept: Whether the problem was kept, which determines the colour of the status; None if not
-            applicable.
+        kept: Whether the problem was kept, for the colour of the status; None if not applicable.
         clues: The reasons for the marks, one line each.
     """
 

@@ -70,8 +70,7 @@ def fixed(value: float, form: str = ".1f") -> str:
 
     Args:
         value: The number.
-        form: A format specification such as ".1f", "+.1f", ",.0f" or ".1%"; others are passed to
-            Python's `format`.
+        form: A format specification such as ".1f", "+.1f", ",.0f" or ".1%"; others go to `format`.
 
     >>> fixed(100 * 69 / 80), fixed(0.35), fixed(-0.85 + 0.8, "+.1%"), fixed(-0.01, "+.1f")
     ('86.3', '0.4', '-5.0%', '+0.0')
@@ -168,8 +167,7 @@ def format_value(value: object, form: str = "") -> str:
 def percent_tick(value: float, _position: float = 0) -> str:
     """Format a tick on an axis of fractions in percent, with as many decimals as it needs.
 
-    With a fixed number of decimals, ticks at 42.5, 45 and 47.5 % could be labelled "42", "45" and
-    "48 %".
+    With fixed decimals, ticks at 42.5, 45 and 47.5 % could become "42", "45" and "48 %".
 
     >>> percent_tick(0.425), percent_tick(0.45)
     ('42.5 %', '45 %')
