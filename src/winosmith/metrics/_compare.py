@@ -196,8 +196,8 @@ def paired_p_value(
         second: (n,) the credit of the second solver's answers.
         clusters: (n,) the label of each problem's cluster.
 
-    >>> apart, twins = np.arange(10), np.arange(10) // 2
-    >>> [round(paired_p_value([1] * 10, [0] * 10, labels), 4) for labels in (apart, twins)]
+    >>> singles, twins = np.arange(10), np.arange(10) // 2
+    >>> [round(paired_p_value([1] * 10, [0] * 10, labels), 4) for labels in (singles, twins)]
     [0.002, 0.0625]
     """
     gained = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
@@ -311,8 +311,8 @@ def cross_tabulate(
     (1.25, 1.25, 0.25, 1.25)
     """
     both, only, other = first * second, first * (1 - second), (1 - first) * second
-    rest = (1 - first) * (1 - second)
-    counts = [_proportion.round_count(float(part.sum())) for part in (both, only, other, rest)]
+    neither = (1 - first) * (1 - second)
+    counts = [_proportion.round_count(float(part.sum())) for part in (both, only, other, neither)]
     return counts[0], counts[1], counts[2], counts[3]
 
 
@@ -650,13 +650,13 @@ def detectable_difference(
     size = max(1, int(n / max(1.0, design) + 1e-9))
     low, high = binom.ppf([_TAIL, 1 - _TAIL], size, psi)
     differ = np.arange(low, high + 1)
-    likely, beyond = binom.pmf(differ, size, psi), binom.isf(alpha / 2, differ, 0.5)
+    weights, limits = binom.pmf(differ, size, psi), binom.isf(alpha / 2, differ, 0.5)
 
-    def lacking(difference: float) -> float:
-        found = binom.sf(beyond, differ, (1 + difference / psi) / 2)
-        return float(likely @ found) - power
+    def excess_power(difference: float) -> float:
+        powers = binom.sf(limits, differ, (1 + difference / psi) / 2)
+        return float(weights @ powers) - power
 
-    return float(brentq(lacking, 0.0, psi, xtol=1e-9)) if lacking(psi) >= 0 else None
+    return float(brentq(excess_power, 0.0, psi, xtol=1e-9)) if excess_power(psi) >= 0 else None
 
 
 _TAIL = 1e-9
@@ -722,8 +722,8 @@ def find_regressions(found: Comparison, rules: str) -> list[str]:
     Raises:
         InputError: A rule is unknown.
     """
-    asked = parse_rules(rules)
-    return [sentence for pair in found.pairs for sentence in _describe_broken_rules(pair, asked)]
+    parsed = parse_rules(rules)
+    return [line for pair in found.pairs for line in _describe_broken_rules(pair, parsed)]
 
 
 def _describe_broken_rules(pair: Pair, rules: list[float | None]) -> Iterator[str]:

@@ -66,12 +66,12 @@ class LearningCurve(Result):
 
     def charts(self) -> list[Svg]:
         """Return a chart of the learning curve with its extrapolations."""
-        ahead = np.geomspace(self.points[0].size, 250 * self.points[-1].size, 160)
+        sizes = np.geomspace(self.points[0].size, 250 * self.points[-1].size, 160)
         lines = {}
         for found in self.extrapolations:
-            values = found.at(ahead)
+            values = found.at(sizes)
             below = values <= 1
-            lines[found.form.name] = (ahead[below].tolist(), values[below].tolist())
+            lines[found.form.name] = (sizes[below].tolist(), values[below].tolist())
         runs = [
             (float(p.size), value)
             for p in self.points
@@ -140,14 +140,14 @@ def learning_curve(
 
 def _check_runs(runs: Mapping[int, Sequence[float]], human: float) -> None:
     if len(runs) < 3:
-        there = "is 1 training size" if len(runs) == 1 else f"are {len(runs)} training sizes"
-        raise DataError(f"there {there}; a learning curve needs three or more")
+        count = "is 1 training size" if len(runs) == 1 else f"are {len(runs)} training sizes"
+        raise DataError(f"there {count}; a learning curve needs three or more")
     if min(runs) < 1 or not all(runs.values()):
         raise DataError("every training size must be 1 or more and have at least one run")
     values = [human, *(value for own in runs.values() for value in own)]
-    wrong = next((value for value in values if not 0 <= value <= 1), None)
-    if wrong is not None:
-        raise DataError(f"an accuracy must be between 0 and 1, not {wrong}")
+    invalid = next((value for value in values if not 0 <= value <= 1), None)
+    if invalid is not None:
+        raise DataError(f"an accuracy must be between 0 and 1, not {invalid}")
 
 
 MAX_LOG2_SIZE = 40.0
@@ -200,23 +200,23 @@ def extrapolate(form: Form, x: Floats, y: Floats, human: float) -> Extrapolation
     if fitted is None:
         return None
     parameters, covariance = fitted
-    rest = y - form.curve(x, *parameters)
-    ahead = np.linspace(x[0], MAX_LOG2_SIZE, 20_001)
-    middle = form.curve(ahead, *parameters)
-    slopes = _compute_slopes(form, ahead, parameters)
-    wide = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0))
-    wide *= float(t.ppf(0.975, free))
-    before = _fit(form, x[:-1], y[:-1])
+    residuals = y - form.curve(x, *parameters)
+    sizes = np.linspace(x[0], MAX_LOG2_SIZE, 20_001)
+    middle = form.curve(sizes, *parameters)
+    slopes = _compute_slopes(form, sizes, parameters)
+    reach = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0))
+    reach *= float(t.ppf(0.975, free))
+    without_last = _fit(form, x[:-1], y[:-1])
     return Extrapolation(
         form,
         tuple(map(float, parameters)),
-        float(np.sqrt(rest @ rest / free)),
-        _find_first_size(ahead, middle, human),
+        float(np.sqrt(residuals @ residuals / free)),
+        _find_first_size(sizes, middle, human),
         (
-            _find_first_size(ahead, middle + wide, human),
-            _find_first_size(ahead, middle - wide, human),
+            _find_first_size(sizes, middle + reach, human),
+            _find_first_size(sizes, middle - reach, human),
         ),
-        None if before is None else float(form.curve(x[-1:], *before[0])[0]),
+        None if without_last is None else float(form.curve(x[-1:], *without_last[0])[0]),
     )
 
 
@@ -230,8 +230,8 @@ def _fit(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
     start = form.start(x, y)
     low = [-np.inf, -np.inf, 0.0][: form.parameters]
     with warnings.catch_warnings():
-        untold: Literal["error", "ignore"] = "error" if len(x) > form.parameters else "ignore"
-        warnings.simplefilter(untold, OptimizeWarning)  # the covariance could not be estimated
+        action: Literal["error", "ignore"] = "error" if len(x) > form.parameters else "ignore"
+        warnings.simplefilter(action, OptimizeWarning)  # the covariance could not be estimated
         warnings.simplefilter("ignore", RuntimeWarning)  # an overflow far from the solution
         try:
             parameters, covariance = curve_fit(

@@ -70,8 +70,8 @@ def error_depth(
     if kind == "mean":
         return float(np.average(each, weights=errors))
     levels, fine = compute_error_free_probabilities(each, errors)
-    here = np.concatenate([[1.0], np.cumprod(fine)[:-1]]) * (1 - fine)
-    return float(np.average(levels, weights=here))
+    first_error = np.concatenate([[1.0], np.cumprod(fine)[:-1]]) * (1 - fine)
+    return float(np.average(levels, weights=first_error))
 
 
 def compute_error_free_probabilities(
@@ -414,8 +414,8 @@ def _compute_totals(levels: Ints, wrong: npt.NDArray[Any], fine: npt.NDArray[Any
 def _guess_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -> Errors:
     wrong = np.zeros((NULL_DRAWS, len(counts)), dtype=np.int64)
     for chance in np.unique(family.chance):
-        there = np.bincount(of[family.chance == chance], minlength=len(counts))
-        wrong += rng.binomial(there, 1 - chance, size=wrong.shape)
+        at_risk = np.bincount(of[family.chance == chance], minlength=len(counts))
+        wrong += rng.binomial(at_risk, 1 - chance, size=wrong.shape)
     return wrong, wrong == 0
 
 
@@ -543,8 +543,8 @@ def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
 
 def _find_rows(dataset: Dataset) -> tuple[list[int], int]:
     perturbed = [row for row, problem in enumerate(dataset) if problem.lineage]
-    there = set(dataset.ids)
-    rows = [row for row in perturbed if dataset[row].root in there]
+    ids = set(dataset.ids)
+    rows = [row for row in perturbed if dataset[row].root in ids]
     return rows, len(perturbed) - len(rows)
 
 

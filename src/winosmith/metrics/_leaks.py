@@ -114,10 +114,10 @@ def leaks(
         leak = _measure_leak(name, sign, [of[row] for row in rows], answers, groups, folds)
         if leak is not None and leak.accuracy >= leak.chance + MIN_ADVANTAGE:
             found.setdefault(name, []).append(leak)
-    telling = ([leak for leak in of if leak.p_value * tried < ALPHA] for of in found.values())
+    significant = ([leak for leak in of if leak.p_value * tried < ALPHA] for of in found.values())
     return tuple(
         max(found, key=lambda leak: (leak.accuracy - leak.chance) * leak.problems)
-        for found in telling
+        for found in significant
         if found
     )
 
@@ -205,9 +205,9 @@ def _fit_table(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
 def _compute_accuracy(table: Ints, coded: Ints, folds: Ints, answers: Ints) -> float:
     right = 0
     for fold in range(FOLDS):
-        said, _ = _fit_table(table, [other for other in range(FOLDS) if other != fold])
-        here = folds == fold
-        right += int((said[coded[here]] == answers[here]).sum())
+        predicted, _ = _fit_table(table, [other for other in range(FOLDS) if other != fold])
+        tested = folds == fold
+        right += int((predicted[coded[tested]] == answers[tested]).sum())
     return right / len(answers)
 
 
@@ -222,10 +222,10 @@ def _compute_p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, group
     """
     p_values = []
     for fitted_on in ([0], [1, 2, 3]):
-        said, most = _fit_table(table, fitted_on)
-        there = ~np.isin(folds, fitted_on)
-        right, usually = said[coded[there]] == answers[there], most == answers[there]
-        p_values.append(_sign_test(np.bincount(groups[there], right.astype(int) - usually)))
+        predicted, most = _fit_table(table, fitted_on)
+        tested = ~np.isin(folds, fitted_on)
+        right, usually = predicted[coded[tested]] == answers[tested], most == answers[tested]
+        p_values.append(_sign_test(np.bincount(groups[tested], right.astype(int) - usually)))
     return min(1.0, 2 * min(p_values))
 
 
@@ -333,12 +333,12 @@ def _find_similar_options(texts: Sequence[str | None], dataset: Dataset) -> list
 
 def _find_similar_option(text: str, options: Sequence[str]) -> int | None:
     equal = [index for index, option in enumerate(options) if option == text]
-    held = [
+    contained = [
         index
         for index, option in enumerate(options)
         if f" {option} " in f" {text} " or f" {text} " in f" {option} "
     ]
-    return next((found[0] for found in (equal, held) if len(found) == 1), None)
+    return next((found[0] for found in (equal, contained) if len(found) == 1), None)
 
 
 def _strip_text(text: str) -> str:
@@ -463,8 +463,8 @@ def overlap(
         found.update(_find_same_sentences(test, training))
         for row in sorted(find_lookalikes(test.problems, training.problems)):
             found.setdefault(row, "a problem of the training set looks like it")
-    for held in public:
-        for row, reason in (*_find_in_public_set(test, held), *_find_public_families(test, held)):
+    for data in public:
+        for row, reason in (*_find_in_public_set(test, data), *_find_public_families(test, data)):
             found.setdefault(row, reason)
     direct = set(found)
     for rows in blocks(test) if direct else ():
@@ -499,22 +499,22 @@ def _find_same_families(test: Dataset, training: Dataset) -> Iterator[tuple[int,
                 yield row, "the training set contains part of its family"
 
 
-def _find_in_public_set(test: Dataset, held: Contents) -> Iterator[tuple[int, str]]:
+def _find_in_public_set(test: Dataset, contents: Contents) -> Iterator[tuple[int, str]]:
     for row, problem in enumerate(test):
         whole, sides = traces(problem)
-        if not whole.isdisjoint(held.whole):
-            yield row, f"{held.name} contains its sentence"
-        elif not sides.isdisjoint(held.sides):
-            yield row, f"a problem of {held.name} looks like it"
+        if not whole.isdisjoint(contents.whole):
+            yield row, f"{contents.name} contains its sentence"
+        elif not sides.isdisjoint(contents.sides):
+            yield row, f"a problem of {contents.name} looks like it"
 
 
-def _find_public_families(test: Dataset, held: Contents) -> Iterator[tuple[int, str]]:
+def _find_public_families(test: Dataset, contents: Contents) -> Iterator[tuple[int, str]]:
     sources = {p.id: p.origin.source if p.origin else None for p in test}
     for root, rows in test.families.items():
         if root not in sources:
-            reason = f"its root is not in the test and may be from {held.name}"
-        elif (sources[root] or "").casefold() == held.name.casefold():
-            reason = f"its root comes from {held.name}"
+            reason = f"its root is not in the test and may be from {contents.name}"
+        elif (sources[root] or "").casefold() == contents.name.casefold():
+            reason = f"its root comes from {contents.name}"
         else:
             continue
         for row in rows:

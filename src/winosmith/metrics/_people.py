@@ -70,15 +70,15 @@ def measure_human_accuracy(
 
     >>> from winosmith import Problem
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
-    >>> said = [Response("a", who, "test", choice) for who, choice in zip("xyz", (1, 1, 0))]
-    >>> measure_human_accuracy(data, said).accuracy
+    >>> given = [Response("a", who, "test", choice) for who, choice in zip("xyz", (1, 1, 0))]
+    >>> measure_human_accuracy(data, given).accuracy
     1.0
     """
-    asked = collect_fresh_tests(dataset, responses)
+    tests = collect_fresh_tests(dataset, responses)
     counted = {
-        row: said
-        for row, said in asked.items()
-        if len(said) >= subjects and dataset[row].answer is not None
+        row: given
+        for row, given in tests.items()
+        if len(given) >= subjects and dataset[row].answer is not None
     }
     if not counted:
         raise DataError(
@@ -86,15 +86,15 @@ def measure_human_accuracy(
             "count, because a problem is only kept if they are correct"
         )
     right = [
-        2 * sum(response.choice == dataset[row].answer for response in said) > len(said)
-        for row, said in counted.items()
+        2 * sum(response.choice == dataset[row].answer for response in given) > len(given)
+        for row, given in counted.items()
     ]
     return HumanAccuracy(
         sum(right) / len(counted),
         _proportion.proportion(right, clusters(dataset)[list(counted)]).interval,
         sum(right),
         len(counted),
-        len(asked) - len(counted),
+        len(tests) - len(counted),
     )
 
 
@@ -102,7 +102,7 @@ def collect_fresh_tests(
     dataset: Dataset, responses: Iterable[Response]
 ) -> dict[int, list[Response]]:
     """Return the test responses by row; raises DataError if a subject had seen the problem."""
-    asked: dict[int, list[Response]] = {}
+    tests: dict[int, list[Response]] = {}
     known: set[tuple[int, str]] = set()
     rows = {problem.id: row for row, problem in enumerate(dataset)}
     mine = [response for response in responses if response.problem_id in rows]
@@ -112,8 +112,8 @@ def collect_fresh_tests(
     for response in mine:
         if response.purpose == "test":
             _check_fresh(response, dataset, rows[response.problem_id], known)
-            asked.setdefault(rows[response.problem_id], []).append(response)
-    return asked
+            tests.setdefault(rows[response.problem_id], []).append(response)
+    return tests
 
 
 def _check_fresh(
@@ -167,14 +167,14 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
 
     >>> from winosmith import Problem
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
-    >>> said = [Response("a", who, "test", choice) for who, choice in zip("wxyz", (1, 1, 1, 0))]
-    >>> measure_person_accuracy(data, said).accuracy.value
+    >>> given = [Response("a", who, "test", choice) for who, choice in zip("wxyz", (1, 1, 1, 0))]
+    >>> measure_person_accuracy(data, given).accuracy.value
     0.75
     """
     found = [
         (row, response.participant, response.choice == dataset[row].answer)
-        for row, said in collect_fresh_tests(dataset, responses).items()
-        for response in said
+        for row, given in collect_fresh_tests(dataset, responses).items()
+        for response in given
         if dataset[row].answer is not None
     ]
     if not found:
@@ -286,7 +286,7 @@ def measure_annotators(
             "don't count, because a problem is only kept if they are correct"
         )
     labels = clusters(dataset)
-    names = sorted({name for said in answers.values() for name in said})
+    names = sorted({name for given in answers.values() for name in given})
     people = tuple(_measure_annotator(name, dataset, answers, far, labels) for name in names)
     return Annotators(
         people,
@@ -297,8 +297,8 @@ def measure_annotators(
 
 def _collect_answers(dataset: Dataset, responses: Iterable[Response]) -> Answers:
     return {
-        row: {response.participant: response.choice for response in said}
-        for row, said in sorted(collect_fresh_tests(dataset, responses).items())
+        row: {response.participant: response.choice for response in given}
+        for row, given in sorted(collect_fresh_tests(dataset, responses).items())
         if dataset[row].answer is not None
     }
 
@@ -310,7 +310,7 @@ def _measure_annotator(
     depths: Sequence[int | None],
     labels: npt.NDArray[np.int64],
 ) -> Annotator:
-    rows = [row for row, said in answers.items() if name in said]
+    rows = [row for row, given in answers.items() if name in given]
     right = np.array([answers[row][name] == dataset[row].answer for row in rows])
     far = [depths[row] for row in rows]
     known = np.array([depth for depth in far if depth is not None])

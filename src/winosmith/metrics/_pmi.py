@@ -109,12 +109,12 @@ def count_pairs(words: csr_array) -> csr_array:
     starts, width = words.indptr, words.shape[1]
     found = []
     for first, last in itertools.pairwise(starts):
-        held = np.sort(words.indices[first:last]).astype(np.int64)
-        one, other = np.triu_indices(len(held), 1)
-        found.append(held[one] * width + held[other])
+        present = np.sort(words.indices[first:last]).astype(np.int64)
+        one, other = np.triu_indices(len(present), 1)
+        found.append(present[one] * width + present[other])
     rows = np.repeat(np.arange(len(found)), [len(pairs) for pairs in found])
-    known, columns = np.unique(np.concatenate(found), return_inverse=True)
-    shape = (len(found), len(known))
+    distinct, columns = np.unique(np.concatenate(found), return_inverse=True)
+    shape = (len(found), len(distinct))
     return csr_array((np.ones(len(columns)), (rows, columns)), shape=shape)
 
 

@@ -201,9 +201,9 @@ def _compute_design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
     p = (y.sum() + mean_size) / (len(y) + 2 * mean_size)
     errors = y - p
     extra = mean_size * (p**2 + (1 - p) ** 2)  # the squared residuals of the pseudo-clusters
-    alone = float(errors @ errors) + extra
-    together = float((np.bincount(labels, errors) ** 2).sum())
-    return float((together + mean_size * extra) / alone)
+    independent = float(errors @ errors) + extra
+    clustered = float((np.bincount(labels, errors) ** 2).sum())
+    return float((clustered + mean_size * extra) / independent)
 
 
 def _compute_interval(

@@ -462,18 +462,18 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
     log_probabilities = _log_softmax([prediction.scores for prediction in graded.predictions])
     answers = [problem.answer or 0 for problem in graded.dataset]
     rows = np.arange(len(answers))
-    off = np.exp(log_probabilities)
+    errors = np.exp(log_probabilities)
     chosen = np.array(
-        [float(off[row, list(p.chosen)].mean()) for row, p in enumerate(graded.predictions)]
+        [float(errors[row, list(p.chosen)].mean()) for row, p in enumerate(graded.predictions)]
     )
-    off[rows, answers] -= 1
+    errors[rows, answers] -= 1
     edges = np.ceil(np.round(chosen * BINS, 9))  # 1/3 is an edge, whatever the last digit
     bins = np.clip(edges.astype(np.int64) - 1, 0, BINS - 1)
     null = [_compute_ece(chosen, drawn, bins) for drawn in _draw_calibrated(graded, chosen, seed)]
     return Calibration(
         _compute_ece(chosen, graded.credit, bins),
         (float(np.mean(null)), *null_interval(null)),
-        float((off**2).sum(axis=1).mean()),
+        float((errors**2).sum(axis=1).mean()),
         -float(log_probabilities[rows, answers].mean()),
         float(chosen.mean()),
         tuple(_make_bin(graded, chosen, bins, int(number)) for number in np.unique(bins)),
@@ -488,11 +488,11 @@ def _draw_calibrated(graded: Graded, chosen: Floats, seed: int) -> Iterator[npt.
     unit = np.empty(len(chosen), dtype=np.int64)
     for number, rows in enumerate(whole_twins(graded.dataset)):
         unit[rows] = number
-    like = np.lexsort((np.bincount(unit, graded.credit), np.bincount(unit, chosen)))
-    place = np.argsort(like)[unit]
+    order = np.lexsort((np.bincount(unit, graded.credit), np.bincount(unit, chosen)))
+    rank = np.argsort(order)[unit]
     first, rng = graded.credit >= 0.5, np.random.default_rng([seed, len(chosen)])
     for _ in range(NULL_DRAWS):
-        fact = rng.random(len(like))[place]
+        fact = rng.random(len(order))[rank]
         yield np.where(first, fact, 1 - fact) < chosen
 
 
@@ -574,9 +574,9 @@ def margins(graded: Graded) -> Margins:
 
 def require_scores(graded: Graded, what: str) -> None:
     """Raise a DataError if a prediction has no scores; the message names the problem."""
-    bare = next((p.problem_id for p in graded.predictions if not p.scores), None)
-    if bare is not None:
-        raise DataError(f"{what} needs scores; the prediction for {bare!r} has none")
+    missing = next((p.problem_id for p in graded.predictions if not p.scores), None)
+    if missing is not None:
+        raise DataError(f"{what} needs scores; the prediction for {missing!r} has none")
 
 
 def _compute_margin_and_lead(prediction: Prediction, answer: int) -> tuple[float, float]:

@@ -126,7 +126,7 @@ def stability(
 
 
 def _score_roots(families: Sequence[Family]) -> Proportion | None:
-    here = [
+    roots = [
         (
             family,
             np.array([family.root_credit]),
@@ -136,7 +136,7 @@ def _score_roots(families: Sequence[Family]) -> Proportion | None:
         for family in families
         if family.root_credit is not None
     ]
-    return _pool_accuracy(here) if here else None
+    return _pool_accuracy(roots) if roots else None
 
 
 def _score_by_depth(families: Sequence[Family]) -> dict[int, Proportion]:
@@ -411,10 +411,10 @@ def draw_stability(found: Mapping[str, Stability]) -> Iterator[list[report.Svg]]
         found: The stability of each solver by name, all with the same kind of depth.
     """
     rest = iter(found.items())
-    while some := dict(islice(rest, report.MAX_SOLVERS)):
-        curves = {name: _make_survival_curve(of) for name, of in some.items()}
+    while group := dict(islice(rest, report.MAX_SOLVERS)):
+        curves = {name: _make_survival_curve(of) for name, of in group.items()}
         panels = [report.draw_survival(curves)]
-        with_depths = {name: of for name, of in some.items() if of.by_depth}
+        with_depths = {name: of for name, of in group.items() if of.by_depth}
         if with_depths:
             panels.append(_draw_accuracy_by_depth(with_depths))
         yield panels

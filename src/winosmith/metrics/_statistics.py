@@ -114,12 +114,12 @@ def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
     (1, 0, 9.0)
     """
     tokens, row = count_claim_tokens(claims)
-    said = Counter(claim.holds for claim in claims)
+    counts = Counter(claim.holds for claim in claims)
     return ClaimStatistics(
         len(claims),
-        said[True],
-        said[False],
-        said[None],
+        counts[True],
+        counts[False],
+        counts[None],
         tokens.length,
         tokens.vocabulary,
         tokens.uncounted,
@@ -321,8 +321,8 @@ def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
         return None
     every = depths(dataset)
     of = [every[row] for row in rows]
-    apart = max(rows, key=lambda row: _compute_spread(every[row]))
-    differs = _compute_spread(every[apart]) > 0
+    example = max(rows, key=lambda row: _compute_spread(every[row]))
+    differs = _compute_spread(every[example]) > 0
     roots = {problem.lineage.root for problem in dataset if problem.lineage}
     return LineageStatistics(
         len(roots),
@@ -330,8 +330,8 @@ def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
         sum(bool(dataset[row].extra.get(UNVALIDATED)) for row in rows),
         max(len(dataset.families[root]) for root in roots),
         {name: _summarize_depth(of, name) for name in Depths._fields},
-        dataset[apart].id if differs else None,
-        every[apart]._asdict() if differs else {},
+        dataset[example].id if differs else None,
+        every[example]._asdict() if differs else {},
     )
 
 
@@ -547,9 +547,10 @@ def _sum_tokens(
 ) -> TokenCounts:
     if uncounted and not read:
         return TokenCounts(None, None, uncounted, comparisons)
-    total, held = 0.0, set[str]()
+    total, words = 0.0, set[str]()
     for (long, whole), weight in zip(read, weights, strict=True):
         cut = {one: text.tokens(one) for one in {*long, *whole}}
         total += weight * sum(len(cut[one]) for one in long) / len(long)
-        held.update(token.lower() for one in whole for token in cut[one])
-    return TokenCounts(total / sum(weights) if weights else 0.0, len(held), uncounted, comparisons)
+        words.update(token.lower() for one in whole for token in cut[one])
+    mean = total / sum(weights) if weights else 0.0
+    return TokenCounts(mean, len(words), uncounted, comparisons)

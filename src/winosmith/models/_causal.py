@@ -402,20 +402,20 @@ class TextReader:
 
     def _read_tree(self, first: int, tree: Tree) -> None:
         try:
-            asked = self._read_requested(tree)
+            read = self._read_requested(tree)
         except _REFUSALS as error:
             raise _classify_error(error, self._checked) from error
         self.fed += len(tree.tokens)
-        given = [asked[places] for places in tree.indices]
+        values = [read[places] for places in tree.indices]
         if not self._checked:
-            self._check_tree(first, given)
-        self.values[first : first + len(given)] = given
+            self._check_tree(first, values)
+        self.values[first : first + len(values)] = values
 
     def _check_tree(self, first: int, given: list[Values]) -> None:
         at = len(given) - 1
-        alone = self._read_whole([first + at])[0]
-        apart = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
-        if not np.allclose(given[at], alone, rtol=0, atol=apart, equal_nan=True):
+        separate = self._read_whole([first + at])[0]
+        tolerance = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
+        if not np.allclose(given[at], separate, rtol=0, atol=tolerance, equal_nan=True):
             raise _NoTreesError("it attends to other branches")
         self._checked = at > 0
 

@@ -146,15 +146,12 @@ def train_grid(
         on_run: Called after every run, including finished runs of an earlier call.
     """
     runs = list((grid or Grid()).runs(settings))
-    sees = runs[0].sees
-    asked, measured = (
-        read_questions(train, "train on", sees),
-        read_questions(dev, "measure on", sees),
-    )
+    questions = read_questions(train, "train on", runs[0].sees)
+    dev_questions = read_questions(dev, "measure on", runs[0].sees)
     recipe = {
         "grid": [asdict(run) for run in runs],
-        "train": asked.digest,
-        "dev": measured.digest,
+        "train": questions.digest,
+        "dev": dev_questions.digest,
         "model": digest_weights(find_model_folder(model)),
     }
     folder = _open(Path(out), recipe, force)

@@ -261,18 +261,18 @@ class Questions:
             pairs = scores.reshape(-1, 2).astype(np.float64)
             lead = pairs[rows, right] - pairs[rows, 1 - right]
             tied = np.abs(lead) <= TIE * np.abs(pairs).max(axis=1, initial=0)
-            worth = np.where(tied, 0.5, lead > 0)
-            return float(worth.sum()), compute_chance_p_value(worth, self.blocks)
+            credit = np.where(tied, 0.5, lead > 0)
+            return float(credit.sum()), compute_chance_p_value(credit, self.blocks)
         from scipy.stats import fisher_exact
 
-        said = scores > 0
-        table = [[int((said == a)[right == b].sum()) for b in (1, 0)] for a in (True, False)]
+        judged_true = scores > 0
+        table = [[int((judged_true == a)[right == b].sum()) for b in (1, 0)] for a in (True, False)]
         p_value = fisher_exact(table, alternative="greater").pvalue
-        return float((said == right.astype(bool)).sum()), float(p_value)
+        return float((judged_true == right.astype(bool)).sum()), float(p_value)
 
 
 def read_questions(
-    asked: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blank"
+    items: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blank"
 ) -> Questions:
     """Convert problems or claims to questions for `purpose`, and check that they can be used.
 
@@ -280,32 +280,32 @@ def read_questions(
         DataError: There are no items, an item has no answer or not two options, or a required
             pronoun is unknown. The message has the item's id.
     """
-    if not len(asked):
+    if not len(items):
         raise DataError(f"there is no problem to {purpose}")
     if sees == "pronoun":
-        named = (
-            asked if isinstance(asked, Dataset) else [convert_claim(c, c.problem_id) for c in asked]
+        problems = (
+            items if isinstance(items, Dataset) else [convert_claim(c, c.problem_id) for c in items]
         )
-        check_pronouns(named)
-    if isinstance(asked, Dataset):
-        for problem in asked:
+        check_pronouns(problems)
+    if isinstance(items, Dataset):
+        for problem in items:
             if len(problem.options) != 2:
                 raise DataError(f"{problem.id!r} has {len(problem.options)} options, not 2")
             if problem.answer is None:
                 raise DataError(f"{problem.id!r} has no answer; it needs one to {purpose}")
-        answers = np.array(asked.answers, np.int64)
-        return Questions(asked.problems, 2, answers, asked.groups, asked.digest)
-    for claim in asked:
+        answers = np.array(items.answers, np.int64)
+        return Questions(items.problems, 2, answers, items.groups, items.digest)
+    for claim in items:
         if claim.holds is None:
             raise DataError(f"a claim of {claim.problem_id!r} has no label to {purpose}")
     together: dict[str, list[int]] = {}
-    for row, claim in enumerate(asked):
+    for row, claim in enumerate(items):
         together.setdefault(claim.problem_id, []).append(row)
-    lines = "\n".join(canonical(claim_record(claim)) for claim in asked)
+    lines = "\n".join(canonical(claim_record(claim)) for claim in items)
     return Questions(
-        tuple(map(convert_claim, asked, map(str, range(len(asked))))),
+        tuple(map(convert_claim, items, map(str, range(len(items))))),
         1,
-        np.array([claim.holds for claim in asked], np.int64),
+        np.array([claim.holds for claim in items], np.int64),
         tuple(map(tuple, together.values())),
         hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest(),
     )

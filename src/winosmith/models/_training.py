@@ -223,20 +223,20 @@ def train_multiple_choice(
         Interrupted: Ctrl-C was pressed; the message has the folder of the saved epochs.
     """
     settings = settings or TrainingSettings()
-    asked = read_questions(train, "train on", settings.sees)
-    measured = read_questions(dev, "measure on", settings.sees)
+    questions = read_questions(train, "train on", settings.sees)
+    dev_questions = read_questions(dev, "measure on", settings.sees)
     base = _network.find_model_folder(model)
     recipe = {
         "multiple_choice": asdict(settings),
-        "train": asked.digest,
-        "dev": measured.digest,
+        "train": questions.digest,
+        "dev": dev_questions.digest,
         "model": _network.digest_weights(base),
     }
     folder = OutputFolder.open(out, recipe)
     if RECORD in folder.files and all(map(folder.finished, folder.files)):
         epochs = read_epochs((folder.path / RECORD).read_text("utf-8"))
     else:
-        run = Run(base, asked, measured, settings, device)
+        run = Run(base, questions, dev_questions, settings, device)
         epochs = tuple(_train_epochs(run, folder.path / STATE, on_step))
         run.network.load_state_dict(run.best_weights)
         run.choice.save(folder.path / MODEL)

@@ -300,14 +300,14 @@ def _draw_judges(
 ) -> list[str]:
     authors = {half.origin.author for half in halves if half.origin}
     order = rng.permutation(len(people)).tolist()
-    able = [people[place] for place in order if people[place] not in authors]
+    eligible = [people[place] for place in order if people[place] not in authors]
     needed = judges * len(halves)
-    if len(able) < needed:
+    if len(eligible) < needed:
         raise DataError(
             f"the twin of {halves[0].id!r} needs {needed} judges who are not its author; the pool "
-            f"of {len(people)} has {len(able)}; enlarge it or use fewer judges"
+            f"of {len(people)} has {len(eligible)}; enlarge it or use fewer judges"
         )
-    return able[:needed]
+    return eligible[:needed]
 
 
 def _draw_votes(

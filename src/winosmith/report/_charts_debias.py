@@ -205,21 +205,21 @@ def draw_margins(
         threshold: The minimum margin of removed units; None to draw no line.
     """
     title = "Margins and their mirror image"
-    held, taken = np.asarray(margins, np.float64), np.asarray(gone, np.bool_)
-    top = float(np.quantile(np.abs(held), 0.995)) if held.size and held.any() else 1.0
+    values, taken = np.asarray(margins, np.float64), np.asarray(gone, np.bool_)
+    top = float(np.quantile(np.abs(values), 0.995)) if values.size and values.any() else 1.0
     edges = np.linspace(0, max(top, threshold or 0.0) * 1.02, 31)
-    shown = np.minimum(np.abs(held), edges[-1])
-    luck = np.ones(len(held)) if options is None else 1 / (np.asarray(options) - 1)
-    kept, went = (
-        np.histogram(shown[some], edges)[0] for some in ((held > 0) & ~taken, (held > 0) & taken)
+    shown = np.minimum(np.abs(values), edges[-1])
+    weights = np.ones(len(values)) if options is None else 1 / (np.asarray(options) - 1)
+    kept, removed = (
+        np.histogram(shown[at], edges)[0] for at in ((values > 0) & ~taken, (values > 0) & taken)
     )
-    differ = np.histogram(shown[held < 0], edges, weights=luck[held < 0])[0]
+    differ = np.histogram(shown[values < 0], edges, weights=weights[values < 0])[0]
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
         middle, width = (edges[:-1] + edges[1:]) / 2, (edges[1] - edges[0]) * 0.86
         axes.bar(middle, kept, width, color=KEPT, label="agree, kept")
-        axes.bar(middle, went, width, bottom=kept, color=GONE, hatch="////", edgecolor=PAGE,
+        axes.bar(middle, removed, width, bottom=kept, color=GONE, hatch="////", edgecolor=PAGE,
                  linewidth=0, label="agree, removed")  # fmt: skip
         axes.step(edges, np.append(differ, differ[-1:]), where="post", color=INK, linewidth=1.4,
                   label="disagree (mirror image)")  # fmt: skip
@@ -232,12 +232,12 @@ def draw_margins(
         _format_counts(axes)
 
     beyond = "" if threshold is None else (
-        f" From {threshold:.2f} on {int(((held >= threshold)).sum()):,} agree and "
-        f"{int((held <= -threshold).sum()):,} disagree."
+        f" From {threshold:.2f} on {int(((values >= threshold)).sum()):,} agree and "
+        f"{int((values <= -threshold).sum()):,} disagree."
     )  # fmt: skip
     description = (
-        f"{int((held > 0).sum()):,} units agree with models that never saw them, "
-        f"{int((held < 0).sum()):,} disagree; {int(taken.sum()):,} were removed.{beyond}"
+        f"{int((values > 0).sum()):,} units agree with models that never saw them, "
+        f"{int((values < 0).sum()):,} disagree; {int(taken.sum()):,} were removed.{beyond}"
     )
     return draw(paint, title=title, description=description)
 

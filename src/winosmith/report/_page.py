@@ -117,9 +117,9 @@ class Table:
 
 
 def _are_numbers(cells: Sequence[object]) -> bool:
-    there = [cell for cell in cells if cell is not None]
-    return bool(there) and all(
-        isinstance(cell, Real) and not isinstance(cell, bool) for cell in there
+    present = [cell for cell in cells if cell is not None]
+    return bool(present) and all(
+        isinstance(cell, Real) and not isinstance(cell, bool) for cell in present
     )
 
 

@@ -221,15 +221,15 @@ def _tidy(markup: bytes, title: str, description: str) -> str:
 
 def _shorten_references(root: Element) -> dict[str, str]:
     """Map each referenced id to a short name."""
-    there = {element.get("id") for element in root.iter()}
-    wanted = [
+    ids = {element.get("id") for element in root.iter()}
+    referenced = [
         found[2]
         for element in root.iter()
         for value in element.attrib.values()
         for found in _REFERENCE.finditer(value)
-        if found[2] in there
+        if found[2] in ids
     ]
-    return {old: f"i{number}" for number, old in enumerate(dict.fromkeys(wanted), 1)}
+    return {old: f"i{number}" for number, old in enumerate(dict.fromkeys(referenced), 1)}
 
 
 def _tidy_element(element: Element, names: dict[str, str]) -> None:
