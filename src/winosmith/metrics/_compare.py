@@ -242,7 +242,7 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     tilt = brentq(lambda t: counts @ (sizes * np.tanh(t * sizes)) - aim, 0.0, most)
     spread = np.ones(1)  # the distribution of the part of the sums with sign +
     for size, count, odds in zip(sizes, counts, expit(2 * tilt * sizes), strict=True):
-        spread = _add_multiple(spread, int(size), binom.pmf(np.arange(count + 1), count, odds))
+        spread = _convolve_spaced(spread, int(size), binom.pmf(np.arange(count + 1), count, odds))
     at = (largest + observed) // 2
     above = tilt * (2 * np.arange(at, largest + 1) - largest)
     back = counts @ (np.logaddexp(tilt * sizes, -tilt * sizes) - np.log(2))
@@ -254,7 +254,7 @@ _MAX_DIRECT_LENGTH = 64
 """Largest length for which direct convolution is faster than a Fourier transform."""
 
 
-def _add_multiple(
+def _convolve_spaced(
     spread: npt.NDArray[Any], size: int, counts: npt.NDArray[Any]
 ) -> npt.NDArray[Any]:
     from scipy.signal import fftconvolve

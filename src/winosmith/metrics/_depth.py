@@ -533,7 +533,7 @@ def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     table = np.array([[edits[name] for name in names] for edits in counts])
     intervals = _compute_intervals(table > 0, wrong, clusters, seed)
     found = [
-        _make_kind(name, table[:, at], wrong, tied, clusters, intervals[at])
+        _measure_edit_kind(name, table[:, at], wrong, tied, clusters, intervals[at])
         for at, name in enumerate(names)
     ]
     found.sort(key=lambda kind: (-kind.wrong_edits, -kind.edits, kind.kind))
@@ -570,7 +570,7 @@ def _zip_tags(problem_id: str, sentence: str, tagged: Tags) -> Iterator[tuple[st
         yield token, BLANK if token == BLANK else tag
 
 
-def _make_kind(
+def _measure_edit_kind(
     name: str,
     edits: npt.NDArray[np.int64],
     wrong: Floats,

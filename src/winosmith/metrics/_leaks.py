@@ -271,7 +271,7 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
     numbers = [_parse_last_number(text) for text in texts]
     yield from ((f"{what} (last number)", of) for what, of in _find_number_tells(numbers, dataset))
     yield "order in the twin", _find_twin_order(texts, dataset)
-    yield "place in sorted order", _number_blocks(texts)
+    yield "place in sorted order", _assign_sorted_blocks(texts)
 
 
 def _find_option_tells(dataset: Dataset) -> Iterator[Tell]:
@@ -314,7 +314,7 @@ def _find_number_tells(numbers: Sequence[Any], dataset: Dataset) -> Iterator[Tel
         yield name, [None if n is None else n % divisor for n in numbers]
     yield "last digit", [None if n is None else n % 10 for n in numbers]
     yield "order in the twin", _find_twin_order(numbers, dataset)
-    yield "place in sorted order", _number_blocks(numbers)
+    yield "place in sorted order", _assign_sorted_blocks(numbers)
 
 
 def _parse_last_number(text: str | None) -> int | None:
@@ -356,7 +356,7 @@ def _find_twin_order(values: Sequence[Any], dataset: Dataset) -> list[str | None
     return order
 
 
-def _number_blocks(values: Sequence[Any]) -> list[int | None]:
+def _assign_sorted_blocks(values: Sequence[Any]) -> list[int | None]:
     ordered = sorted(value for value in values if value is not None)
     blocks = min(MAX_BLOCKS, len(ordered) // MIN_BLOCK_ROWS)
     if blocks < 2:

@@ -321,8 +321,8 @@ def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
         return None
     every = depths(dataset)
     of = [every[row] for row in rows]
-    example = max(rows, key=lambda row: _compute_spread(every[row]))
-    differs = _compute_spread(every[example]) > 0
+    example = max(rows, key=lambda row: _compute_depth_range(every[row]))
+    differs = _compute_depth_range(every[example]) > 0
     roots = {problem.lineage.root for problem in dataset if problem.lineage}
     return LineageStatistics(
         len(roots),
@@ -345,7 +345,7 @@ def _summarize_depth(of: list[Depths], name: str) -> DepthSummary:
     )
 
 
-def _compute_spread(of: Depths) -> int:
+def _compute_depth_range(of: Depths) -> int:
     known = [depth for depth in of if depth is not None]
     return max(known) - min(known) if known else 0
 

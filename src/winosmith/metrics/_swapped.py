@@ -28,7 +28,7 @@ Records = Sequence[Mapping[str, Any]]
 
 
 def add_marks(dataset: Dataset, records: Records) -> Dataset:
-    """Add marks to the problems: `extra` keys "trichelair.associative" and ".switchable".
+    """Add the marks "trichelair.associative" and ".switchable" to the `extra` of problems.
 
     Args:
         dataset: The Winograd Schema Challenge; the record with the `index` 0 belongs to its first

@@ -254,11 +254,11 @@ def _shorten_prompts(
         stacklevel=3,
     )
 
-    def shorter(passage: Passage) -> Passage:
+    def shorten(passage: Passage) -> Passage:
         ids = passage.ids
         return Passage((*ids[:leading], *ids[leading + over :]), passage.start - over)
 
-    return [[(shorter(full), shorter(partial)) for full, partial in own] for own in made]
+    return [[(shorten(full), shorten(partial)) for full, partial in own] for own in made]
 
 
 def _make_full_passage(leading: list[int], whole: list[int], shots: int) -> Passage:
@@ -315,7 +315,7 @@ Values = npt.NDArray[np.float64]
 
 MIN_CACHED_TOKENS = 16
 """Minimum length of a common prefix to store in the model's cache, in tokens; it is cheaper to read
-a shorter prefix again in each tree."""
+a shorten prefix again in each tree."""
 
 TOLERANCE = {"float32": 1e-4, "bfloat16": 0.3, "float16": 0.05}
 """Maximum difference between a token's log-probabilities in a tree and in its separate text, by
@@ -368,7 +368,7 @@ class TextReader:
                     stacklevel=4,
                 )
         if not self.can_read_trees:
-            self._run_whole(budget, on_progress)
+            self._run_separately(budget, on_progress)
 
     def _run_trees(self, budget: int, on_progress: OnProgress | None) -> None:
         # The tree must contain the token before each requested one.
@@ -413,7 +413,7 @@ class TextReader:
 
     def _check_tree(self, first: int, given: list[Values]) -> None:
         at = len(given) - 1
-        separate = self._read_whole([first + at])[0]
+        separate = self._read_separately([first + at])[0]
         tolerance = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
         if not np.allclose(given[at], separate, rtol=0, atol=tolerance, equal_nan=True):
             raise _NoTreesError("it attends to other branches")
@@ -447,14 +447,14 @@ class TextReader:
                 self._tensor([token for _, token in tree.requested]),
             )
 
-    def _run_whole(self, budget: int, on_progress: OnProgress | None) -> None:
+    def _run_separately(self, budget: int, on_progress: OnProgress | None) -> None:
         def run(batch: _network.Rows) -> None:
-            for row, values in zip(batch, self._read_whole(batch), strict=True):
+            for row, values in zip(batch, self._read_separately(batch), strict=True):
                 self.values[row] = values
 
         _network.run_by_length(list(map(len, self.texts)), budget, run, on_progress)
 
-    def _read_whole(self, batch: Sequence[int] | _network.Rows) -> list[Values]:
+    def _read_separately(self, batch: Sequence[int] | _network.Rows) -> list[Values]:
         torch = require("torch", "models")
         texts = [self.texts[row] for row in batch]
         longest = max(max(map(len, texts)) - 1, 1)  # the last token is only predicted

@@ -149,7 +149,7 @@ def load_reader(folder: Path, config: Any, *, device: str | None, max_length: in
     if tokeniser.pad_token is None:
         raise InputError(f"{folder}: {config.model_type} has no padding token; use an encoder")
     tokeniser.truncation_side = "left"
-    limit = _network.find_longest_input(config, tokeniser)
+    limit = _network.find_max_length(config, tokeniser)
     return Reader(tokeniser, device or _network.choose_device(), min(limit, max_length or limit))
 
 

@@ -132,14 +132,14 @@ def mask_tokens(
     too (Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model Scoring", PLL-word-l2r).
     """
 
-    def masked(words: Sequence[int | None], at: int) -> tuple[int, ...]:
+    def find_masked(words: Sequence[int | None], at: int) -> tuple[int, ...]:
         last = len(words) if within_word else at + 1
         return tuple(place for place in range(at, last) if words[place] == words[at])
 
     return [
         [
             [
-                MaskedText(ids, masked(words, at), (at,))
+                MaskedText(ids, find_masked(words, at), (at,))
                 for at, word in enumerate(words)
                 if word is not None
             ]

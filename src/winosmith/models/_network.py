@@ -238,7 +238,7 @@ def load_language_model(
         network = network.to(device).eval()
     except (RuntimeError, AssertionError) as error:  # AssertionError: torch without CUDA
         raise InputError(f"the device {device!r} can't be used: {first_line(error)}") from error
-    return model_class(folder, network, tokeniser, device, find_longest_input(config, tokeniser))
+    return model_class(folder, network, tokeniser, device, find_max_length(config, tokeniser))
 
 
 def choose_device() -> str:
@@ -260,7 +260,7 @@ def load_tokeniser(folder: Path) -> Any:
         raise InputError(f"{folder}: the tokeniser can't be loaded: {error}") from error
 
 
-def find_longest_input(config: Any, tokeniser: Any) -> int:
+def find_max_length(config: Any, tokeniser: Any) -> int:
     """Return the maximum number of tokens that a model can read."""
     limit = int(tokeniser.model_max_length)
     return min(limit, int(getattr(config, "max_position_embeddings", None) or limit))

@@ -134,7 +134,7 @@ class TrainingRun:
         """
         if self.settings.last is not None:
             return len(self.epochs) - 1
-        return _find_best(self.epochs)
+        return _find_best_epoch(self.epochs)
 
     @property
     def dev_accuracy(self) -> float:
@@ -271,7 +271,7 @@ def _train_epochs(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
     try:
         while not _is_over(epochs, run.settings):
             epochs.append(run.train_epoch(len(epochs), on_step))
-            if run.settings.last is not None or _find_best(epochs) == len(epochs) - 1:
+            if run.settings.last is not None or _find_best_epoch(epochs) == len(epochs) - 1:
                 run.keep_weights()
             save_state(state, run.network.state_dict(), run.best_weights, run.optimiser, epochs)
     except KeyboardInterrupt:
@@ -286,10 +286,10 @@ def _is_over(epochs: list[Epoch], settings: TrainingSettings) -> bool:
     if len(epochs) >= (settings.last or settings.epochs):
         return True
     patience = settings.patience or settings.epochs
-    return bool(epochs) and len(epochs) - 1 - _find_best(epochs) >= patience
+    return bool(epochs) and len(epochs) - 1 - _find_best_epoch(epochs) >= patience
 
 
-def _find_best(epochs: Sequence[Epoch]) -> int:
+def _find_best_epoch(epochs: Sequence[Epoch]) -> int:
     return max(range(len(epochs)), key=lambda at: epochs[at].dev_correct)
 
 

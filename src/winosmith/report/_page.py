@@ -107,7 +107,7 @@ class Table:
 
     @property
     def heads(self) -> tuple[Column, ...]:
-        """The columns, in which columns that contain only numbers are `numeric`."""
+        """The columns, of which those with only numbers are marked as `numeric`."""
         return tuple(
             replace(column, numeric=column.numeric or _are_numbers([row[at] for row in self.rows]))
             for at, column in enumerate(
