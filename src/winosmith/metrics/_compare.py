@@ -236,11 +236,11 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     if largest > _MAX_EXACT_SUM:
         return _draw_p_value(flips, observed)
     sizes, counts = np.unique(flips, return_counts=True)
-    # For the largest sum itself the odds would be infinite; half a step below is close enough.
+    # For the largest possible sum the odds would be infinite; half a step less is close enough.
     least = int(sizes[0])
     aim, most = min(observed, largest - least / 2), np.log(4 * largest / least) / (2 * least)
     tilt = brentq(lambda t: counts @ (sizes * np.tanh(t * sizes)) - aim, 0.0, most)
-    spread = np.ones(1)  # the distribution of the part of the sums with sign +
+    spread = np.ones(1)  # the distribution of the total of the positive sums
     for size, count, odds in zip(sizes, counts, expit(2 * tilt * sizes), strict=True):
         spread = _convolve_spaced(spread, int(size), binom.pmf(np.arange(count + 1), count, odds))
     at = (largest + observed) // 2

@@ -232,7 +232,7 @@ def _fit(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
     with warnings.catch_warnings():
         action: Literal["error", "ignore"] = "error" if len(x) > form.parameters else "ignore"
         warnings.simplefilter(action, OptimizeWarning)  # the covariance could not be estimated
-        warnings.simplefilter("ignore", RuntimeWarning)  # an overflow far from the solution
+        warnings.simplefilter("ignore", RuntimeWarning)  # overflows far from the solution
         try:
             parameters, covariance = curve_fit(
                 form.curve, x, y, start, bounds=(low, np.inf), method="trf", x_scale="jac",

@@ -426,7 +426,7 @@ def _shuffle_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Gener
     if not len(ties):
         return wrong, wrong == 0
     left, fine, mass = counts - wrong, (wrong == 0).astype(float), wrong.astype(float)
-    for share in ties:  # each is assigned to one of the remaining problems
+    for share in ties:  # each tie is assigned to a remaining problem
         ends = np.cumsum(left, axis=1)
         drawn = rng.integers(ends[:, -1])
         at = np.arange(len(ends)), (ends > drawn[:, None]).argmax(axis=1)

@@ -556,7 +556,7 @@ def margins(graded: Graded) -> Margins:
     ).T
     right, wrong = graded.credit, 1 - graded.credit
     ranking = None
-    if right.sum() > 0 and wrong.sum() > 0:  # the Mann-Whitney statistic as a probability
+    if right.sum() > 0 and wrong.sum() > 0:  # the Mann-Whitney statistic, as a probability
         _, place = np.unique(lead, return_inverse=True)
         rights, wrongs = np.bincount(place, right), np.bincount(place, wrong)
         below = np.cumsum(wrongs) - wrongs / 2

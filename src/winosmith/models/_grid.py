@@ -170,7 +170,7 @@ def train_grid(
     best = max(done, key=lambda run: run.dev_accuracy)
     kept = folder.path / RUNS / best.settings.name
     if TABLE not in folder.files or not all(map(folder.finished, folder.files)):
-        tuned(out=kept, settings=best.settings)  # returns at once unless files are missing
+        tuned(out=kept, settings=best.settings)  # retrains only if files are missing
         _finish(folder, kept / MODEL, done)
     shutil.rmtree(kept, ignore_errors=True)
     return GridResult(**vars(best), folder=folder.path / MODEL, runs=tuple(done))

@@ -76,7 +76,7 @@ class MaskedModel(_network.LanguageModel):
 
     def _read(self, batch: Sequence[MaskedText]) -> list[npt.NDArray[np.float64]]:
         torch = require("torch", "models")
-        width = len(batch[0].ids)  # the longest comes first
+        width = len(batch[0].ids)  # the longest text comes first
         ids = np.full((len(batch), width), self.tokeniser.pad_token_id)
         for row, text in enumerate(batch):
             ids[row, : len(text.ids)] = text.ids

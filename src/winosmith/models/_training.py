@@ -369,7 +369,7 @@ class Run:
     def _step(self, batch: npt.NDArray[np.intp], step: int) -> float:
         torch = require("torch", "models")
         total = self.settings.epochs * self.steps_per_epoch
-        rising = self.settings.warmup * total  # then the rate falls to 0
+        rising = self.settings.warmup * total  # afterwards the rate falls to 0
         rate = (step + 1) / rising if step < rising else (total - step) / max(1.0, total - rising)
         for group in self.optimiser.param_groups:
             group["lr"] = self.settings.learning_rate * min(1.0, rate)

@@ -50,8 +50,8 @@ _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial,
 _SETTINGS: dict[str, Any] = {
     "figure.dpi": 72,  # one unit of a chart is one point, and one CSS pixel of the page
     "svg.hashsalt": "winosmith",
-    "svg.fonttype": "none",  # text stays text: small, sharp, and in the colour of the page
-    "text.parse_math": False,  # a "$" in a name is a "$"
+    "svg.fonttype": "none",  # keeps text as text: small, sharp, and in the page's colour
+    "text.parse_math": False,  # a "$" in a name does not start a formula
     "path.simplify": False,
     "font.size": 12,
     "text.color": INK,
@@ -121,7 +121,7 @@ def _paint(paint: Callable[[Canvas], None], width: float, height: float, kind: s
         canvas = Canvas(figsize=(width / 72, height / 72), layout="constrained")
         FigureCanvasSVG(canvas)  # this canvas measures texts for all formats
         paint(canvas)
-        if engine := canvas.get_layout_engine():  # once, because saving would draw everything twice
+        if engine := canvas.get_layout_engine():  # once here, because saving would do it twice
             engine.execute(canvas)
             canvas.set_layout_engine(None)
         file = io.BytesIO()
