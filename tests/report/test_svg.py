@@ -182,7 +182,7 @@ def test_more_than_can_be_told_apart_are_refused(
     """More lines than can be told apart are an error, not a puzzle; one fewer is drawn."""
     names = list("abcdefg")
     with pytest.raises(
-        ValueError, match=f"{most + 1} {what} can't be distinguished; the maximum is {most}"
+        ValueError, match=f"{most + 1} {what} can't be distinguished; use at most {most}"
     ):
         draw(names[: most + 1])
     assert draw(names[:most]).markup.startswith("<svg")

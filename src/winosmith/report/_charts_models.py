@@ -113,7 +113,7 @@ def draw_learning_curve(
     lines = lines or {}
     if len(lines) > len(_CONTINUATION_LOOKS):
         raise ValueError(
-            f"{len(lines)} extrapolations can't be distinguished; the maximum is "
+            f"{len(lines)} extrapolations can't be distinguished; use at most "
             f"{len(_CONTINUATION_LOOKS)}"
         )
 
