@@ -97,7 +97,7 @@ def compare_choice(folder, data, repeats):
     """Time a multiple-choice encoder with batches by length and with fixed padding."""
     import torch
 
-    model = models.new_choice_model(folder, seed=0)
+    model = models.create_choice_model(folder, seed=0)
     rows = model.inputs(data)
 
     def fixed():

@@ -19,7 +19,7 @@ units = debias.twin_units(pool, embed.LightEmbedder().embed(pool))
 found = debias.mirror(units.V, blocks=units.blocks, kinds=units.kinds, ids=units.ids, error=0.2)
 
 gone = np.isin(np.arange(len(found.margins)), found.removed)
-drawing = report.mirrored_margins(found.margins, gone, threshold=found.threshold)
+drawing = report.draw_margins(found.margins, gone, threshold=found.threshold)
 (asked.svg / "mirror-margins.svg").write_text(drawing.markup, "utf-8")
 print(f"{len(found.margins):,} units: {(found.margins > 0).sum():,} agree,", end=" ")
 print(f"{(found.margins < 0).sum():,} disagree, {found.ties:,} tie")

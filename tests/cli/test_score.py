@@ -295,7 +295,7 @@ def test_a_gender_gap_that_no_pronoun_made_is_refused(data_dir: Path, cli: Cli) 
         )
     for asked in (["--occupations", occupations], ["--by", "winogender.gender"]):
         said = cli.refused("score", sentences, "hidden.jsonl", *asked)
-        assert "can't be compared: the 240 inputs of 'female' and 'male' are the same, as" in said
+        assert "can't be compared: the 240 inputs of 'female' and 'male' are the same" in said
         assert "let it see the pronoun (`winosmith solve --sees pronoun`)" in said
         shown = " ".join(cli("score", sentences, "hidden.jsonl", "shown.jsonl", *asked).split())
         assert "hidden: the gender of" in shown or "hidden: winogender.gender can't be" in shown

@@ -45,8 +45,8 @@ def test_the_same_input_is_not_compared_with_itself() -> None:
     """Of a solver that saw the blank it is refused: what, why, and what to do."""
     refused = found(choosing(versions(), MIXED, sees="blank")).refused
     assert refused == (
-        "made.gender can't be compared: the 8 inputs of 'female' and 'male' are the same, as the "
-        "solver saw the blank in the pronoun's place; so a difference between their results is "
+        "made.gender can't be compared: the 8 inputs of 'female' and 'male' are the same, because "
+        "the solver saw the blank instead of the pronoun; so a difference between their results is "
         "not due to the solver (let it see the pronoun (`winosmith solve --sees pronoun`); train "
         "an encoder to see it with `winosmith train --sees pronoun`)"
     )
@@ -96,7 +96,7 @@ def test_identical_problems_are_never_compared(sees: str | None) -> None:
     data = Dataset(replace(p, pronoun="she") for p in versions())
     refused = found(choosing(data, MIXED, sees=sees)).refused
     assert refused is not None
-    assert "as they are the same problems" in refused
+    assert "because they are the same problems" in refused
 
 
 @pytest.mark.parametrize("sees", ["blank", "pronoun", None])

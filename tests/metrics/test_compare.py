@@ -224,7 +224,7 @@ def test_a_little_more_is_detectable_by_connors_formula(psi: float, points: floa
 def test_too_few_items_detect_nothing() -> None:
     """If fewer than six items differ, no exact p is 0.05; a design effect divides the items."""
     assert metrics.detectable_difference(100, 0.05) is metrics.detectable_difference(1, 0.5) is None
-    with pytest.raises(DataError, match="one or more items"):
+    with pytest.raises(DataError, match="use n ≥ 1"):
         metrics.detectable_difference(0, 0.3)
     assert metrics.detectable_difference(1000, 0.3, design=2.0) == pytest.approx(
         metrics.detectable_difference(500, 0.3), rel=1e-9

@@ -43,7 +43,7 @@ def test_the_first_error_is_no_deeper_than_the_mean(cases: list[tuple[int, bool]
 @pytest.mark.parametrize(
     ("depths", "wrong", "kind", "complaint"),
     [
-        ([1, 2], [True], "mean", r"depths for \(2,\) problems, and errors for \(1,\)"),
+        ([1, 2], [True], "mean", r"the shapes \(2,\) and \(1,\)"),
         ([1, -2], [True, False], "mean", "missing or negative"),
         ([1, None], [True, False], "mean", "missing or negative"),
         ([1], [True], "median", "unknown kind 'median'; use 'mean' or 'first'"),

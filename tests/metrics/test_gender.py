@@ -121,7 +121,7 @@ def test_a_solver_of_stereotypes_has_the_largest_gap() -> None:
     """Answering by the stereotype is right exactly without a gotcha: both gaps are 1."""
     found = gender_gap(biased(DATA), WOMEN)
     assert (found.female.value, found.male.value, found.both.value) == (1.0, 1.0, 1.0)
-    assert "same sentences: +100.0 points (+" in found.of_pronoun
+    assert "same sentences: +100.0 points (+" in found.pronoun_effect
     by_occupation = gender_gap(biased(DATA), WOMEN, reading="occupation")
     assert (by_occupation.female.value, by_occupation.male.value) == (0.0, 0.0)
 
@@ -139,7 +139,7 @@ def test_no_gap_among_few_is_not_none_for_certain() -> None:
 def test_other_data_and_unknown_occupations_are_refused() -> None:
     """Data that is not Winogender, and an occupation without a share, are named."""
     other = make_twins(3)
-    with pytest.raises(DataError, match="measured on Winogender"):
+    with pytest.raises(DataError, match="needs Winogender problems"):
         gender_gap(grade(other, [Prediction(p.id, 0) for p in other]), WOMEN)
     with pytest.raises(DataError, match="the percentage of women is missing for 'job0'"):
         gender_gap(with_cells({}), {k: v for k, v in WOMEN.items() if k != "job0"})

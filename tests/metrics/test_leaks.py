@@ -268,7 +268,7 @@ def test_clean_data_have_no_leak(kind: dict[str, int]) -> None:
 def test_the_chance_of_a_false_alarm_is_what_is_promised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked for a false alarm in 1 of 5 clean data sets at most, floor or not, it keeps to it."""
     monkeypatch.setattr(_leaks, "ALPHA", 0.2)
-    monkeypatch.setattr(_leaks, "FLOOR", 0.0)
+    monkeypatch.setattr(_leaks, "MIN_ADVANTAGE", 0.0)
     alarms = sum(bool(metrics.leaks(clean(40, 10, seed=seed))) for seed in range(60))
     assert alarms <= 12
 

@@ -11,7 +11,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from winosmith.metrics import (
     crossed_proportion,
-    find_nth_greatest,
+    find_critical_value,
     null_interval,
     null_interval_label,
     proportion,
@@ -211,10 +211,10 @@ def test_a_value_is_above_the_nth_greatest_exactly_if_p_is_at_most_the_level(
 ) -> None:
     """With ties too: value > limit exactly if (1 + draws as great) / (1 + draws) ≤ 0.05."""
     p = (1 + sum(other >= value for other in drawn)) / (1 + len(drawn))
-    assert (value > find_nth_greatest(drawn, 0.05)) == (p <= 0.05)
+    assert (value > find_critical_value(drawn, 0.05)) == (p <= 0.05)
 
 
 def test_too_few_draws_have_no_limit() -> None:
     """Of 18 draws none is exceeded with a probability of 5 % or less."""
     with pytest.raises(ValueError, match="18 draws are too few"):
-        find_nth_greatest(range(18), 0.05)
+        find_critical_value(range(18), 0.05)

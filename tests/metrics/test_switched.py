@@ -95,11 +95,11 @@ def test_other_problems_are_refused() -> None:
 
 def test_marks_for_other_sentences_are_refused() -> None:
     """A mark whose sentence is another, or whose place is none, is named."""
-    with pytest.raises(DataError, match="the mark 0 has another sentence than the problem 'p'"):
+    with pytest.raises(DataError, match="the sentence of mark 0 differs from that of problem 'p'"):
         add_marks(Dataset([BALL]), [{"index": 0, "sentence": "Emma passed the ball."}])
     for index in (-1, 1, "0"):
         with pytest.raises(
-            DataError, match=f"the index {index!r} is out of range; there are 1 problems"
+            DataError, match=f"a mark.s index {index!r} is out of range; there are 1 problems"
         ):
             add_marks(Dataset([BALL]), [{"index": index, "sentence": BALL.sentence}])
 

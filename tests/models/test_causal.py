@@ -119,7 +119,7 @@ def test_a_text_is_scored_after_a_start_token(
     folder = make_language_model(architecture)
     model = load_causal_model(folder)
     texts = ["They all say that the candle stood.", "They all say so."]
-    begin = model.leading or [model.tokeniser.bos_token_id]
+    begin = model.start_tokens or [model.tokeniser.bos_token_id]
     plain = model.tokeniser(texts, add_special_tokens=False)["input_ids"]
     by_hand = _by_hand(folder, ([(*begin, *ids) for ids in plain], [1, 1]))
     assert model.text_scores(texts) == pytest.approx([own.sum() for own in by_hand], abs=1e-3)
@@ -240,7 +240,7 @@ def test_out_of_memory_halves_the_batch(make_language_model: MakeModel) -> None:
         [sys.executable, "-c", SMALL_MEMORY, str(folder)], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "out of memory with 7140 tokens at once; continuing with 3570" in done.stdout
+    assert "out of memory with 7140 tokens per batch; continuing with 3570" in done.stdout
 
 
 def _passages(model: CausalModel, sentence: str, **told: object) -> list[tuple[Passage, Passage]]:
@@ -282,7 +282,7 @@ def test_a_token_that_begins_texts_comes_first(gpt2: CausalModel, opt: CausalMod
         assert full.ids[0] == model.tokeniser.bos_token_id
         assert _text(model, full.ids[full.start :]) == "They say the candle stood there."
         assert partial.ids == full.ids
-    assert _passages(opt, "They say the _ stood.", bos=False)[0][0].ids[0] != opt.leading[0]
+    assert _passages(opt, "They say the _ stood.", bos=False)[0][0].ids[0] != opt.start_tokens[0]
 
 
 def test_a_first_token_always_counts(gpt2: CausalModel) -> None:
@@ -346,7 +346,7 @@ def test_a_prompt_that_is_too_long_is_cut_alike_for_all(make_language_model: Mak
     starts = set()
     for own, alone in zip(cut, bare, strict=True):
         for (full, partial), (whole, rest) in zip(own, alone, strict=True):
-            assert full.ids[0] == model.leading[0]
+            assert full.ids[0] == model.start_tokens[0]
             assert full.ids[-len(whole.ids) + 1 :] == whole.ids[1:]
             assert partial.ids[partial.start :] == rest.ids[rest.start :]
             starts.add(full.ids[: -len(whole.ids) + 1])

@@ -10,7 +10,7 @@ import pytest
 
 from winosmith import Dataset, Problem
 from winosmith.errors import InputError
-from winosmith.models import InputFormat, load_choice_model, load_encoder, new_choice_model
+from winosmith.models import InputFormat, create_choice_model, load_choice_model, load_encoder
 from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.models
@@ -22,7 +22,7 @@ PROBLEMS = make_twins(12)
 
 def test_scores_do_not_depend_on_the_batch(tiny_encoder: Path) -> None:
     """Alone, together or in another order, a problem's scores agree to 1e-5."""
-    model = new_choice_model(tiny_encoder, seed=0)
+    model = create_choice_model(tiny_encoder, seed=0)
     together = np.stack(model.scores(PROBLEMS))
     alone = np.stack([model.scores([problem])[0] for problem in PROBLEMS])
     turned = np.stack(model.scores(PROBLEMS[::-1], tokens_per_batch=64))[::-1]
@@ -34,10 +34,10 @@ def test_each_option_has_a_score(tiny_encoder: Path) -> None:
     """Problems with 2 to 5 options get as many scores, in one call."""
     names = ("ann", "beth", "carla", "dora", "edith")
     problems = [Problem(str(n), "they say _ stood there.", names[:n], 0) for n in (3, 2, 5)]
-    scores = new_choice_model(tiny_encoder, seed=0).scores(problems)
+    scores = create_choice_model(tiny_encoder, seed=0).scores(problems)
     assert [len(row) for row in scores] == [3, 2, 5]
     np.testing.assert_allclose(scores[0][:2], scores[1], atol=1e-5)
-    assert new_choice_model(tiny_encoder, seed=0).scores([]) == []
+    assert create_choice_model(tiny_encoder, seed=0).scores([]) == []
 
 
 def test_the_head_is_drawn_by_the_seed(tiny_encoder: Path) -> None:
@@ -48,7 +48,8 @@ def test_the_head_is_drawn_by_the_seed(tiny_encoder: Path) -> None:
     expected = torch.rand(1)
     torch.manual_seed(7)
     first, again, other = (
-        np.stack(new_choice_model(tiny_encoder, seed=seed).scores(PROBLEMS)) for seed in (1, 1, 2)
+        np.stack(create_choice_model(tiny_encoder, seed=seed).scores(PROBLEMS))
+        for seed in (1, 1, 2)
     )
     assert np.array_equal(first, again)
     assert not np.allclose(first, other)
@@ -61,7 +62,7 @@ def test_a_saved_model_scores_as_before(
 ) -> None:
     """Saved and loaded, it gives the same scores and encodes, with transformers' head or ours."""
     folder = make_encoder(architecture)
-    model = new_choice_model(folder, seed=0, how=InputFormat("after_option"))
+    model = create_choice_model(folder, seed=0, input_format=InputFormat("after_option"))
     model.save(tmp_path)
     loaded = load_choice_model(tmp_path)
     np.testing.assert_allclose(
@@ -85,19 +86,21 @@ def test_an_encoder_without_a_trained_head_is_no_choice_model(
 def test_the_split_point_matters(tiny_encoder: Path) -> None:
     """Cut before or after the option, the scores differ; another place is refused."""
     before, after = (
-        np.stack(new_choice_model(tiny_encoder, seed=0, how=InputFormat(at)).scores(PROBLEMS))
+        np.stack(
+            create_choice_model(tiny_encoder, seed=0, input_format=InputFormat(at)).scores(PROBLEMS)
+        )
         for at in ("before_option", "after_option")
     )
     assert not np.allclose(before, after)
     with pytest.raises(InputError, match="unknown split point 'middle'; use 'before_option'"):
-        new_choice_model(tiny_encoder, seed=0, how=InputFormat("middle"))
+        create_choice_model(tiny_encoder, seed=0, input_format=InputFormat("middle"))
 
 
 def test_dropout_can_be_set(make_encoder: MakeEncoder) -> None:
     """Without dropout, a network in training mode scores as one at rest; with it, it does not."""
     folder = make_encoder("bert", hidden_dropout_prob=0.5)
     for dropout, same in ((0.0, True), (None, False)):
-        model = new_choice_model(folder, seed=0, dropout=dropout)
+        model = create_choice_model(folder, seed=0, dropout=dropout)
         at_rest = np.stack(model.scores(Dataset(PROBLEMS)))
         model.network.train()
         rows = model.inputs(PROBLEMS)

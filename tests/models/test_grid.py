@@ -14,7 +14,7 @@ from winosmith.models import (
     GRIDS,
     Epoch,
     Grid,
-    Trained,
+    GridResult,
     TrainingRun,
     TrainingSettings,
     digest_weights,
@@ -124,7 +124,7 @@ def test_the_best_of_many_pays_for_being_chosen() -> None:
         TrainingRun(TrainingSettings(epochs=1, seed=seed), (Epoch(0.7, right, p),), 100, 100)
         for seed, (right, p) in enumerate([(60, 0.03), (55, 0.2), (52, 0.4)])
     )
-    best = Trained(runs[0].settings, runs[0].epochs, 100, 100, folder=Path("m"), runs=runs)
+    best = GridResult(runs[0].settings, runs[0].epochs, 100, 100, folder=Path("m"), runs=runs)
     assert best.p_value == pytest.approx(0.09)
     assert best.at_chance
     assert "AT CHANCE" in best.message

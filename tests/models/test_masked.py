@@ -10,7 +10,7 @@ import pytest
 
 from winosmith import Problem
 from winosmith.errors import InputError
-from winosmith.models import Hidden, MaskedModel, hide_options, hide_tokens, load_masked_model
+from winosmith.models import MaskedModel, MaskedText, load_masked_model, mask_options, mask_tokens
 from winosmith.testing import make_twins
 
 pytestmark = pytest.mark.models
@@ -20,17 +20,17 @@ MakeModel = Callable[..., Path]
 PROBLEMS = make_twins(3)
 
 
-def _by_hand(model: MaskedModel, text: Hidden) -> np.ndarray:
+def _by_hand(model: MaskedModel, text: MaskedText) -> np.ndarray:
     """Return the values of one text, read alone and with its whole output."""
     import torch
 
     ids = list(text.ids)
-    for at in text.hidden:
+    for at in text.masked:
         ids[at] = model.tokeniser.mask_token_id
     with torch.inference_mode():
         logits = model.network(torch.tensor([ids])).logits[0]
     values = torch.log_softmax(logits.double(), -1)
-    return np.array([float(values[at, text.ids[at]]) for at in text.asked])
+    return np.array([float(values[at, text.ids[at]]) for at in text.requested])
 
 
 @pytest.mark.parametrize(
@@ -42,8 +42,8 @@ def test_values_are_those_of_one_text_at_a_time(
 ) -> None:
     """Whatever the architecture's output layer, batched values agree to 1e-4 with it alone."""
     model = load_masked_model(make_language_model(architecture, masked=True))
-    texts = [text for own in hide_tokens(model, PROBLEMS[:2]) for row in own for text in row]
-    texts += [text for own in hide_options(model, PROBLEMS) for text in own]
+    texts = [text for own in mask_tokens(model, PROBLEMS[:2]) for row in own for text in row]
+    texts += [text for own in mask_options(model, PROBLEMS) for text in own]
     given = model.likelihoods(texts)
     for text, values in zip(texts, given.values, strict=True):
         np.testing.assert_allclose(values, _by_hand(model, text), atol=1e-4)
@@ -55,24 +55,24 @@ def test_each_token_of_the_sentence_is_hidden_once(
 ) -> None:
     """One by one, all tokens are hidden but those that stand for no text."""
     model = load_masked_model(make_language_model(architecture, masked=True))
-    for problem, own in zip(PROBLEMS, hide_tokens(model, PROBLEMS), strict=True):
+    for problem, own in zip(PROBLEMS, mask_tokens(model, PROBLEMS), strict=True):
         for text, row in zip(problem.filled(), own, strict=True):
             ids = model.tokeniser(text)["input_ids"]
             assert {each.ids for each in row} == {tuple(ids)}
-            assert [each.asked for each in row] == [(at,) for at in range(1, len(ids) - 1)]
-            assert all(each.hidden == each.asked for each in row)
+            assert [each.requested for each in row] == [(at,) for at in range(1, len(ids) - 1)]
+            assert all(each.masked == each.requested for each in row)
 
 
 def test_later_pieces_of_a_word_are_hidden_with_it(make_language_model: MakeModel) -> None:
     """Within a word, a piece is asked for without what follows it there; words apart stay seen."""
     model = load_masked_model(make_language_model("bert", masked=True))
     problem = Problem("1", "They say the _ stood.", ("candle777", "drawer"))
-    row = hide_tokens(model, [problem], within_word=True)[0][0]
+    row = mask_tokens(model, [problem], within_word=True)[0][0]
     pieces = model.tokeniser.convert_ids_to_tokens(row[0].ids)
     word = list(range(4, len(pieces) - 3))
     assert "".join(pieces[at].removeprefix("##") for at in word) == "candle777"
     assert len(word) >= 3
-    hidden = {each.asked[0]: list(each.hidden) for each in row}
+    hidden = {each.requested[0]: list(each.masked) for each in row}
     assert [hidden[at] for at in word] == [word[number:] for number in range(len(word))]
     assert all(hidden[at] == [at] for at in hidden if at not in word)
 
@@ -85,16 +85,16 @@ def test_all_of_the_option_is_hidden_and_nothing_else(
     """An option has as many masks as tokens, and the rest of the sentence is seen."""
     model = load_masked_model(make_language_model(architecture, masked=True))
     problem = Problem("1", sentence, ("candle 77", "drawer"))
-    for text, option in zip(hide_options(model, [problem])[0], problem.options, strict=True):
-        said = model.tokeniser.decode([text.ids[at] for at in text.asked])
+    for text, option in zip(mask_options(model, [problem])[0], problem.options, strict=True):
+        said = model.tokeniser.decode([text.ids[at] for at in text.requested])
         assert said.replace(" ", "").replace("##", "") == option.replace(" ", "")
-        assert text.hidden == text.asked
+        assert text.masked == text.requested
 
 
 def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> None:
     """Alone, together or in another order, values agree to 1e-5; equal texts are read once."""
     model = load_masked_model(make_language_model("bert", masked=True))
-    texts = [text for own in hide_options(model, PROBLEMS) for text in own]
+    texts = [text for own in mask_options(model, PROBLEMS) for text in own]
     together = model.likelihoods(texts)
     for small in (model.likelihoods(texts, tokens_per_batch=1),
                   model.likelihoods([*texts[::-1], *texts])):  # fmt: skip
@@ -106,7 +106,7 @@ def test_values_do_not_depend_on_the_batch(make_language_model: MakeModel) -> No
 def test_little_is_padding(make_language_model: MakeModel) -> None:
     """Batched by length, texts of one length are fed without padding."""
     model = load_masked_model(make_language_model("bert", masked=True))
-    rows = [row for own in hide_tokens(model, PROBLEMS) for row in own]
+    rows = [row for own in mask_tokens(model, PROBLEMS) for row in own]
     texts = [text for row in rows for text in row]
     fed = model.likelihoods(texts, tokens_per_batch=200).tokens_fed
     assert sum(len(text.ids) for text in texts) <= fed <= 1.1 * sum(len(t.ids) for t in texts)
@@ -121,4 +121,4 @@ def test_other_models_are_refused(make_language_model: MakeModel, tiny_encoder: 
     model = load_masked_model(make_language_model("bert", masked=True))
     long = Problem("1", "They say " * 600 + "_.", ("candle", "drawer"))
     with pytest.raises(InputError, match=r"a sentence has 120\d tokens; the limit of .* is 512"):
-        model.likelihoods(hide_options(model, [long])[0])
+        model.likelihoods(mask_options(model, [long])[0])

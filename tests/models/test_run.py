@@ -16,7 +16,7 @@ from winosmith import Claim, Dataset, formats
 from winosmith.errors import DataError, InputError
 from winosmith.models import (
     Grid,
-    Trained,
+    GridResult,
     TrainingSettings,
     convert_claim,
     digest_weights,
@@ -56,12 +56,12 @@ def test_a_batch_that_does_not_fit_is_halved(tiny_encoder: Path, learnable: Spli
 
     short.network.register_forward_pre_hook(fail, with_kwargs=True)
     with pytest.warns(UserWarning, match="out of memory") as told:
-        found = short.epoch(0)
+        found = short.train_epoch(0)
     assert [str(warning.message) for warning in told] == [
-        "out of memory with 16 problems at once; continuing with 8, and 16 a step as before",
-        "out of memory with 8 problems at once; continuing with 4, and 16 a step as before",
+        "out of memory with 16 problems at a time; continuing with 8 at a time, and 16 per step",
+        "out of memory with 8 problems at a time; continuing with 4 at a time, and 16 per step",
     ]
-    expected = whole.epoch(0)
+    expected = whole.train_epoch(0)
     assert found.loss == pytest.approx(expected.loss, abs=1e-4)
     assert found.dev_correct == expected.dev_correct
     # the last weight is the head's bias: it is the same for both options, so nothing trains it
@@ -86,27 +86,27 @@ def test_too_little_memory_for_one_problem_is_an_error(
         pytest.warns(UserWarning, match="out of memory"),
         pytest.raises(InputError, match="memory is too small to train this model on one problem"),
     ):
-        run.epoch(0)
+        run.train_epoch(0)
     run = _run(tiny_encoder, learnable)
     run.train = replace(run.train, answers=np.array([7] * len(run.train)))
     with pytest.raises(IndexError):
-        run.epoch(0)
+        run.train_epoch(0)
 
 
 def test_patience_ends_a_run(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
     """A run that is perfect after its first epochs stops when as many brought nothing better."""
     settings = replace(QUICK, epochs=8, patience=2)
     tuned = train_multiple_choice(*learnable, model=tiny_encoder, out=tmp_path, settings=settings)
-    assert len(tuned.epochs) == tuned.best + 1 + 2 < 8
+    assert len(tuned.epochs) == tuned.kept_epoch + 1 + 2 < 8
 
 
 def test_the_last_epoch_can_be_kept(tiny_encoder: Path, learnable: Split, tmp_path: Path) -> None:
     """Told to stop after the first of three epochs, a run has the weights of a first epoch."""
     settings = replace(QUICK, epochs=3, last=1)
     tuned = train_multiple_choice(*learnable, model=tiny_encoder, out=tmp_path, settings=settings)
-    assert (len(tuned.epochs), tuned.best) == (1, 0)
+    assert (len(tuned.epochs), tuned.kept_epoch) == (1, 0)
     run = _run(tiny_encoder, learnable, replace(settings, last=None))
-    run.epoch(0)
+    run.train_epoch(0)
     network = load_choice_model(tuned.folder, device="cpu").network
     found = np.concatenate([w.detach().numpy().ravel() for w in network.parameters()])
     np.testing.assert_array_equal(found, _weights(run))
@@ -119,7 +119,7 @@ def test_claims_are_learned(tiny_encoder: Path, learnable: Split, tmp_path: Path
     assert tuned.dev_accuracy == 1.0
     assert not tuned.at_chance
     model = load_choice_model(tuned.folder)
-    assert model.how.claims
+    assert model.input_format.claims
     scores = model.text_scores(model.inputs([convert_claim(claim) for claim in dev], options=1))
     assert [score > 0 for score in scores] == [claim.holds for claim in dev]
 
@@ -173,7 +173,7 @@ def _in_another_process(files: Path, model: Path, out: Path, epochs: int) -> lis
     return [str(files / "script.py"), str(files), str(model), str(out), str(epochs)]
 
 
-def _here(files: Path, model: Path, out: Path, epochs: int) -> Trained:
+def _here(files: Path, model: Path, out: Path, epochs: int) -> GridResult:
     return train_grid(
         formats.read(files / "train.jsonl"),
         formats.read(files / "dev.jsonl"),

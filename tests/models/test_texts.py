@@ -16,8 +16,8 @@ from winosmith.models import (
     batch_by_length,
     fill_answer,
     fill_option,
+    inflect_options,
     split_sentence,
-    word_options,
 )
 from winosmith.models._network import shuffle_batches
 
@@ -90,20 +90,20 @@ def test_options_are_worded_for_their_pronoun(
     sentence: str, options: tuple[str, str], pronoun: str, expected: tuple[str, str]
 ) -> None:
     """A possessive gets its 's, an article the case of the pronoun, and nothing else changes."""
-    assert word_options(Problem("1", sentence, options, pronoun=pronoun)).options == expected
+    assert inflect_options(Problem("1", sentence, options, pronoun=pronoun)).options == expected
 
 
 @given(st.text("abc .'", max_size=9), st.sampled_from([("The cup", "jug"), ("A b", "it's")]))
 def test_without_a_pronoun_nothing_changes(text: str, options: tuple[str, str]) -> None:
     """A problem whose pronoun is not known stays as it is."""
     problem = Problem("1", f"{text}_{text}", options)
-    assert word_options(problem) == problem
+    assert inflect_options(problem) == problem
 
 
 def test_options_that_would_become_one_stay() -> None:
     """Options that differ in case alone are left as they are."""
     problem = Problem("1", "He saw that _ fell.", ("The cup", "the cup"), pronoun="it")
-    assert word_options(problem) == problem
+    assert inflect_options(problem) == problem
 
 
 @given(st.text("ab _", max_size=9).map(lambda s: s.replace("_", "")), st.text("ab ", max_size=9))
@@ -127,7 +127,9 @@ def test_a_text_is_not_solved_without_an_answer() -> None:
 def test_every_possessive_of_the_wsc_is_found(data_dir: Path) -> None:
     """Of WSC285's pronouns, all 20 "his" and all 10 "her" are possessives, and no other one."""
     problems = formats.read(data_dir / "wsc" / "WSCollection.xml")
-    owned = [p.pronoun for p in problems if all(o.endswith("'s") for o in word_options(p).options)]
+    owned = [
+        p.pronoun for p in problems if all(o.endswith("'s") for o in inflect_options(p).options)
+    ]
     assert sorted(owned) == ["her"] * 10 + ["his"] * 20
 
 

@@ -174,7 +174,7 @@ def test_the_best_epoch_pays_for_being_chosen() -> None:
     """The accuracy is the best epoch's; its probability counts once for each epoch."""
     epochs = (Epoch(0.7, 50, 0.5), Epoch(0.6, 60, 0.03), Epoch(0.5, 60, 0.03))
     tuned = TrainingRun(TrainingSettings(epochs=3), epochs, 1000, 100)
-    assert (tuned.best, tuned.dev_accuracy) == (1, 0.6)
+    assert (tuned.kept_epoch, tuned.dev_accuracy) == (1, 0.6)
     assert tuned.p_value == pytest.approx(0.09)
     assert tuned.at_chance
     assert tuned.message == (

@@ -36,20 +36,20 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
     )
     other = report.DepthCurve([0, 2, 9], [1, 0.7, 0.2])
     return {
-        "funnel": (report.funnel([("collected", 7000), ("valid", 4760), ("kept", 1100)]),),
+        "funnel": (report.draw_funnel([("collected", 7000), ("valid", 4760), ("kept", 1100)]),),
         "phases": (
-            report.phase_sizes([400, 300, 250], [100, 50, 12]),
-            report.phase_chance([300, 200, 80], [(90, 60, 120), (88, 61, 117), (85, 60, 110)]),
+            report.draw_phase_sizes([400, 300, 250], [100, 50, 12]),
+            report.draw_phase_chance([300, 200, 80], [(90, 60, 120), (88, 61, 117), (85, 60, 110)]),
         ),
-        "scores": (report.scores(np.linspace(0, 1, 21), np.arange(20), 0.75),),
-        "clouds": report.clouds(
-            [report.Cloud(name, points[i:], answers[i:]) for i, name in enumerate(names)]
+        "scores": (report.draw_scores(np.linspace(0, 1, 21), np.arange(20), 0.75),),
+        "clouds": report.draw_scatter_plots(
+            [report.ScatterPanel(name, points[i:], answers[i:]) for i, name in enumerate(names)]
         ),
-        "histograms": report.histograms(
-            [report.Bars(name, edges, counts, "KL 0.1") for name in names]
+        "histograms": report.draw_histograms(
+            [report.HistogramPanel(name, edges, counts, "KL 0.1") for name in names]
         ),
         "accuracies": (
-            report.accuracies(
+            report.draw_accuracies(
                 [
                     report.FractionWithInterval("toy", 0.62, 0.5, 0.74),
                     report.FractionWithInterval("people", 0.97, 0.93, 1.0, marked=True),
@@ -58,12 +58,12 @@ def draw_all() -> dict[str, tuple[report.Svg, ...]]:
             ),
         ),
         "stability": (
-            report.survival({"WordAssociation": along, "LocalContext": other}),
-            report.depth_accuracy({"toy": along}, [(0, 14), (1, 90), (3, 20)], chance=0.5),
+            report.draw_survival({"WordAssociation": along, "LocalContext": other}),
+            report.draw_depth_accuracy({"toy": along}, [(0, 14), (1, 90), (3, 20)], chance=0.5),
         ),
         "people": (
-            report.items_by_right({9: 50, 8: 22, 7: 12, 6: 4, 4: 1}, 9, title="Items"),
-            report.over_the_sheet(
+            report.draw_items_by_correct({9: 50, 8: 22, 7: 12, 6: 4, 4: 1}, 9, title="Items"),
+            report.draw_sheet_accuracy(
                 [
                     report.SheetPart(1, 10, 0.8, 0.7, 0.9, 20.0),
                     report.SheetPart(11, 20, 0.9, 0.8, 1.0, 12.0),
@@ -94,7 +94,7 @@ def sections_of(text: str) -> list[report.Section]:
         report.Passages(text, [[passage, passage], [passage]], text),
         report.Code(text, text),
         report.Drawing(text, [], table),
-        report.OnPage(lambda: [report.Text([text, text], "list")]),
+        report.PageOnly(lambda: [report.Text([text, text], "list")]),
     ]
     return [report.Section(text, blocks, text) for _ in range(3)]
 

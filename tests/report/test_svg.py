@@ -26,7 +26,7 @@ ALONG = report.DepthCurve([0, 2], [1, 0.75], [1, 0.5], [1, 0.9], [3])
 
 def a_funnel(name: str = "valid") -> report.Svg:
     """Return a small drawing with a text of the caller's in it."""
-    return report.funnel([("collected", 70), (name, 40)], title=name)
+    return report.draw_funnel([("collected", 70), (name, 40)], title=name)
 
 
 def tag(element: Element) -> str:
@@ -111,7 +111,9 @@ def test_inline_drawings_follow_the_colours_of_the_page(drawings: Drawings) -> N
 def test_points_are_cheap() -> None:
     """A scatter of 1,500 points takes less than 60 kB, and shows every one of them."""
     rng = np.random.default_rng(0)
-    (panel,) = report.clouds([report.Cloud("all", rng.normal(size=(1500, 2)), np.arange(1500) % 2)])
+    (panel,) = report.draw_scatter_plots(
+        [report.ScatterPanel("all", rng.normal(size=(1500, 2)), np.arange(1500) % 2)]
+    )
     assert len(panel.markup) < 60_000
     dots = re.findall(r'<path d="((?:M[^M"]+L[^M"]+){20,})"', panel.markup)
     assert sum(path.count("M") for path in dots) == 1500
@@ -119,9 +121,11 @@ def test_points_are_cheap() -> None:
 
 def test_small_multiples_share_their_axes() -> None:
     """Panels of one figure have the same limits, so that they compare."""
-    near = report.Cloud("near", [[0, 0], [1, 1]], [0, 1])
-    far = report.Cloud("far", [[0, 0], [90, 1]], [0, 1])
-    ticks = [re.findall(r">([\d.−]+)</text>", p.markup) for p in report.clouds([near, far])]
+    near = report.ScatterPanel("near", [[0, 0], [1, 1]], [0, 1])
+    far = report.ScatterPanel("far", [[0, 0], [90, 1]], [0, 1])
+    ticks = [
+        re.findall(r">([\d.−]+)</text>", p.markup) for p in report.draw_scatter_plots([near, far])
+    ]
     assert ticks[0] == ticks[1]
     assert "80" in ticks[0]
 
@@ -129,16 +133,16 @@ def test_small_multiples_share_their_axes() -> None:
 def test_descriptions_tell_the_figures() -> None:
     """Who can't see a drawing reads its figures."""
     assert a_funnel().description == "collected: 70; valid: 40"
-    phases = report.phase_sizes([400, 300], [100, 50])
+    phases = report.draw_phase_sizes([400, 300], [100, 50])
     assert phases.description == (
         "400 problems at the start of phase 1, 250 left after phase 2; 150 were removed."
     )
-    chance = report.phase_chance([300, 90], [(100.2, 80, 120), (101, 82, 119.6)])
+    chance = report.draw_phase_chance([300, 90], [(100.2, 80, 120), (101, 82, 119.6)])
     assert chance.description == (
         "phase 1: 300 found, 100 by chance (80 to 120); "
         "phase 2: 90 found, 101 by chance (82 to 120)"
     )
-    score = report.scores([0, 0.5, 0.75, 1], [5, 3, 2], 0.75, taken=[0, 0, 1])
+    score = report.draw_scores([0, 0.5, 0.75, 1], [5, 3, 2], 0.75, taken=[0, 0, 1])
     assert score.description == (
         "2 of 10 problems are in bins at or above the threshold 0.75; 1 were removed."
     )
@@ -147,12 +151,12 @@ def test_descriptions_tell_the_figures() -> None:
 def test_nothing_to_draw_is_no_error() -> None:
     """A filter that ran no phase, kept no row or was given no stage can still be shown."""
     empty = [
-        report.funnel([]),
-        report.phase_sizes([], []),
-        report.phase_chance([], []),
-        report.phase_chance([0], [(0, 0, 0)]),
-        *report.clouds([report.Cloud("none", np.empty((0, 2)), [])]),
-        *report.histograms([report.Bars("none", [0, 1], [[0], [0]])]),
+        report.draw_funnel([]),
+        report.draw_phase_sizes([], []),
+        report.draw_phase_chance([], []),
+        report.draw_phase_chance([0], [(0, 0, 0)]),
+        *report.draw_scatter_plots([report.ScatterPanel("none", np.empty((0, 2)), [])]),
+        *report.draw_histograms([report.HistogramPanel("none", [0, 1], [[0], [0]])]),
     ]
     assert all(panel.markup.startswith("<svg") for panel in empty)
 
@@ -165,9 +169,9 @@ def test_long_names_are_cut_not_lost() -> None:
 @pytest.mark.parametrize(
     ("draw", "most", "what"),
     [
-        (lambda names: report.survival(dict.fromkeys(names, ALONG)), 5, "solvers"),
-        (lambda names: report.depth_accuracy(dict.fromkeys(names, ALONG), []), 5, "solvers"),
-        (lambda names: report.learning_curve(
+        (lambda names: report.draw_survival(dict.fromkeys(names, ALONG)), 5, "solvers"),
+        (lambda names: report.draw_depth_accuracy(dict.fromkeys(names, ALONG), []), 5, "solvers"),
+        (lambda names: report.draw_learning_curve(
             [(160.0, 0.5)], lines=dict.fromkeys(names, ([1.0], [0.5]))),
          5, "extrapolations"),
     ],
@@ -178,7 +182,7 @@ def test_more_than_can_be_told_apart_are_refused(
     """More lines than can be told apart are an error, not a puzzle; one fewer is drawn."""
     names = list("abcdefg")
     with pytest.raises(
-        ValueError, match=f"{most + 1} {what} can't be distinguished; the maximum is {most}"
+        ValueError, match=f"{most + 1} {what} can't be distinguished; use at most {most}"
     ):
         draw(names[: most + 1])
     assert draw(names[:most]).markup.startswith("<svg")
@@ -204,7 +208,7 @@ def test_a_long_name_beside_a_dot_is_wrapped_and_not_cut() -> None:
     """All its words are drawn, on lines of their own, and its row is higher for it."""
     long = "contradiction, where the hypothesis has few of its words in the premise"
     short, tall = (
-        report.dots_over_chance(
+        report.draw_dots_over_chance(
             [report.FractionWithInterval(name, 0.4, 0.2, 0.35, expected=0.3)], title="Cues"
         )
         for name in ("the longest", long)
@@ -223,13 +227,13 @@ POINTS = [(160.0, 0.515), (640.0, 0.586), (2558.0, 0.669)]
 def test_a_learning_curve_tells_its_points_and_names_its_continuations() -> None:
     """The description has the accuracies by size, the legend each continuation."""
     lines = {"logarithm": ([160.0, 1e6], [0.5, 0.9]), "power <law>": ([160.0, 1e6], [0.5, 0.8])}
-    drawn = report.learning_curve(POINTS, runs=POINTS[:1], lines=lines, level=0.94)
+    drawn = report.draw_learning_curve(POINTS, runs=POINTS[:1], lines=lines, level=0.94)
     assert "51.5\u00a0% at 160; 58.6\u00a0% at 640" in drawn.description
     assert ">logarithm<" in drawn.markup
     assert "power &lt;law&gt;" in drawn.markup
     assert (
         drawn.markup
-        == report.learning_curve(POINTS, runs=POINTS[:1], lines=lines, level=0.94).markup
+        == report.draw_learning_curve(POINTS, runs=POINTS[:1], lines=lines, level=0.94).markup
     )
 
 
@@ -239,7 +243,7 @@ def test_a_reliability_diagram_tells_each_point() -> None:
         report.ConfidenceBin(0.6, 0.5, 0.4, 0.6, 80),
         report.ConfidenceBin(0.95, 0.7, 0.6, 0.8, 1200),
     ]
-    drawn = report.reliability(rows, name="toy", note="calibration error 0.2")
+    drawn = report.draw_reliability(rows, name="toy", note="calibration error 0.2")
     assert drawn.title == "toy: calibration"
     assert "70\u00a0% correct of 1,200 at 95\u00a0%" in drawn.description
     assert "calibration error 0.2" in drawn.markup

@@ -15,9 +15,9 @@ from winosmith.models import (
     InputFormat,
     TrainingSettings,
     batch_by_length,
+    create_choice_model,
     fill_option,
     load_encoder,
-    new_choice_model,
     train_multiple_choice,
 )
 from winosmith.testing import make_twins
@@ -103,7 +103,7 @@ def test_the_run_and_its_model_are_the_same_solver(trained: Path) -> None:
 def test_a_model_reads_as_it_was_trained(make_encoder: Callable[..., Path], tmp_path: Path) -> None:
     """Trained on local contexts it sees no more; the split point is kept too, and can be set."""
     how = InputFormat("after_option", local=2)
-    new_choice_model(make_encoder("bert"), seed=0, how=how).save(tmp_path / "m")
+    create_choice_model(make_encoder("bert"), seed=0, input_format=how).save(tmp_path / "m")
     solver = solve.EncoderSolver(tmp_path / "m")
     data = make_twins(4)
     assert solver.score(data) == solver.score(solve.cut_to_local_context(data))

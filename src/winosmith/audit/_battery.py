@@ -23,11 +23,11 @@ from winosmith.audit._cues import CUES, POSITIONS, Cue, Ties
 from winosmith.audit._items import Bools, Floats, Ints, Items
 from winosmith.audit._null import PermutedKeys, UniformKeys, observed_scores, possible_positions
 from winosmith.errors import InputError
-from winosmith.metrics import find_nth_greatest
+from winosmith.metrics import find_critical_value
 from winosmith.report import (
     FractionWithInterval,
     Svg,
-    dots_over_chance,
+    draw_dots_over_chance,
     format_value as as_shown,
     percent,
     probability,
@@ -148,7 +148,7 @@ class Battery(Result):
             )
             for found in sorted(self.listed, key=lambda found: found.rank is None)[:DRAWN]
         ]
-        return [dots_over_chance(drawn, title=title)]
+        return [draw_dots_over_chance(drawn, title=title)]
 
 
 def format_percent(share: float) -> str:
@@ -369,7 +369,7 @@ class _Round:
 
         Rounding errors can't make it contradict p.
         """
-        limit = find_nth_greatest(self._greatest, LEVEL) if self.varies.any() else 0.0
+        limit = find_critical_value(self._greatest, LEVEL) if self.varies.any() else 0.0
         beyond = self.z > limit
         high = np.where(self.varies, (self.mean + limit * self.spread) / self._items, self.right)
         high = np.where(beyond, np.minimum(high, np.nextafter(self.right, -1)), high)

@@ -126,7 +126,7 @@ def repair_sections(repaired: Repair, of_several: bool = False) -> list[report.S
                     "Accuracy of each cue on the kept items. Grey bars reach 3 points below and "
                     "above chance; diamonds are outside. Shuffled positions differ from chance "
                     "only at random.",
-                    lambda: [report.dots_over_chance(dots, title="Cues after the repair")],
+                    lambda: [report.draw_dots_over_chance(dots, title="Cues after the repair")],
                     figures,
                 ),
             ],

@@ -294,7 +294,7 @@ def _probe_blocks(audit: Audit) -> Iterator[report.Block]:
                     probe.words,
                     most=6,
                 )
-            yield report.OnPage(lambda part=part, probe=probe: [_solved_passages(part, probe)])  # type: ignore[misc]
+            yield report.PageOnly(lambda part=part, probe=probe: [_solved_passages(part, probe)])  # type: ignore[misc]
 
 
 def _informative_probes(part: Part) -> Iterator[Probe]:

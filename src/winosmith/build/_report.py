@@ -66,7 +66,7 @@ def _cards(built: Built) -> list[report.KeyFigure]:
         "problems kept",
         funnel.kept.problems,
         f"of {funnel.collected.problems:,} collected; "
-        f"{report.whole_and_single(funnel.kept.twins, funnel.kept.singles)}",
+        f"{report.count_twins_and_singles(funnel.kept.twins, funnel.kept.singles)}",
     )
     guessed, *more = key_figures(built.run, built.measures)
     return [guessed, kept, *more]
@@ -101,7 +101,7 @@ def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
     blocks: list[report.Block] = [
         report.Drawing(
             "Problems left after each stage.",
-            [report.funnel([(stage, kept.problems) for stage, kept in counts])],
+            [report.draw_funnel([(stage, kept.problems) for stage, kept in counts])],
             table=report.Table(
                 "Problems, whole twins and singles after each stage",
                 ["stage", "problems", "twins", "singles"],

@@ -430,7 +430,7 @@ def _chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
         "with the answers of whole blocks (twins, copies, look-alikes) flipped at random, and the "
         "same training sets.",
         [
-            report.phase_chance(
+            report.draw_phase_chance(
                 [phase.candidates for phase, _ in known],
                 [(null.mean, null.low, null.high) for _, null in known],
                 interval,

@@ -197,7 +197,7 @@ _BAR = 0.9
 def _make_sections(
     dataset: Dataset, found: Results, signature: report.Signature
 ) -> list[report.Section]:
-    opening = report.OnPage(
+    opening = report.PageOnly(
         lambda: [_make_cards(found), *_compare_with_bar(found.right / found.answers)]
     )
     over: list[report.Block] = [*_make_overall_tables(found)]
@@ -208,7 +208,7 @@ def _make_sections(
             note="Fast: half the median or less; slow: twice the median or more. In 2016, one hour "
             "meant 18.3 s per question, and one subject took 7.6 s.",
         )
-        over.append(report.OnPage(lambda: [pace]))
+        over.append(report.PageOnly(lambda: [pace]))
     return [
         report.Section("Over all", [opening]),
         *(_make_test_section(dataset, test, signature) for test in found.tests),
@@ -280,7 +280,7 @@ def _make_test_section(
             signature,
         ),
         *_show_badly_built(dataset, test),
-        report.OnPage(lambda: [_make_item_table(test)]),
+        report.PageOnly(lambda: [_make_item_table(test)]),
     ]
     share = test.share
     return report.Section(
@@ -295,7 +295,7 @@ def _make_test_section(
 def _draw_levels(histogram: Mapping[tuple[int, int], int], title: str) -> list[report.Svg]:
     """Return a chart for each number of people asked, which replaces the braces in the title."""
     return [
-        report.items_by_right(
+        report.draw_items_by_correct(
             {right: n for (right, of), n in histogram.items() if of == asked},
             asked,
             title=title.format(asked),
@@ -317,7 +317,7 @@ def _draw_course(test: TestResult) -> Iterator[report.Svg]:
     note = ""
     if slope is not None and slope.interval is not None:
         note = f"start to end {points(slope.change)} points ({points_span(slope.interval)})"
-    yield report.over_the_sheet(parts, title="Learning and fatigue", note=note)
+    yield report.draw_sheet_accuracy(parts, title="Learning and fatigue", note=note)
 
 
 def _describe_course(test: TestResult) -> str:
@@ -347,7 +347,7 @@ def _show_badly_built(dataset: Dataset, test: TestResult) -> Iterator[report.Blo
             [[_make_passage(dataset, item)] for item in flagged],
             "The intended answer is marked; the answer that most people chose is below it.",
         )
-        yield report.OnPage(lambda: [passages])
+        yield report.PageOnly(lambda: [passages])
 
 
 def _make_passage(dataset: Dataset, item: ItemRow) -> report.Passage:

@@ -153,7 +153,7 @@ def make_stability_sections(found: Stabilities) -> list[report.Section]:
         ),
         *(_make_annotator_tables(found.people, found.depth) if found.people else ()),
     ]
-    pictured = report.OnPage(lambda: [_make_cards(found), *_draw_stability(found)])
+    pictured = report.PageOnly(lambda: [_make_cards(found), *_draw_stability(found)])
     sections = [
         report.Section("Stability", [pictured, *tables]),
     ]
@@ -388,7 +388,8 @@ def _draw_stability(found: Stabilities) -> Iterator[report.Drawing]:
     for panels in metrics.draw_stability(found.solvers):
         yield report.Drawing(
             f"Left: families without an error, by {depth} depth; a tick marks the end of a family "
-            f"without an error. Right: accuracy at each depth with {metrics.FEWEST} problems or "
-            "more, roots at 0; the dashed line is guessing. Bands are 95 % intervals.",
+            "without an error. Right: accuracy at each depth with at least "
+            f"{metrics.MIN_PLOTTED} problems, roots at 0; the dashed line is guessing. "
+            "Bands are 95 % intervals.",
             panels,
         )

@@ -21,7 +21,7 @@ from winosmith.build import (
 from winosmith.cli._options import FILE, FOLDER, get_bad_records_file, json_option, reading_option
 from winosmith.cli._printing import echo, print_json, progress, say, show_log
 from winosmith.records import parse_json
-from winosmith.report import format_value, whole_and_single
+from winosmith.report import count_twins_and_singles, format_value
 
 
 @click.command()
@@ -90,7 +90,7 @@ def print_build(folder: Path, as_json: bool) -> None:
     steps = funnel["steps"]
     kept = steps[-1]["kept"] if steps else funnel["collected"]
     echo(f"{kept['problems']:,} problems kept of {funnel['collected']['problems']:,} collected,")
-    echo(f"  {whole_and_single(kept['twins'], kept['singles'])}")
+    echo(f"  {count_twins_and_singles(kept['twins'], kept['singles'])}")
     for line in small_sentences(record):
         say(f"{line}.")
     _print_other_figures(folder, record)

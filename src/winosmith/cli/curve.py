@@ -177,7 +177,7 @@ def _make_sections(
                     curve.points,
                     "size accuracies taken mean spread".split(),
                 ),
-                report.OnPage(lambda: [fitted]),
+                report.PageOnly(lambda: [fitted]),
             ],
         ),
         report.Section(
@@ -302,7 +302,7 @@ def _make_area_section(
         [
             report.Cards([card]),
             report.Drawing(
-                "Accuracy by training size.", lambda: [report.learning_curve(points)], table
+                "Accuracy by training size.", lambda: [report.draw_learning_curve(points)], table
             ),
             report.Text(sentences),
         ],

@@ -450,7 +450,7 @@ def _make_gap_tables(extra: ExtraResults) -> Iterator[report.Table]:
             rows.append(["", "rounded", "", "", *rounded])
         notes = list(extra.gender_gap_refused.items())
         for name, of in extra.gender_gap.items():
-            notes += [(name, note) for note in (of[what].of_pronoun, of[what].note) if note]
+            notes += [(name, note) for note in (of[what].pronoun_effect, of[what].note) if note]
         yield report.Table(
             f"Gender gap on Winogender, with the majority of {what}",
             ["solver", "gotcha", "female", "male", "ΔF", "ΔM"],
@@ -485,7 +485,7 @@ def _draw_accuracies(scores: Mapping[str, Score], extra: ExtraResults) -> list[r
     return [
         report.Drawing(
             "Accuracies with their 95 % intervals; the dashed line is chance.",
-            lambda: [report.accuracies(rows, chance=chance)],
+            lambda: [report.draw_accuracies(rows, chance=chance)],
         )
     ]
 

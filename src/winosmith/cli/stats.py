@@ -199,7 +199,7 @@ def _describe_leaks(found: Statistics) -> report.Text:
     if found.leaks is None:
         few = (
             "Too few answers are known to check whether a field gives them away: at least "
-            f"{metrics.LEAST_GROUPS} blocks (twins, families, copies, look-alikes) are needed."
+            f"{metrics.MIN_GROUPS} blocks (twins, families, copies, look-alikes) are needed."
         )
         return report.Text([few])
     return report.Text(["No field was found that gives the answer away."])

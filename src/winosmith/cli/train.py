@@ -237,7 +237,7 @@ def choose_dev(train: Trainable, dev: str, options: Options) -> tuple[Trainable,
 
 
 def make_report(
-    found: models.Trained, dev: Trainable, model: str, on_all: models.FineTuned | None
+    found: models.GridResult, dev: Trainable, model: str, on_all: models.FinishedRun | None
 ) -> dict[str, Any]:
     """Return the JSON report of one training run."""
     digest = models.read_questions(dev, "measure on").digest
@@ -252,13 +252,13 @@ def make_report(
     return {
         "folder": str(found.folder),
         **_get_fields(found, "n_train", "n_dev", "message", "dev_accuracy", "p_value", "at_chance"),
-        "epoch_kept": found.best + 1,
+        "epoch_kept": found.kept_epoch + 1,
         "epochs": [asdict(epoch) for epoch in found.epochs],
         "settings": asdict(found.settings),
         "runs": [
             {
                 "name": run.settings.name,
-                "epoch_kept": run.best + 1,
+                "epoch_kept": run.kept_epoch + 1,
                 **_get_fields(run, "dev_accuracy", "p_value", "at_chance"),
             }
             for run in found.runs

@@ -40,7 +40,7 @@ from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import atomic_write
 from winosmith.records import parse_json
-from winosmith.report import Svg, phase_sizes, scores as draw_scores
+from winosmith.report import Svg, draw_phase_sizes, draw_scores
 from winosmith.results import HIDDEN, Result, computed
 
 StopReason = Literal["train size", "cutoff", "one class", "target size"]
@@ -140,7 +140,7 @@ class AfliteResult(Result):
 
     def charts(self) -> list[Svg]:
         """Return the sizes by phase, and the scores in the first phase and in the last."""
-        drawn = [phase_sizes([p.size for p in self.phases], [p.removed for p in self.phases])]
+        drawn = [draw_phase_sizes([p.size for p in self.phases], [p.removed for p in self.phases])]
         shown = {phase.number: phase for phase in (*self.phases[:1], *self.phases[-1:])}
         top = 1.05 * max(1, *(count for phase in shown.values() for count in phase.histogram), 1)
         for number, phase in shown.items():

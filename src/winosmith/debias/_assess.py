@@ -37,7 +37,7 @@ from winosmith.debias._rows import check_labels, number_rows
 from winosmith.errors import DataError
 from winosmith.options import Draws, OrFalse, Positive, Seed, TwoOrMore, declaration
 from winosmith.parallel import one_thread
-from winosmith.report import Bars, Cloud, Svg, clouds as draw_clouds, histograms
+from winosmith.report import HistogramPanel, ScatterPanel, Svg, draw_histograms, draw_scatter_plots
 from winosmith.results import Result
 
 Direction = Literal["1||2", "2||1", "mean"]
@@ -119,20 +119,20 @@ class Assessment(Result):
 
     def panels(self) -> tuple[tuple[Svg, ...], ...]:
         """Return the first two components, the first one, and the answer axis of each subset."""
-        clouds = [Cloud(s.name, s.points, s.point_answers, f"{s.rows:,} problems")
+        clouds = [ScatterPanel(s.name, s.points, s.point_answers, f"{s.rows:,} problems")
                   for s in self.subsets]  # fmt: skip
 
-        def bars(name: str, found: AnswerHistograms) -> Bars:
+        def bars(name: str, found: AnswerHistograms) -> HistogramPanel:
             null, told = found.null, "no KL, because one answer is missing"
             if found.kl is not None and null is not None:
                 noise = f"noise {null.mean:.3f}, {null.low:.3f}–{null.high:.3f}"
                 told = f"KL {found.kl:.3f} ({noise})"
-            return Bars(name, found.edges, found.counts, told)
+            return HistogramPanel(name, found.edges, found.counts, told)
 
         return (
-            tuple(draw_clouds(clouds)),
-            histograms([bars(s.name, s.d1) for s in self.subsets], what="d₁"),
-            histograms(
+            tuple(draw_scatter_plots(clouds)),
+            draw_histograms([bars(s.name, s.d1) for s in self.subsets], what="d₁"),
+            draw_histograms(
                 [bars(s.name, s.axis) for s in self.subsets],
                 what="answer axis, standard deviations",
             ),

@@ -35,7 +35,7 @@ from winosmith.debias._rows import number_labels
 from winosmith.errors import DataError
 from winosmith.options import Aim, Count, FalseShare, Positive, Seed, TwoOrMore, checked
 from winosmith.parallel import one_thread, ordered_map
-from winosmith.report import Svg, mirrored_margins
+from winosmith.report import Svg, draw_margins
 from winosmith.results import HIDDEN, Result, computed
 
 RUNS = 19
@@ -97,9 +97,7 @@ class MirrorResult(Result):
     def charts(self) -> list[Svg]:
         """Return the units at each margin, next to the mirror image of those that disagree."""
         gone = np.isin(np.arange(len(self.margins)), self.removed)
-        return [
-            mirrored_margins(self.margins, gone, options=self.options, threshold=self.threshold)
-        ]
+        return [draw_margins(self.margins, gone, options=self.options, threshold=self.threshold)]
 
     @property
     @computed()

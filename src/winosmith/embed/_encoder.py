@@ -24,7 +24,7 @@ from winosmith.dataset import Dataset
 from winosmith.embed import _embedder
 from winosmith.embed._embedder import Combine, Vectors
 from winosmith.errors import DataError, Interrupted
-from winosmith.models import Encoder, FineTuned, Pooling, SplitPoint, Text, TrainingSettings
+from winosmith.models import Encoder, FinishedRun, Pooling, SplitPoint, Text, TrainingSettings
 from winosmith.options import checked_class
 from winosmith.outputs import atomic_write
 from winosmith.parallel import ordered_map
@@ -349,7 +349,7 @@ def finetune_embedder(
     device: str | None = None,
     cache: bool | str | Path = True,
     on_step: Callable[[int, int, str], None] | None = None,
-) -> tuple[EncoderEmbedder, FineTuned]:
+) -> tuple[EncoderEmbedder, FinishedRun]:
     """Fine-tune an encoder as a multiple-choice model; return its embedder and the run.
 
     The embedder uses the split point of the training, and by default the vector of the first token,

@@ -56,7 +56,7 @@ from winosmith.metrics._graded import (
     grade_models,
     iterate_columns,
 )
-from winosmith.metrics._leaks import LEAST_GROUPS, Leak, Overlap, describe_overlap, leaks, overlap
+from winosmith.metrics._leaks import MIN_GROUPS, Leak, Overlap, describe_overlap, leaks, overlap
 from winosmith.metrics._people import (
     Annotator,
     Annotators,
@@ -83,7 +83,7 @@ from winosmith.metrics._proportion import (
     Proportion,
     bootstrap_interval,
     crossed_proportion,
-    find_nth_greatest,
+    find_critical_value,
     format_rate,
     null_interval,
     null_interval_label,
@@ -109,7 +109,7 @@ from winosmith.metrics._score import (
     score_twins,
 )
 from winosmith.metrics._stability import (
-    FEWEST,
+    MIN_PLOTTED,
     Stability,
     Survival,
     SurvivalComparison,
@@ -143,10 +143,10 @@ from winosmith.metrics._swapped import (
 )
 
 __all__ = [
-    "FEWEST",
     "FORMS",
     "LEADERBOARD_SIZES",
-    "LEAST_GROUPS",
+    "MIN_GROUPS",
+    "MIN_PLOTTED",
     "PMI_SMOOTHING",
     "Agreement",
     "Annotator",
@@ -220,9 +220,9 @@ __all__ = [
     "detectable_differences",
     "draw_stability",
     "error_depth",
+    "find_critical_value",
     "find_first_mentioned",
     "find_first_of_twins",
-    "find_nth_greatest",
     "find_regressions",
     "fleiss_kappa",
     "forgetting",

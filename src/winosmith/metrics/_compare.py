@@ -1,6 +1,6 @@
-"""Comparisons of two solvers, of one before and after training, and of problems with their roots.
+"""Compare solvers with each other, before and after training, and on problems and their roots.
 
-Also the least difference between two solvers that a set of problems can detect.
+Also computes the smallest difference between two solvers that a data set can detect.
 """
 
 from __future__ import annotations
@@ -39,44 +39,43 @@ from winosmith.seen import solver_inputs
 
 Tested = TypeVar("Tested", "Pair", "VersusRoot")
 
-_LONGEST, _FLIPS = 2_000_000, 20_000
-"""The size of the clusters' sums, in parts of a credit, above which signs are drawn at random, and
-the number of draws: ties among 17, 19 and 23 options have too many sums to enumerate."""
+_MAX_EXACT_SUM, _DRAWS = 2_000_000, 20_000
+"""Largest total of the clusters' sums, in credit units, for which the distribution is computed
+exactly, and the number of random draws above it. Ties among 17, 19 and 23 options have too many
+possible sums."""
 
-CREDITS = math.lcm(*range(1, MAX_OPTIONS + 1))
-"""The number of parts of a credit: every credit, and every difference of two, is a multiple of
-one."""
+CREDIT_UNITS = math.lcm(*range(1, MAX_OPTIONS + 1))
+"""Number of units per credit: every credit, and every difference of two credits, is a whole number
+of units."""
 
-
-COUNT = ",.7g"
-"""The format of a count, which ties make fractional: 57.5."""
+COUNT_FORMAT = ",.7g"
+"""Format of a count; ties make it fractional: 57.5."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair(Result):
-    """Two solvers on the same problems.
+    """The comparison of two solvers on the same problems.
 
     Attributes:
         first, second: The names of the solvers.
         both, only_first, only_second, neither: The numbers of problems that they answered
-            correctly; integers except for ties, which count as if each were settled by an
-            independent fair draw.
+            correctly; integers except for ties, which count as settled by independent fair draws.
         difference: The accuracy of the first minus that of the second, −1 to 1.
-        interval: its 95 % interval, by the cluster bootstrap.
-        mcnemar: The p-value of McNemar's exact test, which treats problems as independent. It is
-            the usual number, but too small if twins are correct or incorrect together. With ties,
-            it is that of the permutation test that generalises it; see `paired_p_value`.
+        interval: The 95 % interval of the difference, from the cluster bootstrap.
+        mcnemar: The p-value of McNemar's exact test, which treats problems as independent. It
+            is usually reported, but too small if twins are correct or incorrect together. With
+            ties, the permutation test that generalises it is used; see `paired_p_value`.
         p_value: The p-value of the exact test that keeps clusters together; see `paired_p_value`.
         adjusted: The `p_value` after Holm's correction for all pairs that were compared.
-        agreement: The agreement of their choices.
+        agreement: The agreement between the choices of the two solvers.
     """
 
     first: str = field(metadata=shown("1st solver"))
     second: str = field(metadata=shown("2nd solver"))
-    both: float = field(metadata=shown("both right", COUNT))
-    only_first: float = field(metadata=shown("1st", COUNT))
-    only_second: float = field(metadata=shown("2nd", COUNT))
-    neither: float = field(metadata=shown("both wrong", COUNT))
+    both: float = field(metadata=shown("both right", COUNT_FORMAT))
+    only_first: float = field(metadata=shown("1st", COUNT_FORMAT))
+    only_second: float = field(metadata=shown("2nd", COUNT_FORMAT))
+    neither: float = field(metadata=shown("both wrong", COUNT_FORMAT))
     difference: float = field(metadata=shown("points", points))
     interval: tuple[float, float] = field(metadata=shown("95 %", points_span))
     mcnemar: float = field(metadata=shown("McNemar", probability))
@@ -87,15 +86,14 @@ class Pair(Result):
 
 @dataclass(frozen=True)
 class Comparison(Result):
-    """Two solvers or more on the same problems.
+    """The comparison of two or more solvers on the same problems.
 
     Attributes:
         accuracies: The accuracy of each solver by name.
         pairs: Each pair of solvers, or each solver with the baseline.
-        against_scores: For each solver with any, the number of answers that don't choose their best
-            score.
-        invalid: For each solver with any, the number of answers that match no option.
-        missing: For each solver with any, the number of problems that it was not asked.
+        against_scores: The number of answers that don't choose the best score, by solver, if any.
+        invalid: The number of answers that match no option, for each solver that has any.
+        missing: The number of problems that a solver was not asked, for each such solver.
         signature: The signature of the data and the predictions.
     """
 
@@ -107,7 +105,7 @@ class Comparison(Result):
     signature: Signature
 
     def sentences(self) -> list[str]:
-        """Return each difference with its interval and p-value, and the conditions."""
+        """Return sentences with each difference, its interval and p-value, and the conditions."""
         scores = [f"{name} {own}" for name, own in self.accuracies.items()]
         return [
             f"Accuracy in percent, with its 95 % interval: {'; '.join(scores)}.",
@@ -122,12 +120,12 @@ class Comparison(Result):
         ]
 
     def charts(self) -> list[report.Svg]:
-        """Return the accuracies with their intervals."""
+        """Return a chart of the accuracies with their intervals."""
         rows = [
             report.FractionWithInterval(name, own.value, *own.interval)
             for name, own in self.accuracies.items()
         ]
-        return [report.accuracies(rows)]
+        return [report.draw_accuracies(rows)]
 
 
 def compare(
@@ -137,13 +135,14 @@ def compare(
     baseline: str | None = None,
     seed: int = 0,
 ) -> Comparison:
-    """Compare solvers on the same problems, in pairs.
+    """Compare solvers pairwise on the same problems.
 
     Args:
         answers: The graded answers by solver name, two or more on the same data set; or anything
             that `answers.read` reads.
         data: The problems, if the answers are not graded.
-        baseline: Compare the others only with this one, which needs correction for fewer tests.
+        baseline: The name of the solver with which all others are compared; by default every pair
+            is compared, which requires a stronger correction for multiple tests.
         seed: The random seed of the bootstrap.
 
     Raises:
@@ -179,43 +178,45 @@ def compare(
 def paired_p_value(
     first: npt.ArrayLike, second: npt.ArrayLike, clusters: npt.NDArray[np.int64]
 ) -> float:
-    """Return the two-sided p-value of equal accuracy, exact and clustered.
+    """Return the exact two-sided p-value of equal accuracy, which keeps clusters together.
 
-    Under the null the two are exchangeable: in each cluster all their answers may be swapped
-    together with probability 1/2. A cluster in which the first has d more correct than the second
-    then counts +d or −d; the distribution of the sum is exact. This is the permutation test of
-    paired differences (Fisher 1935, section 21; Pitman 1937), which takes differences of any size:
-    if one is correct and the other tied between two options, the difference is one half. If every
-    cluster has one problem and there is no tie, it is McNemar's exact test (Edwards 1948: the
-    binomial test of the discordant pairs). If ties among many different numbers of options have too
-    many sums to enumerate, signs are drawn 20,000 times, and p = (1 + #) / (1 + 20,000).
+    Under the null hypothesis, the solvers are exchangeable: in each cluster, all their answers may
+    be swapped together with probability 1/2. A cluster in which the first solver has d more correct
+    answers than the second then contributes +d or −d; the distribution of the sum is exact.
+
+    This is the permutation test of paired differences (Fisher 1935, section 21; Pitman 1937), which
+    allows differences of any size: if one answer is correct and the other is a tie between two
+    options, the difference is one half. If every cluster has one problem and there is no tie, it is
+    McNemar's exact test (Edwards 1948: the binomial test of the discordant pairs). If ties among
+    many different numbers of options have too many possible sums, signs are drawn 20,000 times, and
+    p = (1 + #) / (1 + 20,000).
 
     Args:
-        first: (n,) the credit of the first solver's answers, 0–1; 1 / (options) for a tie.
+        first: (n,) the credit of the first solver's answers, 0–1; 1 / (options tied) for a tie.
         second: (n,) the credit of the second solver's answers.
         clusters: (n,) the label of each problem's cluster.
 
-    >>> apart, twins = np.arange(10), np.arange(10) // 2
-    >>> [round(paired_p_value([1] * 10, [0] * 10, labels), 4) for labels in (apart, twins)]
+    >>> singles, twins = np.arange(10), np.arange(10) // 2
+    >>> [round(paired_p_value([1] * 10, [0] * 10, labels), 4) for labels in (singles, twins)]
     [0.002, 0.0625]
     """
     gained = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     return sign_flip_p_value(
-        _proportion.cluster_totals(np.rint(gained * CREDITS)[:, None], clusters)[:, 0]
+        _proportion.cluster_totals(np.rint(gained * CREDIT_UNITS)[:, None], clusters)[:, 0]
     )
 
 
 def sign_flip_p_value(sums: npt.ArrayLike) -> float:
-    """Return the probability that sums with random signs have a total at least as far from zero.
+    """Return the probability that randomly signed sums have a total at least as far from zero.
 
     The test is two-sided. For sums of 1 or -1 it is the binomial test: McNemar's, on the items that
-    only one of two models answers correctly. It is exact even for tiny p: as a Fourier transform
-    rounds at 1e-16, signs have the odds under which the observed total is the mean, and the result
-    is reweighted (Esscher 1932). Above `_LONGEST`, signs are drawn 20,000 times, and
-    p = (1 + #) / (1 + 20,000).
+    only one of two models answers correctly. It is exact even for tiny p: because a Fourier
+    transform rounds at 1e-16, signs get the odds under which the observed total is the mean, and
+    the result is reweighted (Esscher 1932). If the sums exceed `_MAX_EXACT_SUM`, signs are drawn
+    20,000 times, and p = (1 + #) / (1 + 20,000).
 
     Args:
-        sums: (blocks,) integers.
+        sums: (blocks,) the integer sum of each block.
 
     >>> round(sign_flip_p_value([1] * 9 + [-1] * 3), 4), sign_flip_p_value([2, -2])
     (0.146, 1.0)
@@ -232,16 +233,16 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     flips //= np.gcd.reduce(flips)
     observed, flips = abs(int(flips.sum())), abs(flips[flips != 0])
     largest = int(flips.sum())
-    if largest > _LONGEST:
+    if largest > _MAX_EXACT_SUM:
         return _draw_p_value(flips, observed)
     sizes, counts = np.unique(flips, return_counts=True)
-    # For the largest sum itself the odds would be infinite; half a step below is close enough.
+    # For the largest possible sum the odds would be infinite; half a step less is close enough.
     least = int(sizes[0])
     aim, most = min(observed, largest - least / 2), np.log(4 * largest / least) / (2 * least)
     tilt = brentq(lambda t: counts @ (sizes * np.tanh(t * sizes)) - aim, 0.0, most)
-    spread = np.ones(1)  # the distribution of the part of the sums with sign +
+    spread = np.ones(1)  # the distribution of the total of the positive sums
     for size, count, odds in zip(sizes, counts, expit(2 * tilt * sizes), strict=True):
-        spread = _add_multiple(spread, int(size), binom.pmf(np.arange(count + 1), count, odds))
+        spread = _convolve_spaced(spread, int(size), binom.pmf(np.arange(count + 1), count, odds))
     at = (largest + observed) // 2
     above = tilt * (2 * np.arange(at, largest + 1) - largest)
     back = counts @ (np.logaddexp(tilt * sizes, -tilt * sizes) - np.log(2))
@@ -249,17 +250,17 @@ def sign_flip_p_value(sums: npt.ArrayLike) -> float:
     return float(min(1.0, 2 * tail.sum()))
 
 
-_FEW = 64
-"""Up to this length, adding one count after the other is faster than a Fourier transform."""
+_MAX_DIRECT_LENGTH = 64
+"""Largest length for which direct convolution is faster than a Fourier transform."""
 
 
-def _add_multiple(
+def _convolve_spaced(
     spread: npt.NDArray[Any], size: int, counts: npt.NDArray[Any]
 ) -> npt.NDArray[Any]:
     from scipy.signal import fftconvolve
 
     longer = len(spread) + size * (len(counts) - 1)
-    if min(len(counts), len(spread)) > _FEW:
+    if min(len(counts), len(spread)) > _MAX_DIRECT_LENGTH:
         own = np.zeros(longer - len(spread) + 1)
         own[::size] = counts
         return np.asarray(np.maximum(fftconvolve(spread, own), 0.0))
@@ -276,10 +277,10 @@ def _add_multiple(
 def _draw_p_value(sizes: npt.NDArray[np.int64], observed: int) -> float:
     rng = np.random.default_rng(0)
     reached = 0
-    for at in range(0, _FLIPS, 500):
-        signs = rng.integers(0, 2, (min(500, _FLIPS - at), len(sizes)), np.int8).astype(np.int64)
+    for at in range(0, _DRAWS, 500):
+        signs = rng.integers(0, 2, (min(500, _DRAWS - at), len(sizes)), np.int8).astype(np.int64)
         reached += int((np.abs((2 * signs - 1) @ sizes) >= observed).sum())
-    return (1 + reached) / (1 + _FLIPS)
+    return (1 + reached) / (1 + _DRAWS)
 
 
 def _compare_pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> Pair:
@@ -304,14 +305,14 @@ def _compare_pair(first: str, second: str, a: Graded, b: Graded, seed: int) -> P
 def cross_tabulate(
     first: npt.NDArray[np.float64], second: npt.NDArray[np.float64]
 ) -> tuple[float, float, float, float]:
-    """Return the numbers of problems that both, one or neither solver answered correctly.
+    """Count the problems that both, only the first, only the second or neither solver got right.
 
     >>> cross_tabulate(np.array([1, 1, 0, 0.5]), np.array([1, 0, 0, 0.5]))
     (1.25, 1.25, 0.25, 1.25)
     """
     both, only, other = first * second, first * (1 - second), (1 - first) * second
-    rest = (1 - first) * (1 - second)
-    counts = [_proportion.round_count(float(part.sum())) for part in (both, only, other, rest)]
+    neither = (1 - first) * (1 - second)
+    counts = [_proportion.round_count(float(part.sum())) for part in (both, only, other, neither)]
     return counts[0], counts[1], counts[2], counts[3]
 
 
@@ -323,18 +324,18 @@ def difference_interval(
     *,
     draws: int = _proportion.DRAWS,
 ) -> tuple[float, float]:
-    """Return the 95 % interval of a paired difference of accuracies, by the cluster bootstrap.
+    """Return the 95 % cluster-bootstrap interval of a paired difference of accuracies.
 
-    Two pseudo-clusters are added, in the halves of Agresti & Min (2005, section 3): half a cluster
-    with only the first correct, half with only the second, and one without a difference. Without
-    them, the interval of solvers that never differ would have no width.
+    Pseudo-clusters with a total weight of two are added, as in Agresti & Min (2005, section 3):
+    half a cluster with only the first solver correct, half with only the second, and one without a
+    difference. Without them, the interval for solvers that never differ would have no width.
     """
     difference = np.asarray(first, dtype=np.float64) - np.asarray(second, dtype=np.float64)
     totals = _proportion.cluster_totals(
         np.stack([difference, np.ones(len(difference))], axis=1), clusters
     )
     prior = _proportion.pseudo_clusters(
-        totals[:, 1], [[1, 1], [-1, 1], [0, 1]], _proportion.IN_HALVES
+        totals[:, 1], [[1, 1], [-1, 1], [0, 1]], _proportion.DIFFERENCE_WEIGHTS
     )
     sums = _proportion.resample(totals, seed, draws=draws, prior=prior)
     return _proportion.percentile_interval(sums[:, 0] / sums[:, 1])
@@ -346,7 +347,7 @@ def correct_by_holm(p_values: npt.ArrayLike) -> list[float]:
     >>> correct_by_holm([0.04, 0.01])
     [0.04, 0.02]
     """
-    # No library: statsmodels' collects the garbage of the whole process with each call.
+    # Not from statsmodels, which runs a full garbage collection in each call.
     p = np.asarray(p_values, dtype=np.float64)
     order = np.argsort(p)
     corrected = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1))
@@ -365,16 +366,16 @@ class Agreement(Result):
     """The agreement of two sets of predictions.
 
     Attributes:
-        equal: The number of problems on which they choose the same option; an integer except for
-            ties, which count as if each were settled by an independent fair draw.
+        equal: The number of problems with the same choice in both sets; an integer except for ties,
+            which count as if each were settled by an independent fair draw.
         n: The number of problems.
         kappa: Brennan and Prediger's (1981) kappa of the choices: 1 for identical choices, 0 for
             two random choices. It assumes that each option of a problem is equally probable by
-            chance; Cohen's (1960) uses the frequency of each position, which has no meaning if the
-            order of the options has none.
-        kappa_interval: Its 95 % interval, by the cluster bootstrap with two pseudo-clusters, one
-            with full agreement and one with none.
-        same_wrong: Of the problems that both answered incorrectly, the number with the same option.
+            chance. Cohen's (1960) kappa uses the frequency of each position, which is only
+            meaningful if the order of the options is.
+        kappa_interval: The 95 % interval of kappa, from the cluster bootstrap with two
+            pseudo-clusters, one with full agreement and one with none.
+        same_wrong: The number of problems for which both choose the same incorrect option.
     """
 
     equal: float
@@ -385,7 +386,7 @@ class Agreement(Result):
             "95 %", lambda ends: " to ".join(report.format_value(end, ".2f") for end in ends)
         )
     )
-    same_wrong: float = field(metadata=shown("alike", COUNT))
+    same_wrong: float = field(metadata=shown("alike", COUNT_FORMAT))
 
     @property
     @computed(**shown("same", percent, json=False))
@@ -395,10 +396,10 @@ class Agreement(Result):
 
 
 def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
-    """Return the agreement of two solvers on the same problems.
+    """Measure the agreement of two solvers on the same problems.
 
-    Kappa near 0 means no agreement beyond chance; two accurate solvers agree because both are often
-    correct. `seed` is the random seed of the bootstrap.
+    A kappa near 0 means no agreement beyond chance. Two accurate solvers agree because both are
+    often correct. `seed` is the random seed of the bootstrap.
 
     Raises:
         DataError: The solvers answered different problems.
@@ -406,7 +407,7 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
     if first.dataset.ids != second.dataset.ids:
         raise DataError("agreement needs predictions for the same problems")
     pairs = zip(first.predictions, second.predictions, strict=True)
-    same = np.array([probability_same(a, b) for a, b in pairs])
+    same = np.array([compute_agreement_probability(a, b) for a, b in pairs])
     chance = np.array([1 / len(problem.options) for problem in first.dataset])
     columns = np.stack([same - chance, 1 - chance, np.ones(len(same))], axis=1)
     totals = _proportion.cluster_totals(columns, first.clusters)
@@ -425,10 +426,10 @@ def agreement(first: Graded, second: Graded, seed: int = 0) -> Agreement:
     )
 
 
-def probability_same(first: Prediction, second: Prediction) -> float:
-    """Return the probability that fair draws from two tied choices are the same option, 0–1.
+def compute_agreement_probability(first: Prediction, second: Prediction) -> float:
+    """Return the probability that two predictions choose the same option, 0–1.
 
-    It is 0 if an answer is invalid.
+    A tied prediction chooses one of its options at random. An invalid answer agrees with none.
     """
     one, other = set(first.chosen), set(second.chosen)
     return len(one & other) / (len(one) * len(other)) if one and other else 0.0
@@ -440,12 +441,12 @@ class Forgetting(Result):
 
     Attributes:
         before, after: The accuracies.
-        change: The accuracy after minus that before, −1 to 1; negative if something was forgotten.
-        interval: its 95 % interval, paired, by the cluster bootstrap.
-        p_value: The paired and clustered p-value of no change; see `paired_p_value`.
-        forgotten: The number of problems correct before and incorrect now; an integer except for
-            ties.
-        learned: The number of problems incorrect before and correct now.
+        change: The accuracy after training minus the accuracy before, −1 to 1.
+        interval: The paired 95 % interval of the change, from the cluster bootstrap.
+        p_value: The p-value of no change, paired and clustered; see `paired_p_value`.
+        forgotten: The number of problems answered correctly before and incorrectly after training;
+            an integer except for ties.
+        learned: The number of problems answered incorrectly before and correctly after training.
         signature: The signature of the data and both predictions.
     """
 
@@ -463,9 +464,8 @@ def forgetting(before: Graded, after: Graded, *, seed: int = 0) -> Forgetting:
     """Measure how much a solver forgot during further training.
 
     Args:
-        before: The answers before, from `grade`, on the data not to be forgotten (WinoGrande's
-            dev).
-        after: The answers afterwards, on the same data set.
+        before: The answers before training, from `grade`, on data not to forget (WinoGrande's dev).
+        after: The answers after the training, on the same data set.
         seed: The random seed of the bootstrap.
 
     Raises:
@@ -506,26 +506,26 @@ def _format_percent(found: Proportion) -> str:
 
 @dataclass(frozen=True, slots=True)
 class VersusRoot(Result):
-    """The accuracy of a solver on perturbed problems of one kind, and on their roots.
+    """A solver's accuracy on one kind of perturbed problems, compared with their roots.
 
     Attributes:
-        value: The field's value for these problems ("tense").
+        value: The value of the field that these problems share ("tense").
         accuracy: The accuracy on the perturbed problems.
         roots: The accuracy on their roots, each counted once per perturbed problem.
-        difference: The accuracy minus that on the roots, −1 to 1.
-        interval: its 95 % interval, by the cluster bootstrap.
-        lost: The number correct on the root and incorrect on the perturbed problem.
-        won: The number incorrect on the root and correct on the perturbed problem.
+        difference: The accuracy on the perturbed problems minus that on the roots, −1 to 1.
+        interval: The 95 % interval of the difference, from the cluster bootstrap.
+        lost: The number of pairs with a correct root and an incorrect perturbed problem.
+        won: The number of pairs with an incorrect root and a correct perturbed problem.
         mcnemar: The p-value of McNemar's exact test, which treats pairs as independent.
         p_value: The p-value of the exact test that keeps families and twins together
             (`paired_p_value`).
         adjusted: The `p_value` after Holm's correction for all values of the field.
         consistent: The fraction of pairs that are both correct or both incorrect; ties count as if
             each were settled by an independent fair draw.
-        kept: The fraction of correct answers among those with a correct root; None if no root is.
-        unchanged: The number of problems with the same input as their roots for this solver. The
-            change is a pronoun and the solver saw the blank, or it is before the local context. If
-            the input is unknown, the number that are equal to their roots including pronouns.
+        kept: The fraction of correct answers among problems with a correct root; None without any.
+        unchanged: The number of problems whose input for this solver equals that of their root:
+            only the pronoun changed and the solver saw the blank, or the change is before the local
+            context. If the solver's input is unknown, pronouns are compared, too.
     """
 
     value: str = field(metadata=shown("value"))
@@ -544,7 +544,7 @@ class VersusRoot(Result):
 
 
 def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[VersusRoot, ...]:
-    """Compare a solver on perturbed problems and on their roots, for each value of a field.
+    """Compare a solver's accuracy on perturbed problems and their roots, for each field value.
 
     The eight kinds of perturbation of Abdou et al. (2020) are the values of `perturbed_wsc.kind`;
     those of `origin.source` distinguish human-written from generated problems. Problems whose root
@@ -557,7 +557,7 @@ def compare_with_roots(graded: Graded, field: str, seed: int = 0) -> tuple[Versu
 
     Raises:
         DataError: The field is unknown, or no perturbed problem has its root in the data.
-        SameInputError: Every perturbed problem is the same input as its root.
+        SameInputError: Every perturbed problem gives the solver the same input as its root.
     """
     pairs = _pair_with_roots(graded, find_columns(graded.dataset, [field])[field])
     if not pairs:
@@ -592,6 +592,7 @@ def _compare_value(value: str, graded: Graded, pairs: Pairs, seed: int) -> Versu
     rows, roots = (np.array(side) for side in zip(*pairs, strict=True))
     clusters = graded.clusters[rows]
     now, before = graded.credit[rows], graded.credit[roots]
+    kept = before == 1
     tied, either = graded.tied[roots], int((graded.tied[rows] | graded.tied[roots]).sum())
     _, won, lost, _ = cross_tabulate(now, before)
     p_value = paired_p_value(now, before, clusters)
@@ -607,43 +608,33 @@ def _compare_value(value: str, graded: Graded, pairs: Pairs, seed: int) -> Versu
         p_value,
         p_value,
         _proportion.proportion(now * before + (1 - now) * (1 - before), clusters, ties=either),
-        _measure_kept(now, before, clusters, graded.tied[rows]),
+        _proportion.proportion(now[kept], clusters[kept], ties=int(graded.tied[rows][kept].sum()))
+        if kept.any()
+        else None,
     )
 
 
-def _measure_kept(
-    now: npt.NDArray[np.float64],
-    before: npt.NDArray[np.float64],
-    clusters: npt.NDArray[np.int64],
-    tied: npt.NDArray[np.bool_],
-) -> Proportion | None:
-    right = before == 1
-    if not right.any():
-        return None
-    return _proportion.proportion(now[right], clusters[right], ties=int(tied[right].sum()))
-
-
 PSI = (0.1, 0.2, 0.3, 0.5)
-"""The assumed fractions of problems on which two models differ, if no answers are available."""
+"""Assumed fractions of problems that only one of two models answers correctly, for data sets
+without answers."""
 
 
 def detectable_difference(
     n: int, psi: float, *, design: float = 1.0, alpha: float = 0.05, power: float = 0.8
 ) -> float | None:
-    """Return the least difference between two models that n items can detect, or None.
+    """Return the smallest difference between two models that n items can detect, or None.
 
-    It is detected if the exact test (`paired_p_value`; McNemar's for independent items) is
-    significant with that power. The power is exact (Duffy 1984): a sum over the number of items
-    that only one model answers correctly, which is binomial (n, ψ); the better model's part of
-    these is binomial with the probability (1 + δ/ψ) / 2. The design effect divides n.
+    A difference is detected if the exact test (`paired_p_value`; McNemar's for independent items)
+    is significant with the given power. The power is exact (Duffy 1984): it is a sum over the
+    number of items that only one model answers correctly, which is binomial (n, ψ). The better
+    model's part of these is binomial with probability (1 + δ/ψ) / 2. The design effect divides n.
 
     Args:
         n: The number of items.
-        psi: The fraction of items that only one of the models answers correctly, above 0 and up to
-            1.
-        design: The design effect of blocks.
+        psi: The fraction of items that only one of the models answers correctly, 0 < ψ ≤ 1.
+        design: The design effect: how much dependent items inflate the variance, 1 or more.
         alpha: The two-sided significance level of the test.
-        power: The fraction of sets in which the difference is detected, 0.5 or more.
+        power: The required probability of detecting the difference, 0.5 or more.
 
     Raises:
         DataError: `psi` or `n` is out of range.
@@ -655,37 +646,37 @@ def detectable_difference(
     from scipy.stats import binom
 
     if n < 1 or not 0 < psi <= 1:
-        raise DataError(f"n is {n} and psi {psi}; one or more items and a psi above 0 are needed")
+        raise DataError(f"n is {n} and psi is {psi}; use n ≥ 1 and 0 < psi ≤ 1")
     size = max(1, int(n / max(1.0, design) + 1e-9))
-    low, high = binom.ppf([_UNLIKELY, 1 - _UNLIKELY], size, psi)
+    low, high = binom.ppf([_TAIL, 1 - _TAIL], size, psi)
     differ = np.arange(low, high + 1)
-    likely, beyond = binom.pmf(differ, size, psi), binom.isf(alpha / 2, differ, 0.5)
+    weights, limits = binom.pmf(differ, size, psi), binom.isf(alpha / 2, differ, 0.5)
 
-    def lacking(difference: float) -> float:
-        found = binom.sf(beyond, differ, (1 + difference / psi) / 2)
-        return float(likely @ found) - power
+    def excess_power(difference: float) -> float:
+        powers = binom.sf(limits, differ, (1 + difference / psi) / 2)
+        return float(weights @ powers) - power
 
-    return float(brentq(lacking, 0.0, psi, xtol=1e-9)) if lacking(psi) >= 0 else None
+    return float(brentq(excess_power, 0.0, psi, xtol=1e-9)) if excess_power(psi) >= 0 else None
 
 
-_UNLIKELY = 1e-9
-"""Differing items beyond these quantiles are omitted when the power is computed."""
+_TAIL = 1e-9
+"""Probability of the tails of the number of differing items that the power calculation omits."""
 
 
 def detectable_differences(
     dataset: Dataset, shares: Sequence[float] = PSI
 ) -> tuple[tuple[float, float | None], ...]:
-    """Return the differences that a data set can detect, by the fraction that differ.
+    """Return the smallest detectable difference for each assumed fraction of differing problems.
 
-    Copies are counted once, because models answer all of them alike. How strongly halves of twins
-    and families depend on each other is only known from answers; here they count as independent.
+    Copies are counted once, because models give all of them the same answer. Twins and families
+    count as independent problems, because their dependence can only be estimated from answers.
 
     Args:
-        dataset: The problems; without any, no difference is detectable.
+        dataset: The problems; in an empty data set, no difference is detectable.
         shares: The fractions of problems that only one of two models answers correctly.
 
     Returns:
-        Each fraction with its least difference; see `detectable_difference`.
+        Each fraction with its smallest difference; see `detectable_difference`.
 
     >>> from winosmith.testing import make_twins
     >>> [round(least or 1, 3) for _, least in detectable_differences(make_twins(500))]
@@ -702,21 +693,21 @@ _RULE = re.compile(r"worse(?:=(\d+(?:\.\d+)?)(?:pt)?)?")
 
 
 def parse_rules(rules: str) -> list[float | None]:
-    """Return the threshold of each rule of `find_regressions`, 0–1; None for "worse" without one.
+    """Parse rules of `find_regressions` into thresholds, 0–1; None for a plain "worse".
 
     Raises:
-        InputError: a rule is unknown.
+        InputError: A rule is unknown.
 
     >>> parse_rules("worse, worse=2pt")
     [None, 0.02]
     """
-    return [_parsed(rule) for rule in filter(None, map(str.strip, rules.split(",")))]
+    return [_parse_rule(rule) for rule in filter(None, map(str.strip, rules.split(",")))]
 
 
-def _parsed(text: str) -> float | None:
+def _parse_rule(text: str) -> float | None:
     found = _RULE.fullmatch(text)
     if found is None:
-        raise InputError(f"unknown rule {text!r}; use worse or worse=2pt, or both with a comma")
+        raise InputError(f"unknown rule {text!r}; use worse or worse=2pt, separated by commas")
     return float(found[1]) / 100 if found[1] else None
 
 
@@ -725,17 +716,17 @@ def find_regressions(found: Comparison, rules: str) -> list[str]:
 
     Args:
         found: The result of `compare` with a baseline, which is the second of each pair.
-        rules: Rules with commas: "worse" is broken if the 95 % interval of the difference from the
-            baseline is below 0; "worse=2pt" if the accuracy is at least 2 points lower.
+        rules: Rules separated by commas: "worse" is broken if the 95 % interval of the difference
+            from the baseline is below 0; "worse=2pt" if the accuracy is at least 2 points lower.
 
     Raises:
-        InputError: a rule is unknown.
+        InputError: A rule is unknown.
     """
-    asked = parse_rules(rules)
-    return [sentence for pair in found.pairs for sentence in _broken(pair, asked)]
+    parsed = parse_rules(rules)
+    return [line for pair in found.pairs for line in _describe_broken_rules(pair, parsed)]
 
 
-def _broken(pair: Pair, rules: list[float | None]) -> Iterator[str]:
+def _describe_broken_rules(pair: Pair, rules: list[float | None]) -> Iterator[str]:
     difference = f"{points(-abs(pair.difference))} points"
     for least in rules:
         if least is None and pair.interval[1] < 0:

@@ -1,4 +1,4 @@
-"""Learning curves, and the training size at which each form of curve reaches the human level."""
+"""Learning curves, and the training sizes at which fitted curves reach the human level."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from winosmith import report
 from winosmith.errors import DataError
-from winosmith.report import Svg, fixed, percent, short_size
+from winosmith.report import Svg, abbreviate_size, fixed, percent
 from winosmith.results import HIDDEN, Result, computed, shown
 
 Floats = npt.NDArray[np.float64]
@@ -21,12 +21,12 @@ Take = Literal["best", "mean"]
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint(Result):
-    """The runs at one training size.
+    """The training runs with one number of training problems.
 
     Attributes:
         size: The number of training problems.
         accuracies: The accuracy of each run, 0–1, in the order given.
-        taken: The accuracy through which the curve is fitted.
+        taken: The accuracy to which the curve is fitted: the best or the mean of the runs.
     """
 
     size: int = field(metadata=shown("size"))
@@ -36,13 +36,13 @@ class CurvePoint(Result):
     @property
     @computed(**shown("mean", percent))
     def mean(self) -> float:
-        """The mean over the runs, 0–1."""
+        """The mean accuracy of the runs, 0–1."""
         return float(np.mean(self.accuracies))
 
     @property
     @computed(**shown("sd", lambda spread: fixed(100 * spread)))
     def spread(self) -> float | None:
-        """The standard deviation of the runs (n − 1); None for a single run."""
+        """The standard deviation of the runs' accuracies (n − 1); None for a single run."""
         return float(np.std(self.accuracies, ddof=1)) if len(self.accuracies) > 1 else None
 
 
@@ -51,11 +51,11 @@ class LearningCurve(Result):
     """A learning curve and its extrapolations.
 
     Attributes:
-        points: The points, by increasing size.
-        human: The accuracy to reach, 0–1.
-        take: How one accuracy per size was computed from its runs.
+        points: The points, sorted by size.
+        human: The human accuracy, which models should reach, 0–1.
+        take: How the runs of each size were reduced to one accuracy: "best" or "mean".
         area: The area under the curve; see `area_under_curve`.
-        extrapolations: The fitted forms that have fewer parameters than there are sizes.
+        extrapolations: The extrapolations, by all forms with fewer parameters than sizes.
     """
 
     points: tuple[CurvePoint, ...] = field(metadata={"rows": True})
@@ -65,13 +65,13 @@ class LearningCurve(Result):
     extrapolations: tuple[Extrapolation, ...]
 
     def charts(self) -> list[Svg]:
-        """Return the chart of the curve with its extrapolations."""
-        ahead = np.geomspace(self.points[0].size, 250 * self.points[-1].size, 160)
+        """Return a chart of the learning curve with its extrapolations."""
+        sizes = np.geomspace(self.points[0].size, 250 * self.points[-1].size, 160)
         lines = {}
         for found in self.extrapolations:
-            values = found.at(ahead)
+            values = found.at(sizes)
             below = values <= 1
-            lines[found.form.name] = (ahead[below].tolist(), values[below].tolist())
+            lines[found.form.name] = (sizes[below].tolist(), values[below].tolist())
         runs = [
             (float(p.size), value)
             for p in self.points
@@ -79,7 +79,7 @@ class LearningCurve(Result):
             if len(p.accuracies) > 1
         ]
         return [
-            report.learning_curve(
+            report.draw_learning_curve(
                 [(float(point.size), point.taken) for point in self.points],
                 runs=runs,
                 lines=lines,
@@ -92,32 +92,31 @@ class LearningCurve(Result):
 def learning_curve(
     runs: Mapping[int, Sequence[float]], *, human: float = 0.94, take: Take = "best"
 ) -> LearningCurve:
-    """Fit every form to a learning curve, and find where each reaches the human level.
+    """Fit a learning curve of every form, and find the size at which it reaches the human level.
 
-    Each form is fitted by least squares to one accuracy per size. Its 95 % band is that of the
-    fitted curve by the delta method, with Student's t because of the few degrees of freedom; the
-    interval of the size is where the band crosses the human level (inverse regression; for a
-    straight line this is Fieller's interval). It measures how well the points determine the form's
-    parameters, not whether the form is right. For that, compare the forms with each other, and
-    compare their predictions for the largest size when fitted without it (`last`).
+    Each form is fitted by least squares to one accuracy per size. The 95 % band of the fitted curve
+    comes from the delta method, with Student's t because of the few degrees of freedom. The
+    interval of the size extends between the points at which the band crosses the human level
+    (inverse regression; for a straight line this is Fieller's interval). The interval measures how
+    well the points determine the parameters, not whether the form is right. To judge the form,
+    compare the forms with each other, and how they predict the largest size without it (`last`).
 
     Args:
         runs: The accuracies of the runs, 0–1, by training size; three sizes or more.
-        human: The accuracy to reach, 0–1: 0.94 on WinoGrande (section 4.1).
-        take: "best" of the runs, like the best of ten seeds in the paper's figure 2, which is
-            optimistic, the more so the more runs differ; or their "mean", which is lowered by runs
-            that fell to chance.
+        human: The human accuracy, 0–1; it is 0.94 on WinoGrande (section 4.1).
+        take: The accuracy to use for each size: "best" of its runs, like the best of ten seeds in
+            the paper's figure 2, or their "mean". The best is optimistic, the more so the more the
+            runs differ; the mean is lowered by runs that fell to chance.
 
     Raises:
-        DataError: There are fewer than three sizes, a size without a run, or accuracies outside
-            0–1.
+        DataError: There are fewer than three sizes, a size has no run, or an accuracy is not 0–1.
 
     >>> table4 = {160: [0.515], 640: [0.586], 2558: [0.669], 10234: [0.758], 40398: [0.793]}
     >>> curve = learning_curve(table4, human=0.941)
     >>> [(e.form.name, e.reaches and round(e.reaches, -3)) for e in curve.extrapolations][:2]
     [('fourth root', 118000.0), ('logarithm', 491000.0)]
     """
-    _check(runs, human)
+    _check_runs(runs, human)
     points = tuple(
         CurvePoint(
             size,
@@ -139,41 +138,41 @@ def learning_curve(
     )
 
 
-def _check(runs: Mapping[int, Sequence[float]], human: float) -> None:
+def _check_runs(runs: Mapping[int, Sequence[float]], human: float) -> None:
     if len(runs) < 3:
-        there = "is 1 training size" if len(runs) == 1 else f"are {len(runs)} training sizes"
-        raise DataError(f"there {there}; a learning curve needs three or more")
+        count = "is 1 training size" if len(runs) == 1 else f"are {len(runs)} training sizes"
+        raise DataError(f"there {count}; a learning curve needs three or more")
     if min(runs) < 1 or not all(runs.values()):
         raise DataError("every training size must be 1 or more and have at least one run")
     values = [human, *(value for own in runs.values() for value in own)]
-    wrong = next((value for value in values if not 0 <= value <= 1), None)
-    if wrong is not None:
-        raise DataError(f"an accuracy must be between 0 and 1, not {wrong}")
+    invalid = next((value for value in values if not 0 <= value <= 1), None)
+    if invalid is not None:
+        raise DataError(f"an accuracy must be between 0 and 1, not {invalid}")
 
 
-FARTHEST = 40.0
-"""log2 of the largest size considered: 10^12 problems. Beyond it is "never"."""
+MAX_LOG2_SIZE = 40.0
+"""Base-2 logarithm of the largest training size that is considered, about 10^12 problems; a curve
+that reaches the human level later counts as "never"."""
 
 
 def format_size(size: float | None) -> str:
-    """Return a training size as text, or "never"."""
-    return "never" if size is None else short_size(size)
+    """Return a training size as text, or "never" for None."""
+    return "never" if size is None else abbreviate_size(size)
 
 
 @dataclass(frozen=True, slots=True)
 class Extrapolation(Result):
-    """The extrapolation of a curve by one form.
+    """The extrapolation of a learning curve by one form.
 
     Attributes:
         form: The form; see `FORMS`.
         parameters: The parameters, fitted by least squares.
         error: The root mean squared residual, adjusted for degrees of freedom, 0–1.
-        reaches: The size at which the fitted curve reaches the human level; None if that is not
-            below 10^12 problems.
-        interval: The sizes at which the upper and the lower end of the curve's 95 % band reach it;
-            None for never, on either side. See `learning_curve`.
-        last: The accuracy predicted for the largest size by the form fitted without it; None if
-            that fit failed.
+        reaches: The size at which the curve reaches the human level; None if beyond 10^12 problems.
+        interval: The sizes at which the upper and the lower limit of the curve's 95 % band reach
+            the human level; None for a limit that never does. See `learning_curve`.
+        last: The accuracy that the form predicts for the largest size when fitted without that
+            size; None if that fit failed.
     """
 
     form: Form
@@ -188,12 +187,12 @@ class Extrapolation(Result):
     last: float | None
 
     def at(self, sizes: npt.ArrayLike) -> Floats:
-        """Return the fitted accuracy at these sizes; some forms leave 0–1."""
+        """Return the fitted accuracies at these sizes; some forms give values outside 0–1."""
         return self.form.curve(np.log2(np.asarray(sizes, dtype=np.float64)), *self.parameters)
 
 
 def extrapolate(form: Form, x: Floats, y: Floats, human: float) -> Extrapolation | None:
-    """Return the form fitted to accuracies y at log2 sizes x; None if they don't determine it."""
+    """Fit a form to accuracies y at log2 sizes x; return None if it can't be determined."""
     from scipy.stats import t
 
     free = len(x) - form.parameters
@@ -201,39 +200,39 @@ def extrapolate(form: Form, x: Floats, y: Floats, human: float) -> Extrapolation
     if fitted is None:
         return None
     parameters, covariance = fitted
-    rest = y - form.curve(x, *parameters)
-    ahead = np.linspace(x[0], FARTHEST, 20_001)
-    middle = form.curve(ahead, *parameters)
-    slopes = _compute_slopes(form, ahead, parameters)
-    wide = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0))
-    wide *= float(t.ppf(0.975, free))
-    before = _fit(form, x[:-1], y[:-1])
+    residuals = y - form.curve(x, *parameters)
+    sizes = np.linspace(x[0], MAX_LOG2_SIZE, 20_001)
+    middle = form.curve(sizes, *parameters)
+    slopes = _compute_slopes(form, sizes, parameters)
+    reach = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, covariance, slopes), 0))
+    reach *= float(t.ppf(0.975, free))
+    without_last = _fit(form, x[:-1], y[:-1])
     return Extrapolation(
         form,
         tuple(map(float, parameters)),
-        float(np.sqrt(rest @ rest / free)),
-        _find_first_size(ahead, middle, human),
+        float(np.sqrt(residuals @ residuals / free)),
+        _find_first_size(sizes, middle, human),
         (
-            _find_first_size(ahead, middle + wide, human),
-            _find_first_size(ahead, middle - wide, human),
+            _find_first_size(sizes, middle + reach, human),
+            _find_first_size(sizes, middle - reach, human),
         ),
-        None if before is None else float(form.curve(x[-1:], *before[0])[0]),
+        None if without_last is None else float(form.curve(x[-1:], *without_last[0])[0]),
     )
 
 
 def _fit(form: Form, x: Floats, y: Floats) -> tuple[Floats, Floats] | None:
     """Return the parameters and their covariance, or None if the fit does not converge.
 
-    As many points as parameters determine the form, but not the covariance.
+    If there are only as many points as parameters, the covariance is not estimated.
     """
     from scipy.optimize import OptimizeWarning, curve_fit
 
     start = form.start(x, y)
     low = [-np.inf, -np.inf, 0.0][: form.parameters]
     with warnings.catch_warnings():
-        untold: Literal["error", "ignore"] = "error" if len(x) > form.parameters else "ignore"
-        warnings.simplefilter(untold, OptimizeWarning)  # the covariance could not be estimated
-        warnings.simplefilter("ignore", RuntimeWarning)  # an overflow far from the solution
+        action: Literal["error", "ignore"] = "error" if len(x) > form.parameters else "ignore"
+        warnings.simplefilter(action, OptimizeWarning)  # the covariance could not be estimated
+        warnings.simplefilter("ignore", RuntimeWarning)  # overflows far from the solution
         try:
             parameters, covariance = curve_fit(
                 form.curve, x, y, start, bounds=(low, np.inf), method="trf", x_scale="jac",
@@ -261,14 +260,14 @@ def _find_first_size(x: Floats, values: Floats, level: float) -> float | None:
         return None
     at = int(above[0])
     if at == 0 or not np.isfinite(values[at - 1]):
-        return float(np.exp2(x[at]).round(6))  # the first is a whole number
+        return float(np.exp2(x[at]).round(6))  # the smallest size is a whole number
     share = (level - values[at - 1]) / (values[at] - values[at - 1])
     return float(np.exp2(x[at - 1] + share * (x[at] - x[at - 1])))
 
 
 @dataclass(frozen=True, slots=True)
 class Form(Result):
-    """A form of learning curve.
+    """A family of curves to fit to learning curves.
 
     Attributes:
         name: The name of the form.
@@ -342,29 +341,29 @@ FORMS = (
     Form("power law, asymptote", "A = 1 − c − a·N^(−b), 0 ≤ c", _asymptote, _start_asymptote, 3),
 )  # fmt: skip
 """Forms in the order of reports. The first two exceed 100 % at some size; the last may stay far
-below it. Fitted to WinoGrande's table 4 (dev, 40,398), only the first gives the paper's "over 118K"
-for the human 94.1; the paper does not state how its number was computed."""
+below 100 %. Fitted to WinoGrande's table 4 (dev, up to 40,398 problems), only the first reproduces
+the paper's "over 118K" for the human 94.1; the paper does not state how it computed this number."""
 
 
 LEADERBOARD_SIZES = (160, 640, 2558, 10234, 40398)
-"""The numbers of problems in the released training sets xs to xl. Table 4 prints 40,938 for the
-last; the released file and the leaderboard's evaluation have 40,398."""
+"""Numbers of problems in the released training sets xs to xl. For xl, table 4 prints 40,938; the
+released file and the leaderboard's evaluation have 40,398."""
 
 
 def area_under_curve(
     accuracies: Sequence[float], sizes: Sequence[float] = LEADERBOARD_SIZES
 ) -> float:
-    """Return the mean accuracy over the logarithm of the training size.
+    """Return the area under a learning curve: the mean accuracy over the log of the size.
 
-    The trapezoid rule over log2(size), divided by the range of log2(size): the "AUC" of
-    WinoGrande's leaderboard, in the unit of the accuracies.
+    It is computed by the trapezoid rule over log2(size) and divided by the range of log2(size), as
+    for the "AUC" of WinoGrande's leaderboard. It has the unit of the accuracies.
 
     Args:
         accuracies: The accuracy for each size.
         sizes: The training sizes, increasing and above 0; the leaderboard's by default.
 
     Raises:
-        DataError: There are fewer than two sizes, or sizes that don't increase.
+        DataError: There are fewer than two sizes, or the sizes don't increase.
 
     >>> round(area_under_curve([0.515, 0.586, 0.669, 0.758, 0.793]), 4)  # table 4, dev
     0.6665

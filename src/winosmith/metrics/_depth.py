@@ -1,4 +1,4 @@
-"""The depth of a solver's errors in their families, and the edits behind them."""
+"""The depth of a solver's errors in families, and the kinds of edits that go with errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from winosmith.results import Result
 from winosmith.text import tokens
 
 DepthKind = Literal["declared", "lineage", "edit"]
-DEPTHS: tuple[DepthKind, ...] = ("declared", "lineage", "edit")
+DEPTH_KINDS: tuple[DepthKind, ...] = ("declared", "lineage", "edit")
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
@@ -30,20 +30,20 @@ Floats = npt.NDArray[np.float64]
 def error_depth(
     depths: npt.ArrayLike, wrong: npt.ArrayLike, kind: Literal["mean", "first"] = "mean"
 ) -> float | None:
-    """Return the error depth of perturbed problems, or None without errors.
+    """Return the mean or smallest depth of errors on perturbed problems; None without errors.
 
-    EvoGrad's equation 2 is garbled in print. Its prose says "before the model produces its first
-    incorrect prediction", which is `first`; its example is a mean, (5 + 6 + 5) / 3, and so are the
-    numbers of its table 4: `mean` is the default.
+    EvoGrad's equation 2 is garbled in the published paper. The text says "before the model produces
+    its first incorrect prediction", which is the kind "first". The example, (5 + 6 + 5) / 3, and
+    the numbers of table 4 are means; therefore "mean" is the default.
 
-    The depth is conditional on an error: a guesser has about the mean depth of the problems, so the
-    number only has meaning next to that null; see `stability`.
+    The error depth is conditional on an error: a guesser gets about the mean depth of the problems.
+    So the number is meaningful only next to that of a guesser; see `stability`.
 
     Args:
         depths: (n,) the depth of each perturbed problem, without roots.
         wrong: (n,) whether each answer is incorrect; for a tie, the probability, 0–1, that a fair
-            draw is incorrect. The depth is then the expected one, given an error.
-        kind: The mean depth of the errors, or the least.
+            draw among the tied options is incorrect. The result is then an expectation.
+        kind: "mean" for the mean depth of the errors, "first" for the smallest.
 
     Raises:
         DataError: The lengths differ, a depth is missing or negative, or the kind is unknown.
@@ -60,7 +60,8 @@ def error_depth(
     each, errors = np.asarray(depths, dtype=np.float64), np.asarray(wrong, dtype=np.float64)
     if each.ndim != 1 or each.shape != errors.shape:
         raise DataError(
-            f"there are depths for {each.shape} problems, and errors for {errors.shape}"
+            f"depths and errors must have the same length; they have the shapes {each.shape} and "
+            f"{errors.shape}"
         )
     if not bool(np.all(each >= 0)):
         raise DataError("a depth is missing or negative; remove problems of unknown depth")
@@ -69,14 +70,14 @@ def error_depth(
     if kind == "mean":
         return float(np.average(each, weights=errors))
     levels, fine = compute_error_free_probabilities(each, errors)
-    here = np.concatenate([[1.0], np.cumprod(fine)[:-1]]) * (1 - fine)
-    return float(np.average(levels, weights=here))
+    first_error = np.concatenate([[1.0], np.cumprod(fine)[:-1]]) * (1 - fine)
+    return float(np.average(levels, weights=first_error))
 
 
 def compute_error_free_probabilities(
     depths: npt.NDArray[Any], wrong: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-    """Return the distinct depths, ascending, and the probability that each has no error, 0–1."""
+    """Return the distinct depths and, for each, the probability that no error occurs there."""
     levels, of = np.unique(depths, return_inverse=True)
     fine = np.ones(len(levels))
     np.multiply.at(fine, of, 1 - wrong)
@@ -84,7 +85,7 @@ def compute_error_free_probabilities(
 
 
 Ending = tuple[int, bool, float]
-"""The end of a family: its depth, whether by an error, and its probability, 0–1."""
+"""An end of a family: its depth, whether it is an error, and its probability, 0–1."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Family:
 
     Attributes:
         root: The id of the root.
-        cluster: The number of the cluster; families of twins and copies share one.
+        cluster: The number of the cluster; families that are twins or copies share a cluster.
         root_credit: The credit for the root's answer, 0–1; None if the root is not in the data.
         root_tied: Whether the root's answer is a tie.
         root_chance: The probability of guessing the root correctly; 1 if it is not in the data.
@@ -121,15 +122,15 @@ class Family:
 
     @property
     def first(self) -> float | None:
-        """The least depth of the errors, in expectation for ties; None without errors."""
+        """The smallest depth of an error (expected, with ties); None without errors."""
         return error_depth(self.depths, self.wrong, "first")
 
     @property
-    def lasted(self) -> tuple[Ending, ...]:
-        """The depth of the first error, or the greatest depth (censored) if there is none.
+    def endings(self) -> tuple[Ending, ...]:
+        """The family's first error or, if it has none, its greatest depth, which is censored.
 
         An incorrectly answered root is an error at depth 0. Without ties there is one ending, with
-        weight 1; with ties there are several, with their probabilities.
+        probability 1. With ties there are several endings with their probabilities.
         """
         root = 0.0 if self.root_credit is None else 1 - self.root_credit
         levels, fine = compute_error_free_probabilities(self.depths, self.wrong)
@@ -143,11 +144,8 @@ class Family:
         return tuple(end for end in ends if end[2] > 0)
 
     @property
-    def all_right(self) -> float:
-        """The probability that all problems in the data, including the root, are correct.
-
-        It is 1 or 0 without ties.
-        """
+    def all_correct_probability(self) -> float:
+        """The probability that all answers, including the root's, are correct (0–1)."""
         root = 1.0 if self.root_credit is None else self.root_credit
         return float(root * (1 - self.wrong).prod())
 
@@ -169,9 +167,9 @@ class Families(NamedTuple):
     """The families of a data set with perturbed problems.
 
     Attributes:
-        kind: The depth that is used.
+        kind: The kind of depth that is used.
         families: The families with a perturbed problem of known depth.
-        unknown: The number of perturbed problems that are omitted because their depth is not known.
+        unknown: The number of perturbed problems that are omitted because their depth is unknown.
     """
 
     kind: DepthKind
@@ -180,31 +178,30 @@ class Families(NamedTuple):
 
 
 def find_families(graded: Graded, wanted: DepthKind | None = None) -> Families:
-    """Return the families of perturbed problems with their depths of one kind.
+    """Group perturbed problems into families, with depths of one kind.
 
     Args:
         graded: The graded answers, from `grade`.
-        wanted: The depth to use; by default, the one that most perturbed problems have, with ties
-            broken in the order declared, lineage, edit.
+        wanted: The kind of depth; by default the kind that most perturbed problems have, or the
+            first of several in the order declared, lineage, edit.
 
     Raises:
-        DataError: There are no perturbed problems, the kind is unknown, or no problem has such a
-            depth.
+        DataError: There are no perturbed problems, or none has a depth of this kind.
     """
-    if wanted is not None and wanted not in DEPTHS:
-        raise DataError(f"unknown depth {wanted!r}; use one of {', '.join(DEPTHS)}")
+    if wanted is not None and wanted not in DEPTH_KINDS:
+        raise DataError(f"unknown depth {wanted!r}; use one of {', '.join(DEPTH_KINDS)}")
     dataset = graded.dataset
     found = depths(dataset)
     perturbed = [row for row, of in enumerate(found) if dataset[row].lineage or of.lineage is None]
     if not perturbed:
         raise DataError(
             "no problem has a lineage, so depths are unknown; perturbed problems need a "
-            "root and a parent, and the original has depth 0"
+            "root and a parent"
         )
     known = {
-        kind: sum(getattr(found[row], kind) is not None for row in perturbed) for kind in DEPTHS
+        kind: sum(getattr(found[at], kind) is not None for at in perturbed) for kind in DEPTH_KINDS
     }
-    most = max(DEPTHS, key=lambda name: known[name])  # of equals, the first
+    most = max(DEPTH_KINDS, key=lambda name: known[name])  # `max` returns the first maximum
     kind: DepthKind = most if wanted is None else wanted
     if not known[kind]:
         raise DataError(_explain_missing_depth(kind, known))
@@ -225,7 +222,7 @@ def _format_credit(credit: float) -> bool | float:
 
 
 def _explain_missing_depth(kind: str, known: dict[DepthKind, int]) -> str:
-    other = [name for name in DEPTHS if known[name]]
+    other = [name for name in DEPTH_KINDS if known[name]]
     advice = (
         f"; {' and '.join(f'{known[name]:,} have {name} depth' for name in other)}" if other else ""
     )
@@ -236,7 +233,7 @@ def _make_family(
     graded: Graded, root: str, place: int | None, rows: list[int], of: list[int]
 ) -> Family:
     chance = [1 / len(graded.dataset[row].options) for row in rows]
-    if place in rows:  # a cycle, or a problem with only a depth
+    if place in rows:  # the lineage has a cycle, or the problem has only a depth
         place = None
     return Family(
         root,
@@ -251,37 +248,37 @@ def _make_family(
     )
 
 
-LEAST_CLUSTERS = 5
-"""With fewer clusters, a bootstrap has so few different draws that its ends have no meaning."""
+MIN_CLUSTERS = 5
+"""Minimum number of clusters for a bootstrap interval; fewer give too few distinct draws."""
 
 NULL_DRAWS = 2_000
-"""The number of draws of each null; more than 30 families or problems make them smooth."""
+"""Number of draws from each null distribution, which is smooth with more than 30 families."""
 
 Sums = npt.NDArray[np.float64]
-"""The sums over families, (…, 5): depths of errors, errors, mean depths of the families' errors,
-depths of their first errors, and families with an error. With ties, the expected sums under fair
-draws."""
+"""Sums over families, (…, 5): the depths of all errors, the number of errors, the mean error depths
+of the families, the depths of their first errors, and the number of families with an error. Ties
+add their expected values under fair draws."""
 
 Errors = tuple[npt.NDArray[Any], npt.NDArray[Any]]
-"""The errors at each depth, and the probability of none, both (draws, levels)."""
+"""The number of errors at each depth, and the probability of no error, both (draws, levels)."""
 
-_FIGURES = ((0, 1), (2, 4), (3, 4))
-"""The columns to divide for the pooled mean, the mean over families, and the first error."""
+_RATIO_COLUMNS = ((0, 1), (2, 4), (3, 4))
+"""Columns of `Sums` to divide for the pooled mean, the mean over families, and the first error."""
 
 
 @dataclass(frozen=True, slots=True)
 class DepthNull:
-    """The error depth expected if depth did not matter.
+    """The error depth expected if depth had no influence on errors.
 
     Attributes:
-        coin: The expected depth for random answers; for the pooled mean, the mean depth of the set.
+        coin: The expected error depth of random answers; if pooled, the mean depth of the problems.
         coin_interval: The 95 % interval for random answers (`null_interval`).
-        shuffled: The expected depth if the solver's errors are moved to random problems of the same
-            family; None without errors.
-        shuffled_interval: The 95 % interval of such shuffles (`null_interval`); None without
-            errors.
-        p_value: The two-sided probability of a shuffle at least as far from `shuffled`: small if
-            errors are early or late, not just frequent; None without errors.
+        shuffled: The expected error depth if the solver's errors are moved to random problems of
+            the same family; None without errors.
+        shuffled_interval: The 95 % interval of the shuffles (`null_interval`); None without errors.
+        p_value: The two-sided probability that a shuffle is at least as far from `shuffled` as the
+            observed error depth. It is small if errors are early or late, not if they are merely
+            frequent; None without errors.
     """
 
     coin: float
@@ -297,11 +294,10 @@ class ErrorDepth(Result):
 
     Attributes:
         value: The error depth, 0 or more; None without errors.
-        interval: The 95 % interval by the bootstrap over families, expanded because they are few;
-            None without errors, and with fewer than 5 clusters of families, which are too few.
-        errors: The number of incorrectly answered problems, or families with one, in the mean; an
-            integer except for ties.
-        null: The error depth if depth did not matter.
+        interval: The 95 % interval from the bootstrap over families, expanded because families are
+            few; None without errors, or with fewer than 5 clusters of families.
+        errors: The number of averaged errors, or families with errors; an integer except for ties.
+        null: The error depth expected if depth had no influence on errors.
     """
 
     value: float | None
@@ -313,8 +309,8 @@ class ErrorDepth(Result):
 def error_depths(
     families: Sequence[Family], seed: int, draws: int
 ) -> tuple[ErrorDepth, ErrorDepth, ErrorDepth]:
-    """Return the pooled mean, the mean over families, and the mean of first errors."""
-    totals = np.array([_observe(family) for family in families])
+    """Return the pooled mean error depth, its mean over families, and the mean first error."""
+    totals = np.array([_sum_observed_errors(family) for family in families])
     observed = totals.sum(axis=0)
     clusters = np.array([family.cluster for family in families])
     drawn, number = _bootstrap(totals, clusters, seed, draws), len(np.unique(clusters))
@@ -325,12 +321,12 @@ def error_depths(
     exact = float(np.average(depths, weights=risk)), None, None
     pooled, mean, first = (
         _make_error_depth(observed, drawn, number, coins, shuffles, place, expected)
-        for place, expected in zip(_FIGURES, exact, strict=True)
+        for place, expected in zip(_RATIO_COLUMNS, exact, strict=True)
     )
     return pooled, mean, first
 
 
-def _observe(family: Family) -> Floats:
+def _sum_observed_errors(family: Family) -> Floats:
     levels, of = np.unique(family.depths, return_inverse=True)
     wrong = np.bincount(of, family.wrong)
     _, fine = compute_error_free_probabilities(family.depths, family.wrong)
@@ -339,7 +335,7 @@ def _observe(family: Family) -> Floats:
 
 
 def _bootstrap(totals: Floats, clusters: Ints, seed: int, draws: int) -> Sums | None:
-    if len(np.unique(clusters)) < LEAST_CLUSTERS:
+    if len(np.unique(clusters)) < MIN_CLUSTERS:
         return None
     return _proportion.resample(_proportion.cluster_totals(totals, clusters), seed, draws=draws)
 
@@ -390,7 +386,7 @@ def _simulate(
     draw: Callable[[Family, Ints, Ints, np.random.Generator], Errors],
     rng: np.random.Generator,
 ) -> Sums:
-    """Return the (draws, 5) sums of `NULL_DRAWS` solvers with random errors."""
+    """Return the (draws, 5) sums for `NULL_DRAWS` simulated solvers with random errors."""
     sums = np.zeros((NULL_DRAWS, 5))
     for family in families:
         levels, of, counts = np.unique(family.depths, return_inverse=True, return_counts=True)
@@ -399,12 +395,12 @@ def _simulate(
 
 
 def _compute_totals(levels: Ints, wrong: npt.NDArray[Any], fine: npt.NDArray[Any]) -> Sums:
-    """Return the (draws, 5) contribution of a family to the sums.
+    """Return the (draws, 5) contribution of a family to `Sums`.
 
     Args:
-        levels: (m,) the distinct depths of its problems, ascending.
+        levels: (m,) the distinct depths of the family's problems, ascending.
         wrong: (draws, m) the number of errors at each depth.
-        fine: (draws, m) the probability of no error there.
+        fine: (draws, m) the probability of no error at each depth.
     """
     number = wrong.sum(axis=1)
     depth = wrong @ levels
@@ -418,8 +414,8 @@ def _compute_totals(levels: Ints, wrong: npt.NDArray[Any], fine: npt.NDArray[Any
 def _guess_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Generator) -> Errors:
     wrong = np.zeros((NULL_DRAWS, len(counts)), dtype=np.int64)
     for chance in np.unique(family.chance):
-        there = np.bincount(of[family.chance == chance], minlength=len(counts))
-        wrong += rng.binomial(there, 1 - chance, size=wrong.shape)
+        at_risk = np.bincount(of[family.chance == chance], minlength=len(counts))
+        wrong += rng.binomial(at_risk, 1 - chance, size=wrong.shape)
     return wrong, wrong == 0
 
 
@@ -430,7 +426,7 @@ def _shuffle_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Gener
     if not len(ties):
         return wrong, wrong == 0
     left, fine, mass = counts - wrong, (wrong == 0).astype(float), wrong.astype(float)
-    for share in ties:  # each is assigned to one of the remaining problems
+    for share in ties:  # each tie is assigned to a remaining problem
         ends = np.cumsum(left, axis=1)
         drawn = rng.integers(ends[:, -1])
         at = np.arange(len(ends)), (ends > drawn[:, None]).argmax(axis=1)
@@ -441,7 +437,7 @@ def _shuffle_errors(family: Family, counts: Ints, of: Ints, rng: np.random.Gener
 
 
 MOST_FREQUENT = 3
-"""The number of kinds that are named first (EvoGrad, figure 3)."""
+"""Number of most frequent kinds, as in EvoGrad's figure 3."""
 
 Tags = Mapping[str, Sequence[str]]
 Bools = npt.NDArray[np.bool_]
@@ -454,14 +450,14 @@ class EditKind(Result):
     Attributes:
         kind: "+" or "-" and a Penn Treebank tag; `_` for the blank itself.
         edits: The number of token edits of the kind in the perturbed problems.
-        wrong_edits: The number of these in problems with an incorrect prediction, which EvoGrad's
-            table 5 prints as if it counted predictions. A tie counts by its missing credit.
+        wrong_edits: The number of these edits in problems with an incorrect answer, which EvoGrad's
+            table 5 prints as if they were predictions. A tie counts as 1 minus its credit.
         errors: The fraction of incorrect answers among problems with such an edit, with an interval
-            that is robust to families; its `right` counts the incorrect ones.
-        excess: That fraction minus the fraction of incorrect answers among all perturbed problems,
-            −1 to 1.
-        interval: The 95 % interval of the excess by resampling families, expanded for those with
-            the kind; None if fewer than five have it.
+            that is robust to families; here, `right` is the number of incorrect answers.
+        excess: The fraction in `errors` minus the fraction of incorrect answers among all perturbed
+            problems, −1 to 1.
+        interval: The 95 % interval of the excess from resampling families, expanded for the number
+            of families with such an edit; None if there are fewer than five.
     """
 
     kind: str
@@ -479,9 +475,8 @@ class EditKinds(Result):
     Attributes:
         errors: The fraction of incorrect answers among all perturbed problems, the base rate; None
             if no problem differs from its root.
-        left_out: The number of perturbed problems without a root in the data set, which are not
-            counted.
-        kinds: The kinds, by descending number of edits in incorrect predictions.
+        left_out: The number of perturbed problems that are omitted because their root is missing.
+        kinds: The kinds, sorted by descending number of edits in incorrect predictions.
     """
 
     errors: Proportion | None
@@ -495,18 +490,18 @@ class EditKinds(Result):
 
 
 def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
-    """Count the token edits between each perturbed problem and its root, by kind and error.
+    """Count the token edits between perturbed problems and their roots, by kind and correctness.
 
-    The edits are those of a shortest script between the tokens of the root and of the problem, so
-    that reverted changes don't count, and the cost of the script is the depth `edit`. An inserted
-    token counts as "+" and its tag in the problem, a deleted one as "-" and its tag in the root,
-    and a replacement as both (EvoGrad has no third sign).
+    The edits are those of a shortest edit script from the tokens of the root to those of the
+    problem. So reverted changes don't count, and the length of the script is the depth `edit`. An
+    inserted token counts as "+" and its tag in the problem, a deleted token as "-" and its tag in
+    the root, and a replacement as both, because EvoGrad has no sign for replacements.
 
-    Counts are given per token edit, as in EvoGrad's figure 3 and table 5 ("+NN (150)" next to 80
-    errors can't count predictions; and three of the cells there, 92, 62 and 61, are copies of each
-    other), and per prediction: a sentence with three new nouns is one error. A frequent edit is
-    also frequent in errors, so each kind's fraction of errors is shown next to that of all
-    perturbed problems.
+    Token edits are counted as in EvoGrad's figure 3 and table 5, whose "+NN (150)" next to 80
+    errors can't count predictions. (Three cells of the table, 92, 62 and 61, are copies of each
+    other.) Predictions are counted as well: a sentence with three new nouns is one error. A
+    frequent edit is also frequent in errors, so each kind's fraction of errors is shown next to
+    that of all perturbed problems.
 
     Args:
         graded: The graded answers, from `grade`.
@@ -538,7 +533,7 @@ def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
     table = np.array([[edits[name] for name in names] for edits in counts])
     intervals = _compute_intervals(table > 0, wrong, clusters, seed)
     found = [
-        _make_kind(name, table[:, at], wrong, tied, clusters, intervals[at])
+        _measure_edit_kind(name, table[:, at], wrong, tied, clusters, intervals[at])
         for at, name in enumerate(names)
     ]
     found.sort(key=lambda kind: (-kind.wrong_edits, -kind.edits, kind.kind))
@@ -548,8 +543,8 @@ def count_edit_kinds(graded: Graded, tagged: Tags, seed: int = 0) -> EditKinds:
 
 def _find_rows(dataset: Dataset) -> tuple[list[int], int]:
     perturbed = [row for row, problem in enumerate(dataset) if problem.lineage]
-    there = set(dataset.ids)
-    rows = [row for row in perturbed if dataset[row].root in there]
+    ids = set(dataset.ids)
+    rows = [row for row in perturbed if dataset[row].root in ids]
     return rows, len(perturbed) - len(rows)
 
 
@@ -575,7 +570,7 @@ def _zip_tags(problem_id: str, sentence: str, tagged: Tags) -> Iterator[tuple[st
         yield token, BLANK if token == BLANK else tag
 
 
-def _make_kind(
+def _measure_edit_kind(
     name: str,
     edits: npt.NDArray[np.int64],
     wrong: Floats,
@@ -611,7 +606,7 @@ def _compute_intervals(
     families = [len(np.unique(clusters[column])) for column in having.T]
     return [
         _proportion.percentile_interval(drawn[~np.isnan(drawn)], clusters=number)
-        if number >= LEAST_CLUSTERS
+        if number >= MIN_CLUSTERS
         else None
         for drawn, number in zip(excess.T, families, strict=True)
     ]

@@ -1,4 +1,4 @@
-"""Predictions with the answers, clusters and groups of problems, and checks of comparability."""
+"""Graded predictions, clusters of dependent problems, and checks that groups are comparable."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ Labels = npt.NDArray[np.int64]
 
 
 def clusters(dataset: Dataset) -> Labels:
-    """Return the (n,) number, from 0, of each problem's cluster.
+    """Return the (n,) cluster number of each problem, from 0.
 
     A cluster is a block (`winosmith.blocks`): the halves of a twin, a family of perturbed
-    problems, copies of one sentence. Answers to its problems depend on each other, so they are
-    never counted as independent.
+    problems, or copies of one sentence. Answers to the problems of a cluster depend on each other,
+    so they never count as independent.
 
     >>> from winosmith.testing import make_twins
     >>> clusters(make_twins(2, singles=1)).tolist()
@@ -50,17 +50,17 @@ def clusters(dataset: Dataset) -> Labels:
 
 @dataclass(frozen=True)
 class Graded(Result):
-    """A solver's answers, with the correct ones.
+    """A solver's predictions, matched with the correct answers.
 
-    A tie has the credit 1 / (tied options) if the correct option is among them, and 0 otherwise. So
-    every count and fraction is the expectation under fair draws.
+    A tie has the credit 1 / (tied options) if the correct option is among the tied options,
+    otherwise 0. So every count and fraction is its expectation if ties are broken at random.
 
     Attributes:
         dataset: The problems, all with their answers.
         predictions: One prediction per problem, in the order of the problems.
         known_clusters: The result of `clusters`, if known.
-        parameters: The solver's parameters according to its file; `sees` is its input.
-        missing: The number of problems that the solver was not asked, which are not in `dataset`.
+        parameters: The solver's parameters according to its file; `sees` is the kind of input.
+        missing: The number of problems without a prediction, which are not in `dataset`.
     """
 
     dataset: Dataset = field(metadata={"key": "data", "json": lambda data: data.digest})
@@ -71,7 +71,7 @@ class Graded(Result):
 
     @property
     def invalid(self) -> int:
-        """The number of answers that match no option; they are incorrect."""
+        """The number of answers that match no option, which count as incorrect."""
         return sum(prediction.choice is None for prediction in self.predictions)
 
     @cached_property
@@ -99,7 +99,7 @@ class Graded(Result):
 
     @cached_property
     def against_scores(self) -> int:
-        """The number of answers that don't choose their best score; the choice counts."""
+        """The number of answers that don't choose the best score; the choice counts."""
         return sum(prediction.against_scores for prediction in self.predictions)
 
     @cached_property
@@ -110,10 +110,10 @@ class Graded(Result):
     def measure_accuracy(
         self, rows: npt.ArrayLike | None = None, chance: float | None = None
     ) -> Proportion:
-        """Return the accuracy on some or all rows, with an interval that is robust to clusters.
+        """Return the accuracy with a cluster-robust interval.
 
         Args:
-            rows: Row numbers or a mask.
+            rows: The row numbers or a mask of the rows to measure; by default all.
             chance: The accuracy of guessing, stored with the result.
         """
         some = slice(None) if rows is None else np.asarray(rows)
@@ -122,14 +122,14 @@ class Graded(Result):
 
     @property
     def scored(self) -> bool:
-        """Whether every prediction has scores."""
+        """Whether every prediction has scores for its options."""
         return all(prediction.scores for prediction in self.predictions)
 
     @cached_property
     def digest(self) -> str:
-        """A SHA-256 of every choice and score in order, as 64 hexadecimal digits.
+        """The SHA-256 of all choices and scores in order, as 64 hexadecimal digits.
 
-        Scores are rounded to nine digits, so that it does not depend on the machine's rounding.
+        Scores are rounded to nine digits, so that the digest does not depend on the machine.
         """
         state = hashlib.sha256()
         for prediction in self.predictions:
@@ -147,19 +147,18 @@ def grade(
     parameters: Mapping[str, Any] | None = None,
     missing: int = 0,
 ) -> Graded:
-    """Match predictions with the answers of the problems by their ids.
+    """Match predictions with problems by their ids, to compare them with the answers.
 
     Args:
         dataset: The problems with their answers.
         predictions: One prediction per problem, in any order.
-        known_clusters: The result of `clusters`, to share it between solvers.
-        parameters: The solver's parameters; without `sees`, it is unknown whether the solver saw
-            the pronouns.
-        missing: The number of further problems that the solver was not asked.
+        known_clusters: The result of `clusters`, to compute it only once for several solvers.
+        parameters: The solver's parameters; without `sees`, its kind of input is unknown.
+        missing: The number of further problems without a prediction.
 
     Raises:
-        DataError: An answer is withheld; a problem has no prediction, or two; a prediction has no
-            problem (with their number and the first three ids) or does not fit its options.
+        DataError: An answer is withheld; a problem has no or two predictions; a prediction has no
+            problem or does not fit the problem's options.
 
     >>> from winosmith.testing import make_twins
     >>> data = make_twins(2)
@@ -181,19 +180,19 @@ def grade(
 def grade_models(
     given: Any, data: Dataset | formats.Readable | None = None, *, partial: bool | None = False
 ) -> dict[str, Graded]:
-    """Return the graded answers of each model, by its name.
+    """Grade the answers of each model, and return them by model name.
 
     Args:
-        given: the answers: any input (a path, a table …) or the result of `answers.read`; or graded
+        given: The answers: any input of `answers.read` (a path, a table …) or its result; or graded
             answers, which are returned unchanged.
-        data: the problems with their answers: a data set or any input of `formats.read`; None if
-            the answers are graded.
-        partial: whether to allow problems without a prediction, and predictions without a problem,
-            with a warning. None is like False, but the error does not mention this argument.
+        data: The problems with their answers: a data set or any input of `formats.read`; None if
+            the answers are already graded.
+        partial: Whether to allow problems without a prediction, and predictions without a problem,
+            with a warning. None is like False, but the error message does not mention `partial`.
 
     Raises:
-        DataError: predictions don't fit the data set.
-        InputError: the problems are missing.
+        DataError: The predictions don't fit the data set.
+        InputError: The problems are missing.
     """
     models = given if isinstance(given, Mapping) else {getattr(given, "solver", ""): given}
     if models and all(isinstance(own, Graded) for own in models.values()):
@@ -230,10 +229,10 @@ def grade_models(
 
 
 def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
-    """Yield the name and the values of each field, None if a problem lacks it.
+    """Yield the name of each field and its value for each problem, or None.
 
-    The fields are the row number, the ids, the pronoun, the known parts of origin and lineage, and
-    every key of `extra`; fields with the same value in all problems are omitted.
+    The fields are the row number, the ids, the pronoun, the parts of origin and lineage, the
+    embargo, and every key of `extra`. Fields with the same value in all problems are omitted.
     """
     yield "row number", list(range(1, len(dataset) + 1))
     for name, get in _FIELDS.items():
@@ -247,7 +246,7 @@ def iterate_columns(dataset: Dataset) -> Iterator[tuple[str, list[Scalar]]]:
 
 
 def find_columns(dataset: Dataset, wanted: Iterable[str]) -> dict[str, list[Scalar]]:
-    """Return the values of each wanted field by name; raises DataError if one is unknown."""
+    """Return the columns of a data set by name; raises DataError if a wanted one is unknown."""
     known = dict(iterate_columns(dataset))
     unknown = next((name for name in wanted if name not in known), None)
     if unknown is not None:
@@ -271,22 +270,21 @@ _FIELDS: dict[str, Callable[[Problem], Scalar]] = {
 }
 
 
-CLOSE = 1e-4
-"""Scores that differ by less are equal, because batches may change the scores of one input by
-this."""
+SCORE_TOLERANCE = 1e-4
+"""Largest difference of scores that count as equal; batching may change scores by this much."""
 
-MENTIONED = 0.5
-"""The fraction of equal inputs of two groups from which a note reports their number."""
+NOTE_FRACTION = 0.5
+"""Minimum fraction of equal inputs of two groups that a note reports."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparability:
-    """Whether a comparison of groups is about the solver.
+    """Whether a solver's results on groups of problems can be compared.
 
     Attributes:
-        refused: Why the comparison is refused: two groups have the same input, so that a difference
-            between them is not a property of the solver; None otherwise.
-        note: A note for readers, or None.
+        refused: The reason for refusing the comparison, or None. It is refused if two groups have
+            the same input, so that the solver can't cause a difference between them.
+        note: A caveat for readers of the comparison, or None.
     """
 
     refused: str | None = None
@@ -294,41 +292,41 @@ class Comparability:
 
 
 def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Comparability:
-    """Return whether the values of a field can be compared for a solver.
+    """Check whether a solver's results for the values of a field can be compared.
 
-    Two groups are the same input if the solver was given the same sentences and options in both,
-    such as the female and male sentences of Winogender for a solver that sees the blank in place of
-    the pronoun. If a file does not state the solver's input, equal predictions for all versions
-    that differ only in the pronoun are refused as well; otherwise a note says that the input is
-    unknown.
+    Two groups have the same input if the solver got the same sentences and options in both. For
+    example, the female and male sentences of Winogender are the same for a solver that sees the
+    blank instead of the pronoun. If the solver's file does not state its input, a comparison of
+    versions that differ only in the pronoun is refused if all predictions are equal; otherwise a
+    note says that the input is unknown.
 
     Args:
         graded: The graded answers, from `grade`; its parameters may state what the solver `sees`.
         field: The name of the field, for messages.
-        column: The field's value for each problem; None for a problem of no group.
+        column: The field's value for each problem; None if the problem is in no group.
     """
     sees, local = find_solver_input(graded)
     for one, other, shared, size in _find_overlaps(
         solver_inputs(graded.dataset, "pronoun", local), column
     ):
         if shared == size:
-            return Comparability(_explain_refusal(field, (one, other), size, _COPIES))
+            return Comparability(_explain_refusal(field, (one, other), size, _SAME_PROBLEMS))
     if sees == "pronoun":
         return Comparability()
     blank = solver_inputs(graded.dataset, "blank", local)
     notes: list[str] = []
     for one, other, shared, size in _find_overlaps(blank, column):
-        if shared < MENTIONED * size:
+        if shared < NOTE_FRACTION * size:
             continue
         same = f"{shared:,} of {size:,} inputs of {str(one)!r} and {str(other)!r} are the same"
         if sees == "blank":
             if shared == size:
-                return Comparability(_explain_refusal(field, (one, other), size, _UNSEEN))
-            notes.append(f"{same}, as the solver saw the blank in the pronoun's place")
+                return Comparability(_explain_refusal(field, (one, other), size, _PRONOUN_UNSEEN))
+            notes.append(f"{same}, because the solver saw the blank instead of the pronoun")
             continue
         equal, of = _count_equal_answers(graded, blank, [value in (one, other) for value in column])
         if shared == size and equal == of:
-            return Comparability(_explain_refusal(field, (one, other), size, _UNMOVED))
+            return Comparability(_explain_refusal(field, (one, other), size, _ANSWERS_UNCHANGED))
         notes.append(
             f"{same} if the solver did not see the pronoun, which its file does not state "
             f"({equal:,} of {of:,} got the same answer with every pronoun)"
@@ -337,23 +335,23 @@ def check_comparable(graded: Graded, field: str, column: Sequence[Scalar]) -> Co
 
 
 def find_solver_input(graded: Graded) -> tuple[Sees | None, int | None]:
-    """Return the solver's input, or None if unknown, and the number of words before the blank."""
+    """Return the solver's kind of input and its number of words before the blank, if known."""
     run = graded.parameters
     sees, local = run.get("sees"), run.get("local_context", run.get("local"))
     return sees if sees in ("blank", "pronoun") else None, local if type(local) is int else None
 
 
-_INSTEAD = (
+_ADVICE = (
     "let it see the pronoun (`winosmith solve --sees pronoun`); train an encoder to see it with "
     "`winosmith train --sees pronoun`"
 )
-_COPIES = "they are the same problems", "compare groups whose problems differ"
-_UNSEEN = "the solver saw the blank in the pronoun's place", _INSTEAD
-_UNMOVED = (
+_SAME_PROBLEMS = "they are the same problems", "compare groups whose problems differ"
+_PRONOUN_UNSEEN = "the solver saw the blank instead of the pronoun", _ADVICE
+_ANSWERS_UNCHANGED = (
     "they differ only in the pronoun, which changed no answer",
-    _INSTEAD,
+    _ADVICE,
 )
-"""Why two groups are the same input, and how to change this."""
+"""Reasons why two groups have the same input, each with advice."""
 
 
 def _explain_refusal(
@@ -362,8 +360,8 @@ def _explain_refusal(
     one, other = map(str, groups)
     why, instead = reason
     return (
-        f"{field} can't be compared: the {size:,} inputs of {one!r} and {other!r} are the same, as "
-        f"{why}; so a difference between their results is not due to the solver ({instead})"
+        f"{field} can't be compared: the {size:,} inputs of {one!r} and {other!r} are the same, "
+        f"because {why}; so a difference between their results is not due to the solver ({instead})"
     )
 
 
@@ -399,7 +397,7 @@ def _has_same_answers(graded: Graded, rows: Sequence[int]) -> bool:
     return all(
         options.keys() == given[0].keys()
         and all(
-            abs(a - b) <= CLOSE
+            abs(a - b) <= SCORE_TOLERANCE
             for option in options
             for a, b in zip(options[option], given[0][option], strict=False)
         )

@@ -1,7 +1,7 @@
-"""Leaks: fields that reveal the answer, and test problems in a solver's training data.
+"""Find leaks: fields that reveal the answer, and test problems in a solver's training data.
 
-A *tell* gives each row a small value, such as the last character, parity or order in a twin of a
-field, or None if the field has none. Simple tells come first.
+A *tell* maps each row to a property of a field, such as its last character, its parity or its order
+in the twin, or to None if the row has no such property. Simple tells are tested first.
 """
 
 from __future__ import annotations
@@ -26,17 +26,16 @@ from winosmith.results import HIDDEN, Result, computed
 
 Ints = NDArray[np.intp]
 Tell = tuple[str, Sequence[Hashable]]
-"""The name of a tell and its value for each row; None if there is none."""
-
+"""The name of a tell, and its value for each row or None."""
 
 ALPHA = 0.001
-"""The probability to report any leak in a clean data set, by Bonferroni over all tells."""
+"""Probability of reporting any leak in a clean data set, with Bonferroni correction over tells."""
 
-FLOOR = 0.05
-"""A leak must be correct this much more often than the most frequent answer; our choice."""
+MIN_ADVANTAGE = 0.05
+"""Minimum lead of a leak's accuracy over that of the most frequent answer (our choice)."""
 
-LEAST_GROUPS = 30
-"""With fewer, even a tell that is always correct passes no corrected test."""
+MIN_GROUPS = 30
+"""Minimum number of blocks; with fewer, even a tell that is always correct is not significant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +44,12 @@ class Leak(Result):
 
     Attributes:
         field: The name of the field ("id", "row number", "options", "wsc.source").
-        tell: The property of the field that reveals it ("last character").
-        accuracy: The fraction of problems whose answer it predicts from other problems, 0–1.
+        tell: The property of the field that reveals the answer ("last character").
+        accuracy: The cross-validated fraction of problems whose answer the tell predicts, 0–1.
         problems: The number of problems with the field and an answer.
         chance: The accuracy of always predicting the most frequent answer, 0–1.
-        p_value: The p-value, before correction for the number of tells.
-        says: The most frequent values of the tell, each with the option (from 1) it predicts.
+        p_value: The p-value before correction for the number of tells.
+        says: The most frequent values of the tell, each with the option (from 1) that it predicts.
     """
 
     field: str
@@ -62,7 +61,7 @@ class Leak(Result):
     says: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
-        """Return a sentence about the leak."""
+        """Return a clause that describes the leak."""
         share = "100 %" if self.accuracy == 1 else percent(min(self.accuracy, 0.999))
         says = ", ".join(f"{value!r} means option {option}" for value, option in self.says)
         return (
@@ -73,22 +72,22 @@ class Leak(Result):
 
 
 def leaks(
-    dataset: Dataset, seed: int = 0, tell: Callable[[int], object] = lambda _: None
+    dataset: Dataset, seed: int = 0, on_field: Callable[[int], object] = lambda _: None
 ) -> tuple[Leak, ...] | None:
-    """Return, for each field that reveals the answer, the tell that predicts most answers.
+    """Find the fields that reveal the answer, each with its most predictive tell.
 
-    A field is reported if its predictions are better than chance, at 0.001 after correction for all
-    tells of all fields, and if it is correct at least 5 points more often than the most frequent
-    answer. Problems whose answer is withheld are omitted.
+    A field is reported if its predictions are significantly better than chance (p < 0.001 after
+    correction for all tells of all fields) and correct at least 5 points more often than the most
+    frequent answer. Problems whose answer is withheld are omitted.
 
     Args:
         dataset: The problems with answers.
         seed: The random seed of the folds.
-        tell: Called with the number of fields that have been tried; options are the first.
+        on_field: Called before each field with the number of fields already tested.
 
     Returns:
-        The leaks, or None if they can't be measured: fewer than 30 blocks (twins, families, copies
-        and single problems) have an answer, too few for significance.
+        The leaks, or None if fewer than 30 blocks (twins, families, copies and single problems)
+        have an answer, which is too few for significance.
 
     >>> from winosmith import Problem
     >>> data = Dataset(
@@ -100,7 +99,7 @@ def leaks(
     """  # noqa: E501
     rows = np.array([row for row, a in enumerate(dataset.answers) if a is not None], dtype=np.intp)
     groups = clusters(dataset)[rows]
-    if len(np.unique(groups)) < LEAST_GROUPS:
+    if len(np.unique(groups)) < MIN_GROUPS:
         return None
     answers = np.array([cast(int, dataset.answers[row]) for row in rows])
     folds = np.random.default_rng([seed, FOLDS]).integers(0, FOLDS, len(dataset))[groups]
@@ -110,15 +109,15 @@ def leaks(
     for name, sign, of in _find_all_tells(dataset):
         tried += 1
         if name not in seen:
-            tell(len(seen))
+            on_field(len(seen))
         seen[name] = None
         leak = _measure_leak(name, sign, [of[row] for row in rows], answers, groups, folds)
-        if leak is not None and leak.accuracy >= leak.chance + FLOOR:
+        if leak is not None and leak.accuracy >= leak.chance + MIN_ADVANTAGE:
             found.setdefault(name, []).append(leak)
-    telling = ([leak for leak in of if leak.p_value * tried < ALPHA] for of in found.values())
+    significant = ([leak for leak in of if leak.p_value * tried < ALPHA] for of in found.values())
     return tuple(
         max(found, key=lambda leak: (leak.accuracy - leak.chance) * leak.problems)
-        for found in telling
+        for found in significant
         if found
     )
 
@@ -140,31 +139,31 @@ def _find_position_leak(dataset: Dataset) -> Iterator[Leak]:
     share = float(places[place] / len(answered))
     chance = sum(1 / len(p.options) for p in answered if len(p.options) > place) / len(answered)
     p_value = min(1.0, len(places) * float(bdtrc(places[place] - 1, len(answered), chance)))
-    if share >= chance + FLOOR:
+    if share >= chance + MIN_ADVANTAGE:
         yield Leak("options", "order", share, len(answered), chance, p_value, (("any", place + 1),))
 
 
 FOLDS = 4
-SHOWN = 3
-"""The number of values of a tell that are listed."""
+MAX_LISTED_VALUES = 3
+"""Maximum number of values that are listed for a tell."""
 
 
 def _measure_leak(
     field: str, tell: str, of: Sequence[Hashable], answers: Ints, groups: Ints, folds: Ints
 ) -> Leak | None:
-    """Return the leak of a tell, or None if it has fewer than two values.
+    """Measure how well a tell predicts the answer; return None if it has fewer than two values.
 
-    Each value of the tell is mapped to its most frequent answer in some folds and tested on the
-    others: the accuracy is that of four folds, each predicted from the other three. The folds
-    contain whole blocks (twins, families, copies), because their answers are not independent.
+    Each of four folds is predicted from the other three: for each value of the tell, the most
+    frequent answer there. The folds contain whole blocks (twins, families, copies), because the
+    answers in a block are not independent.
 
     Args:
         field: The name of the field.
         tell: The name of the tell.
         of: The tell's value for each row; rows with None are omitted.
         answers: (n,) the 0-based answer of each row.
-        groups: (n,) the number of each row's group.
-        folds: (n,) the fold of each row, 0 to 3, the same for a whole group.
+        groups: (n,) the number of each row's block.
+        folds: (n,) the fold of each row, 0 to 3, the same for a whole block.
     """
     codes = {value: code for code, value in enumerate(dict.fromkeys(of)) if value is not None}
     if len(codes) < 2:
@@ -186,16 +185,16 @@ def _measure_leak(
 
 
 def _count_table(coded: Ints, folds: Ints, answers: Ints, values: int) -> Ints:
-    """Return the (values, folds, answers) counts."""
+    """Count the rows by value of the tell, fold and answer: (values, folds, answers)."""
     shape = (values, FOLDS, int(answers.max()) + 1)
     flat = np.ravel_multi_index((coded, folds, answers), shape)
     return cast(Ints, np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape))
 
 
 def _fit_table(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
-    """Return the predicted answer for each value, and the most frequent answer.
+    """Return the answer that these folds predict for each value, and their most frequent answer.
 
-    The most frequent answer is also predicted for a value that these folds lack, and breaks ties.
+    The most frequent answer breaks ties and is predicted for values that the folds lack.
     """
     counts = 2 * table[:, list(folds)].sum(axis=1)
     most = int(counts.sum(axis=0).argmax())
@@ -206,27 +205,27 @@ def _fit_table(table: Ints, folds: Sequence[int]) -> tuple[Ints, int]:
 def _compute_accuracy(table: Ints, coded: Ints, folds: Ints, answers: Ints) -> float:
     right = 0
     for fold in range(FOLDS):
-        said, _ = _fit_table(table, [other for other in range(FOLDS) if other != fold])
-        here = folds == fold
-        right += int((said[coded[here]] == answers[here]).sum())
+        predicted, _ = _fit_table(table, [other for other in range(FOLDS) if other != fold])
+        tested = folds == fold
+        right += int((predicted[coded[tested]] == answers[tested]).sum())
     return right / len(answers)
 
 
 def _compute_p_value(table: Ints, coded: Ints, folds: Ints, answers: Ints, groups: Ints) -> float:
     """Return the p-value of a tell's predictions.
 
-    The tell is tested twice: one fold predicts the three others, and three predict the one. A group
-    in which the tell is correct more often than the most frequent answer is a win, the reverse a
-    loss, and a sign test (McNemar 1947) gives the probability of that many wins; the result is
-    twice the smaller probability. Pooling all folds in one test would be wrong, because they depend
-    on each other: of clean data sets, 15 % failed such a test at 10 %.
+    The tell is tested twice: one fold predicts the three others, and these three predict the one. A
+    block in which the tell is correct more often than the most frequent answer is a win; a block in
+    which it is correct less often is a loss. A sign test (McNemar 1947) gives the probability of at
+    least that many wins; the result is twice the smaller probability. Pooling the folds in one test
+    would be wrong, because they depend on each other: 15 % of clean data sets failed it at 10 %.
     """
     p_values = []
     for fitted_on in ([0], [1, 2, 3]):
-        said, most = _fit_table(table, fitted_on)
-        there = ~np.isin(folds, fitted_on)
-        right, usually = said[coded[there]] == answers[there], most == answers[there]
-        p_values.append(_sign_test(np.bincount(groups[there], right.astype(int) - usually)))
+        predicted, most = _fit_table(table, fitted_on)
+        tested = ~np.isin(folds, fitted_on)
+        right, usually = predicted[coded[tested]] == answers[tested], most == answers[tested]
+        p_values.append(_sign_test(np.bincount(groups[tested], right.astype(int) - usually)))
     return min(1.0, 2 * min(p_values))
 
 
@@ -238,18 +237,18 @@ def _sign_test(gains: NDArray[Any]) -> float:
 
 
 def _describe_values(values: Sequence[Hashable], counts: Ints) -> tuple[tuple[str, int], ...]:
-    frequent = np.argsort(-counts.sum(axis=1), kind="stable")[:SHOWN]
+    frequent = np.argsort(-counts.sum(axis=1), kind="stable")[:MAX_LISTED_VALUES]
     return tuple((str(values[code]), int(counts[code].argmax()) + 1) for code in frequent)
 
 
-PLACES = 8
-"""The number of characters, from either end of a text, that are tested one by one."""
+MAX_CHARACTERS = 8
+"""Number of characters that are tested one by one, from either end of a text."""
 
-PARTS = 4
-"""The number of parts between punctuation, from either end of a text, that are tested."""
+MAX_PARTS = 4
+"""Number of parts between punctuation that are tested, from either end of a text."""
 
-BLOCKS, BLOCK_ROWS = 64, 25
-"""A sorted field is cut into 64 blocks, or fewer, so that each has 25 rows or more."""
+MAX_BLOCKS, MIN_BLOCK_ROWS = 64, 25
+"""A sorted field is divided into at most 64 blocks of at least 25 rows."""
 
 _PART = re.compile(r"[^\W_]+")
 _LAST_NUMBER = re.compile(r"(\d{1,15})\D*$")
@@ -272,16 +271,13 @@ def _find_tells(values: Sequence[Scalar], dataset: Dataset) -> Iterator[Tell]:
     numbers = [_parse_last_number(text) for text in texts]
     yield from ((f"{what} (last number)", of) for what, of in _find_number_tells(numbers, dataset))
     yield "order in the twin", _find_twin_order(texts, dataset)
-    yield "place in sorted order", _number_blocks(texts)
+    yield "place in sorted order", _assign_sorted_blocks(texts)
 
 
 def _find_option_tells(dataset: Dataset) -> Iterator[Tell]:
-    yield (
-        "order in the sentence",
-        [_find_unique_least(*_find_positions(problem)) for problem in dataset],
-    )
-    yield "alphabetical order", [_find_unique_least(*map(str.casefold, p.options)) for p in dataset]
-    yield "lengths", [_find_unique_least(*(-len(option) for option in p.options)) for p in dataset]
+    yield "order in the sentence", [_find_unique_min(*_find_positions(p)) for p in dataset]
+    yield "alphabetical order", [_find_unique_min(*map(str.casefold, p.options)) for p in dataset]
+    yield "lengths", [_find_unique_min(*(-len(option) for option in p.options)) for p in dataset]
 
 
 def _find_positions(problem: Problem) -> list[int | None]:
@@ -290,7 +286,7 @@ def _find_positions(problem: Problem) -> list[int | None]:
     return [None if at < 0 else at for at in found]
 
 
-def _find_unique_least(*values: Any) -> int | None:
+def _find_unique_min(*values: Any) -> int | None:
     if None in values:
         return None
     least = min(values)
@@ -302,14 +298,14 @@ def _find_text_tells(texts: Sequence[str | None]) -> Iterator[Tell]:
     yield "first character", [text and text[0] for text in texts]
     yield "length", [None if text is None else len(text) for text in texts]
     parts = [_PART.findall(text) if text else [] for text in texts]
-    for at in range(PARTS):
+    for at in range(MAX_PARTS):
         yield f"part {at + 1}", [found[at] if len(found) > at else None for found in parts]
-    for at in range(1, PARTS + 1):
+    for at in range(1, MAX_PARTS + 1):
         which = "last part" if at == 1 else f"part {at} from the end"
         yield which, [found[-at] if len(found) >= at else None for found in parts]
-    for at in range(1, PLACES):
+    for at in range(1, MAX_CHARACTERS):
         yield f"character {at + 1}", [text and text[at : at + 1] for text in texts]
-    for at in range(2, PLACES + 1):
+    for at in range(2, MAX_CHARACTERS + 1):
         yield f"character {at} from the end", [text and text[-at : 1 - at] for text in texts]
 
 
@@ -318,7 +314,7 @@ def _find_number_tells(numbers: Sequence[Any], dataset: Dataset) -> Iterator[Tel
         yield name, [None if n is None else n % divisor for n in numbers]
     yield "last digit", [None if n is None else n % 10 for n in numbers]
     yield "order in the twin", _find_twin_order(numbers, dataset)
-    yield "place in sorted order", _number_blocks(numbers)
+    yield "place in sorted order", _assign_sorted_blocks(numbers)
 
 
 def _parse_last_number(text: str | None) -> int | None:
@@ -337,12 +333,12 @@ def _find_similar_options(texts: Sequence[str | None], dataset: Dataset) -> list
 
 def _find_similar_option(text: str, options: Sequence[str]) -> int | None:
     equal = [index for index, option in enumerate(options) if option == text]
-    held = [
+    contained = [
         index
         for index, option in enumerate(options)
         if f" {option} " in f" {text} " or f" {text} " in f" {option} "
     ]
-    return next((found[0] for found in (equal, held) if len(found) == 1), None)
+    return next((found[0] for found in (equal, contained) if len(found) == 1), None)
 
 
 def _strip_text(text: str) -> str:
@@ -360,9 +356,9 @@ def _find_twin_order(values: Sequence[Any], dataset: Dataset) -> list[str | None
     return order
 
 
-def _number_blocks(values: Sequence[Any]) -> list[int | None]:
+def _assign_sorted_blocks(values: Sequence[Any]) -> list[int | None]:
     ordered = sorted(value for value in values if value is not None)
-    blocks = min(BLOCKS, len(ordered) // BLOCK_ROWS)
+    blocks = min(MAX_BLOCKS, len(ordered) // MIN_BLOCK_ROWS)
     if blocks < 2:
         return [None] * len(values)
     edges = [ordered[len(ordered) * block // blocks] for block in range(1, blocks)]
@@ -374,10 +370,9 @@ class Overlap(Result):
     """The test problems that a solver may have seen in training.
 
     Attributes:
-        rows: The rows of these test problems, each with the reason.
+        rows: The row of each such test problem, with the reason.
         n: The number of test problems.
-        unknown: The names of corpora that can't be compared here, so that it is unknown whether the
-            solver saw the test in them.
+        unknown: The names of training corpora that are not available for a comparison.
     """
 
     rows: Mapping[int, str] = field(metadata=HIDDEN)
@@ -387,24 +382,24 @@ class Overlap(Result):
     @property
     @computed()
     def withheld(self) -> bool:
-        """Whether accuracies are withheld, because the solver may have seen problems ("—")."""
+        """Whether accuracies are withheld ("—") because the solver may have seen test problems."""
         return bool(self.rows)
 
     @property
     @computed()
     def problems(self) -> int:
-        """The number of test problems that may have been seen."""
+        """The number of test problems that the solver may have seen."""
         return len(self.rows)
 
     @property
     @computed()
     def reasons(self) -> dict[str, int]:
-        """The number of problems by reason, the most frequent first."""
+        """The number of problems by reason, sorted by descending frequency."""
         return dict(Counter(self.rows.values()).most_common())
 
 
 def describe_overlap(solver: str, record: Mapping[str, Any]) -> list[str]:
-    """Return sentences, without full stops, on what a solver may have seen, or none.
+    """Describe the test problems that a solver may have seen, as sentences without full stops.
 
     Args:
         solver: The name of the solver.
@@ -433,29 +428,29 @@ it contains a copy)']
 def overlap(
     test: Dataset, training: Dataset | None = None, *, public: Collection[Digests] = ()
 ) -> Overlap:
-    """Return which test problems a solver may have seen in training.
+    """Find the test problems that a solver may have seen in training.
 
     A problem may have been seen if the training set contains
 
-    - its sentence, ignoring case; for a question also its options, because many questions are
-      "Which of these is true?" about other things;
+    - its sentence, ignoring case; for a question also its options, because many questions have the
+      same text, such as "Which of these is true?";
     - part of its family: a root with the same id, unless both sets contain that id with different
-      sentences, like files that number their rows;
-    - a look-alike: a problem with the same options and 70 % of the words in common, as between the
-      halves of a twin and between most perturbed problems and their root.
+      sentences, as in files whose ids are row numbers;
+    - a look-alike: a problem with the same options and 70 % of the words in common, like the halves
+      of a twin, and like most perturbed problems and their root.
 
-    Of a public set only its digests are needed. There, look-alikes have the same options and the
-    same words on one side of the blank. A family may have been seen if its root is not in the test,
-    so that it can't be compared, or if the source of its root is the public set.
+    For a public set, only digests are compared. There, look-alikes have the same options and the
+    same words on one side of the blank. A family may have been seen if the source of its root is
+    the public set, or if its root is not in the test set and can't be compared.
 
-    A problem's result also applies to its family, its twin and its copies (`winosmith.blocks`).
-    Seven of EvoGrad's roots are from WinoGrande's dev set, on which the paper's models were
-    selected.
+    If a problem may have been seen, so may its family, its twin and its copies
+    (`winosmith.blocks`). Seven of EvoGrad's roots are from WinoGrande's dev set, on which the
+    paper's models were selected.
 
     Args:
         test: The data on which the solver is measured.
-        training: The data on which it was trained; None if not available.
-        public: The contents of public sets on which it was trained.
+        training: The data on which the solver was trained; None if not available.
+        public: The contents of the public sets on which the solver was trained.
 
     >>> from winosmith.testing import make_twins
     >>> data = make_twins(4)
@@ -468,8 +463,8 @@ def overlap(
         found.update(_find_same_sentences(test, training))
         for row in sorted(find_lookalikes(test.problems, training.problems)):
             found.setdefault(row, "a problem of the training set looks like it")
-    for held in public:
-        for row, reason in (*_find_in_public_set(test, held), *_find_public_families(test, held)):
+    for data in public:
+        for row, reason in (*_find_in_public_set(test, data), *_find_public_families(test, data)):
             found.setdefault(row, reason)
     direct = set(found)
     for rows in blocks(test) if direct else ():
@@ -504,22 +499,22 @@ def _find_same_families(test: Dataset, training: Dataset) -> Iterator[tuple[int,
                 yield row, "the training set contains part of its family"
 
 
-def _find_in_public_set(test: Dataset, held: Digests) -> Iterator[tuple[int, str]]:
+def _find_in_public_set(test: Dataset, contents: Digests) -> Iterator[tuple[int, str]]:
     for row, problem in enumerate(test):
         whole, sides = item_digests(problem)
-        if not whole.isdisjoint(held.whole):
-            yield row, f"{held.name} contains its sentence"
-        elif not sides.isdisjoint(held.sides):
-            yield row, f"a problem of {held.name} looks like it"
+        if not whole.isdisjoint(contents.whole):
+            yield row, f"{contents.name} contains its sentence"
+        elif not sides.isdisjoint(contents.sides):
+            yield row, f"a problem of {contents.name} looks like it"
 
 
-def _find_public_families(test: Dataset, held: Digests) -> Iterator[tuple[int, str]]:
+def _find_public_families(test: Dataset, contents: Digests) -> Iterator[tuple[int, str]]:
     sources = {p.id: p.origin.source if p.origin else None for p in test}
     for root, rows in test.families.items():
         if root not in sources:
-            reason = f"its root is not in the test and may be from {held.name}"
-        elif (sources[root] or "").casefold() == held.name.casefold():
-            reason = f"its root comes from {held.name}"
+            reason = f"its root is not in the test and may be from {contents.name}"
+        elif (sources[root] or "").casefold() == contents.name.casefold():
+            reason = f"its root comes from {contents.name}"
         else:
             continue
         for row in rows:

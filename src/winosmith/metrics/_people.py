@@ -1,10 +1,10 @@
-"""The accuracy of people, and the agreement of those who answered the same items.
+"""The accuracy of people, and their agreement on the same items.
 
-Accuracy is measured on people who took a test, never on those who validated it: for the majority of
-a few, for a single person, and per person on perturbed problems. Agreement is Krippendorff's alpha
-and Fleiss' kappa. Alpha is implemented here because its package (krippendorff 0.9) is under the
-GPL, and nltk's loops take minutes for a bootstrap; tests compare it with nltk and with published
-examples.
+Accuracy is measured on people who took a test, never on people who validated the problems. It is
+measured for the majority of several people, for a single person, and for each person on perturbed
+problems. Agreement is measured by Krippendorff's alpha and Fleiss' kappa. Alpha is implemented here
+because the package krippendorff 0.9 is under the GPL, and nltk's loops take minutes for a
+bootstrap. Tests compare it with nltk and with published examples.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class HumanAccuracy(Result):
     """The accuracy of the majority of subjects (WinoGrande, section 4.1: 94.1 dev, 94.0 test).
 
     Attributes:
-        accuracy: The fraction of the counted problems on which the majority is correct, 0–1.
-        interval: Its 95 % interval, which is robust to clusters of problems; see `proportion`.
+        accuracy: The fraction of the counted problems that the majority answered correctly, 0–1.
+        interval: The cluster-robust 95 % interval of the accuracy; see `proportion`.
         right: The number of problems that the majority answered correctly.
-        problems: The number of counted problems: those with an answer and enough subjects.
-        left_out: The number with a response but an answer withheld or too few subjects.
+        problems: The number of counted problems, which have an answer and enough subjects.
+        left_out: The number of problems with responses but too few subjects or no known answer.
     """
 
     accuracy: float
@@ -53,32 +53,32 @@ class HumanAccuracy(Result):
 def measure_human_accuracy(
     dataset: Dataset, responses: Iterable[Response], subjects: int = 3
 ) -> HumanAccuracy:
-    """Return the accuracy of the majority vote of people who had not seen the problems.
+    """Measure the accuracy of the majority vote of people who had not seen the problems.
 
-    Only responses with the purpose "test" are counted. Votes that validated a problem are not: the
-    problem was kept because they were correct, so they would give 100 % by construction. More than
-    half of a problem's subjects must choose the correct option; a tie is incorrect.
+    Only responses with the purpose "test" are counted. Validation votes are not: a problem is kept
+    only if they are correct, so they would give 100 % by construction. The majority is correct if
+    more than half of a problem's subjects choose the correct option; a tie is incorrect.
 
     Args:
         dataset: The problems with their answers.
         responses: The responses, of any purpose.
-        subjects: The number of distinct subjects that a problem needs to be counted.
+        subjects: The minimum number of distinct subjects per problem.
 
     Raises:
-        DataError: No problem has enough test responses, or a subject is not fresh: they validated
-            that problem, wrote it, or answered it twice.
+        DataError: No problem has enough test responses; or a subject is not fresh, because they
+            validated or wrote that problem, or answered it twice.
 
     >>> from winosmith import Problem
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
-    >>> said = [Response("a", who, "test", choice) for who, choice in zip("xyz", (1, 1, 0))]
-    >>> measure_human_accuracy(data, said).accuracy
+    >>> given = [Response("a", who, "test", choice) for who, choice in zip("xyz", (1, 1, 0))]
+    >>> measure_human_accuracy(data, given).accuracy
     1.0
     """
-    asked = collect_fresh_tests(dataset, responses)
+    tests = collect_fresh_tests(dataset, responses)
     counted = {
-        row: said
-        for row, said in asked.items()
-        if len(said) >= subjects and dataset[row].answer is not None
+        row: given
+        for row, given in tests.items()
+        if len(given) >= subjects and dataset[row].answer is not None
     }
     if not counted:
         raise DataError(
@@ -86,23 +86,23 @@ def measure_human_accuracy(
             "count, because a problem is only kept if they are correct"
         )
     right = [
-        2 * sum(response.choice == dataset[row].answer for response in said) > len(said)
-        for row, said in counted.items()
+        2 * sum(response.choice == dataset[row].answer for response in given) > len(given)
+        for row, given in counted.items()
     ]
     return HumanAccuracy(
         sum(right) / len(counted),
         _proportion.proportion(right, clusters(dataset)[list(counted)]).interval,
         sum(right),
         len(counted),
-        len(asked) - len(counted),
+        len(tests) - len(counted),
     )
 
 
 def collect_fresh_tests(
     dataset: Dataset, responses: Iterable[Response]
 ) -> dict[int, list[Response]]:
-    """Return the test responses to each row; raises DataError if a subject is not fresh."""
-    asked: dict[int, list[Response]] = {}
+    """Return the test responses by row; raises DataError if a subject had seen the problem."""
+    tests: dict[int, list[Response]] = {}
     known: set[tuple[int, str]] = set()
     rows = {problem.id: row for row, problem in enumerate(dataset)}
     mine = [response for response in responses if response.problem_id in rows]
@@ -112,8 +112,8 @@ def collect_fresh_tests(
     for response in mine:
         if response.purpose == "test":
             _check_fresh(response, dataset, rows[response.problem_id], known)
-            asked.setdefault(rows[response.problem_id], []).append(response)
-    return asked
+            tests.setdefault(rows[response.problem_id], []).append(response)
+    return tests
 
 
 def _check_fresh(
@@ -133,15 +133,14 @@ def _check_fresh(
 
 @dataclass(frozen=True, slots=True)
 class PersonAccuracy(Result):
-    """The accuracy of single people.
+    """The accuracy of a single person.
 
     Attributes:
-        accuracy: The fraction of correct test responses; its interval is robust to the dependence
-            of a person's answers, and of the answers to a twin.
+        accuracy: The fraction of correct test responses. Its interval accounts for the dependence
+            between a person's answers, and between the answers to the halves of a twin.
         people: The number of distinct subjects.
-        problems: The number of problems that they answered.
-        spread: The standard deviation of the subjects' own accuracies (n − 1), 0–1; None for one
-            subject.
+        problems: The number of problems that the subjects answered.
+        spread: The standard deviation of the subjects' accuracies (n − 1), 0–1; None for only one.
     """
 
     accuracy: Proportion = field(metadata={"json": "flat"})
@@ -151,7 +150,7 @@ class PersonAccuracy(Result):
 
 
 def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> PersonAccuracy:
-    """Return the accuracy of a single person, as opposed to the majority of three.
+    """Measure the accuracy of a single person, as opposed to the majority of several.
 
     Only responses with the purpose "test" are counted, and a response without a choice is
     incorrect. The accuracy of the majority (`measure_human_accuracy`) is higher; a model that
@@ -163,19 +162,19 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
         responses: The responses, of any purpose.
 
     Raises:
-        DataError: There is no test response to a problem with an answer, or a subject is not fresh:
-            they validated that problem, wrote it, or answered it twice.
+        DataError: There is no test response to a problem with an answer; or a subject is not fresh,
+            because they validated or wrote that problem, or answered it twice.
 
     >>> from winosmith import Problem
     >>> data = Dataset([Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)])
-    >>> said = [Response("a", who, "test", choice) for who, choice in zip("wxyz", (1, 1, 1, 0))]
-    >>> measure_person_accuracy(data, said).accuracy.value
+    >>> given = [Response("a", who, "test", choice) for who, choice in zip("wxyz", (1, 1, 1, 0))]
+    >>> measure_person_accuracy(data, given).accuracy.value
     0.75
     """
     found = [
         (row, response.participant, response.choice == dataset[row].answer)
-        for row, said in collect_fresh_tests(dataset, responses).items()
-        for response in said
+        for row, given in collect_fresh_tests(dataset, responses).items()
+        for response in given
         if dataset[row].answer is not None
     ]
     if not found:
@@ -196,7 +195,7 @@ def measure_person_accuracy(dataset: Dataset, responses: Iterable[Response]) -> 
 
 
 Answers = dict[int, dict[str, int | None]]
-"""Row → person → the chosen option; None for no choice."""
+"""Map each row to its people and their chosen options; None if a person made no choice."""
 
 
 _DEPTH = partial(fixed, form=".2f")
@@ -204,15 +203,15 @@ _DEPTH = partial(fixed, form=".2f")
 
 @dataclass(frozen=True, slots=True)
 class Annotator(Result):
-    """The results of one person.
+    """The results of one annotator.
 
     Attributes:
-        participant: The person's pseudonym.
-        accuracy: The fraction of correct answers; no choice is incorrect.
-        errors: The number of perturbed problems of known depth answered incorrectly.
-        mean, first: The mean and the least depth of these; None without errors.
-        coin: The mean depth of the person's problems, which is the expected mean for guessing; None
-            without any.
+        participant: The annotator's pseudonym.
+        accuracy: The fraction of correct answers; an answer without a choice is incorrect.
+        errors: The number of incorrectly answered perturbed problems of known depth.
+        mean, first: The mean and the smallest depth of these errors; None without errors.
+        coin: The mean depth of the perturbed problems that the annotator answered, which is the
+            expected mean error depth of guessing; None if no depth is known.
     """
 
     participant: str = field(metadata=shown("person"))
@@ -227,11 +226,11 @@ class Annotator(Result):
 
 @dataclass(frozen=True)
 class Annotators(Result):
-    """The results of several people on the same problems.
+    """The results of several annotators on the same problems.
 
     Attributes:
-        people: The results of each person, in order of their pseudonyms.
-        accuracy: The mean of their accuracies, 0–1.
+        people: The results of each annotator, sorted by pseudonym.
+        accuracy: The mean of the annotators' accuracies, 0–1.
         kappa: Fleiss' kappa on the problems with the most common number of answers.
         alpha: Krippendorff's alpha on all problems with two answers or more.
     """
@@ -248,22 +247,21 @@ def measure_annotators(
     depths: Sequence[int | None] | None = None,
     seed: int = 0,
 ) -> Annotators:
-    """Return each annotator's accuracy and error depth, and their agreement.
+    """Measure each annotator's accuracy and error depth, and the agreement between annotators.
 
-    EvoGrad (2024, section 4) reports the mean accuracies of three annotators, 95.2 % and 92.8 %,
-    and that they had no error depth. Everybody with an error has one; here it is computed as for a
-    solver.
+    EvoGrad (2024, section 4) reports mean accuracies of three annotators, 95.2 % and 92.8 %, and no
+    error depth. But annotators with errors have one; here it is computed as for a solver.
 
-    Agreement is that of the positions of the chosen options; no choice is an answer of its own.
-    Kappa needs the same number of answers for each problem; if they differ, the most common number
-    is used, and the other problems only count for alpha.
+    Annotators agree if they choose options at the same position; making no choice is a category of
+    its own. Kappa needs the same number of answers for each problem. If the numbers differ, kappa
+    uses the problems with the most common number; the other problems count only for alpha.
 
     Args:
         dataset: The problems with their answers.
-        responses: The responses; those with the purpose "test" count, and must be from fresh
-            people.
+        responses: The responses. Only those with the purpose "test" count; they must come from
+            people who had not seen the problem.
         depths: The depth of each problem, of one kind (`winosmith.lineage.depths`); None for a
-            root, or if unknown. Without depths nobody has an error depth.
+            root or an unknown depth. Without depths, error depths are None.
         seed: The random seed of the bootstraps.
 
     Raises:
@@ -288,7 +286,7 @@ def measure_annotators(
             "don't count, because a problem is only kept if they are correct"
         )
     labels = clusters(dataset)
-    names = sorted({name for said in answers.values() for name in said})
+    names = sorted({name for given in answers.values() for name in given})
     people = tuple(_measure_annotator(name, dataset, answers, far, labels) for name in names)
     return Annotators(
         people,
@@ -299,8 +297,8 @@ def measure_annotators(
 
 def _collect_answers(dataset: Dataset, responses: Iterable[Response]) -> Answers:
     return {
-        row: {response.participant: response.choice for response in said}
-        for row, said in sorted(collect_fresh_tests(dataset, responses).items())
+        row: {response.participant: response.choice for response in given}
+        for row, given in sorted(collect_fresh_tests(dataset, responses).items())
         if dataset[row].answer is not None
     }
 
@@ -312,7 +310,7 @@ def _measure_annotator(
     depths: Sequence[int | None],
     labels: npt.NDArray[np.int64],
 ) -> Annotator:
-    rows = [row for row, said in answers.items() if name in said]
+    rows = [row for row, given in answers.items() if name in given]
     right = np.array([answers[row][name] == dataset[row].answer for row in rows])
     far = [depths[row] for row in rows]
     known = np.array([depth for depth in far if depth is not None])
@@ -348,14 +346,15 @@ def _measure_agreement(
 
 @dataclass(frozen=True, slots=True)
 class Reliability(Result):
-    """The agreement beyond chance of people who answered the same items.
+    """A coefficient of the agreement beyond chance between people on the same items.
 
     Attributes:
-        value: 1 if all agree, 0 for agreement by chance, below 0 for less; None if undefined.
-        interval: The 95 % interval by resampling items (or clusters of them); None with `value`.
-        reason: Why it is undefined; empty otherwise.
-        items: The number of counted items: those with two answers or more.
-        answers: The number of their answers.
+        value: The coefficient: 1 for full agreement, 0 for agreement as expected by chance, below 0
+            for less; None if undefined.
+        interval: The 95 % interval from resampling items or clusters of items; None if undefined.
+        reason: Why the coefficient is undefined; empty if it is defined.
+        items: The number of items with two answers or more, which are counted.
+        answers: The number of answers to these items.
     """
 
     value: float | None = field(metadata=shown("value", partial(fixed, form=".3f")))
@@ -368,11 +367,11 @@ class Reliability(Result):
 
 
 def answer_table(answers: Iterable[Sequence[int | None]], categories: int | None = None) -> Ints:
-    """Return the (items, categories) number of people who gave each answer to each item.
+    """Return an (items, categories) table of the number of people who gave each answer.
 
     Args:
-        answers: The answers to each item, as numbers from 0; None is a missing one.
-        categories: The number of columns; by default the number of distinct answers.
+        answers: The answers to each item, as numbers from 0; None is a missing answer.
+        categories: The number of columns; by default the largest answer plus 1.
 
     Raises:
         DataError: An answer is not an integer from 0 to `categories` − 1.
@@ -397,17 +396,18 @@ def krippendorff_alpha(
 ) -> Reliability:
     """Return Krippendorff's alpha for nominal answers, with an interval by resampling items.
 
-    1 − D_o / D_e (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", part C): the
-    fraction of differing pairs of answers to one item, relative to that of all pairs of answers.
+    Alpha is 1 − D_o / D_e (Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability", part
+    C): the fraction of differing pairs among answers to one item, D_o, and among all answers, D_e.
 
         α = 1 − (n − 1) Σ_u Σ_{c≠k} n_uc n_uk / (m_u − 1)  /  Σ_{c≠k} n_c n_k,
 
-    where m_u answers were given to item u, n_uc of them c, and n is the number of answers to items
-    with two or more. It is undefined, with a reason, if there is no such item or if everybody
-    always gave the same answer. The interval resamples items; Krippendorff's own bootstrap
-    resamples pairs of answers as if they were independent, and is narrower. Two pseudo-clusters of
-    the mean size are added, one with full agreement and one with chance agreement: without them,
-    the interval of ten items on which all agree would have no width.
+    Here m_u is the number of answers to item u, n_uc the number of answers c among them, n_c the
+    number of answers c to all items, and n the number of all answers; items with fewer than two
+    answers are not counted. Alpha is undefined, with a reason, if there is no such item or if
+    everybody always gave the same answer. The interval resamples items. Krippendorff's own
+    bootstrap is narrower, because it resamples pairs of answers as if they were independent. Two
+    pseudo-clusters of the mean size are added, one with full agreement and one with chance
+    agreement. Without them, the interval of ten items on which all agree would have no width.
 
     Args:
         table: The (items, categories) number of people who gave each answer to each item, from
@@ -438,7 +438,7 @@ def krippendorff_alpha(
 
 
 def _compute_alpha(sums: Floats) -> Floats:
-    """Return alpha from sums over items of (answers, differing pairs, answers by category)."""
+    """Compute alpha from sums over items: answers, differing pairs, and answers by category."""
     n, pairs = sums[:, 0], sums[:, 0] ** 2 - (sums[:, 2:] ** 2).sum(axis=1)
     alpha = np.full(len(sums), np.nan)
     np.divide((n - 1) * sums[:, 1], pairs, out=alpha, where=pairs > 1e-9)
@@ -448,14 +448,14 @@ def _compute_alpha(sums: Floats) -> Floats:
 def fleiss_kappa(
     table: npt.ArrayLike, *, clusters: npt.ArrayLike | None = None, seed: int = 0
 ) -> Reliability:
-    """Return Fleiss' kappa (1971), with an interval by the bootstrap over items as for alpha.
+    """Return Fleiss' kappa (1971), with a bootstrap interval over items, as for alpha.
 
-    (P − P_e) / (1 − P_e): the mean fraction of pairs of people who agree on an item, relative to
-    the fraction if all drew from the same pool of answers. For options, the category is their
-    position; if it is random, P_e is about one over their number. Tests compare the value with that
-    of statsmodels, which has no interval.
+    Kappa is (P − P_e) / (1 − P_e). P is the mean fraction of pairs of people who agree on an item,
+    and P_e the fraction expected if all drew from the same pool of answers. For options, the
+    category is the position; if positions are random, P_e is about 1 / (number of options). Tests
+    compare the value with that of statsmodels, which has no interval.
 
-    It is undefined, with a reason, if the items have different numbers of answers (unlike
+    Kappa is undefined, with a reason, if the items have different numbers of answers (unlike
     `krippendorff_alpha`), or if everybody always gave the same answer.
 
     Args:
@@ -489,7 +489,7 @@ def fleiss_kappa(
 
 
 def _compute_kappa(sums: Floats) -> Floats:
-    """Return kappa from sums over items of (1, the agreeing fraction, the fractions by answer)."""
+    """Compute kappa from sums over items: 1, the agreeing fraction, and the answers' fractions."""
     means = sums[:, 1:] / sums[:, :1]
     observed, expected = means[:, 0], (means[:, 1:] ** 2).sum(axis=1)
     kappa = np.full(len(sums), np.nan)
@@ -498,7 +498,7 @@ def _compute_kappa(sums: Floats) -> Floats:
 
 
 def _check_table(table: npt.ArrayLike, clusters: npt.ArrayLike | None) -> tuple[Ints, Ints]:
-    """Return the counts and the clusters of the items with two answers or more.
+    """Return the counts and clusters of the items with at least two answers.
 
     Raises:
         DataError: The table does not contain counts, or there is not one cluster per item.
@@ -527,16 +527,15 @@ def _make_reliability(
     coefficient: Callable[[Floats], Floats],
     ends: Sequence[Sequence[float]],
 ) -> Reliability:
-    """Return a coefficient of sums over items, with an interval by resampling clusters.
+    """Compute a coefficient from sums over items, with an interval from resampling clusters.
 
     Args:
         counts: The table of the counted items.
-        totals: (items, q) the contribution of each item to the sums, the first of which is its
-            size.
+        totals: (items, q) each item's contribution to the sums; the first column is its size.
         clusters: The cluster of each item.
         seed: The random seed of the draws.
-        coefficient: The function from (draws, q) sums to (draws,) values, NaN if undefined.
-        ends: (2, q − 1) the contribution per size of full agreement and of chance agreement.
+        coefficient: A function from (draws, q) sums to (draws,) values, NaN if undefined.
+        ends: (2, q − 1) the contributions of full agreement and of chance agreement, for size 1.
     """
     value = float(coefficient(totals.sum(axis=0)[None])[0])
     of = _proportion.cluster_totals(totals, clusters)

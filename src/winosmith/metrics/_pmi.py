@@ -1,8 +1,8 @@
-"""Words and pairs of words by problem, and their PMI with the answers.
+"""Count words and word pairs in problems, and compute their PMI with the answers.
 
 The order of the options has no meaning, so words are not counted with "option 1". Instead they are
-counted with the option that the sentence mentions first: in WinoGrande's train_xl that is option 1
-in 89 % of the problems, so the counts are the paper's except for the others.
+counted with the option that the sentence mentions first. In WinoGrande's train_xl this is option 1
+in 89 % of the problems, so only the counts of the other 11 % differ from the paper's.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 
 
 PMI_SMOOTHING = 100.0
-"""The number added to each count of a word with a class (Gururangan et al. 2018, section 3:
+"""The number added to each count of a word with an answer (Gururangan et al. 2018, section 3:
 "add-100")."""
 
 Floats = NDArray[np.float64]
 
 
 def find_first_mentioned(problem: Problem) -> int:
-    """Return the index of the option that the sentence mentions first, whatever their order.
+    """Return the index of the option that the sentence mentions first.
 
-    A mention is the whole option as a word or words, otherwise its last word, otherwise its letters
-    anywhere, ignoring case; in scripts other than Latin also its last word with another ending, as
-    in Russian. An option that is not mentioned comes last, and options at the same position are in
-    alphabetical order.
+    A mention is the whole option; if missing, its last word; if missing, its letters anywhere. Case
+    is ignored. In scripts other than Latin, the last word may have another ending, as in Russian.
+    An option that is not mentioned comes last, and options at the same position are in alphabetical
+    order, so that the order of the options has no effect.
 
     >>> find_first_mentioned(Problem("a", "Ann thanked Beth as _ was kind.", ("Beth", "Ann")))
     1
@@ -64,11 +64,10 @@ def _find_mention(sentence: str, option: str) -> int:
 
 
 def find_first_of_twins(data: Dataset) -> NDArray[np.intp]:
-    """Return (n,) indices, 0 or 1, of the option of each problem that counts as the first.
+    """Return the (n,) index of each problem's first-mentioned option, the same in both halves.
 
-    It is the one that is mentioned first. The halves of a twin share it, even if they mention their
-    options in different orders: the half whose sentence is first in the alphabet decides. It does
-    not depend on the order of options or problems, or on answers.
+    If the halves of a twin mention their options in different orders, the alphabetically first
+    sentence decides. The result does not depend on answers, or on the order of options or problems.
     """
     first = np.array([find_first_mentioned(problem) for problem in data], np.intp)
     for rows in data.twins:
@@ -82,13 +81,13 @@ def find_first_of_twins(data: Dataset) -> NDArray[np.intp]:
 
 
 def count_words(data: Dataset) -> tuple[csr_array, list[str]]:
-    """Return the count of each word in each problem, and the words in alphabetical order.
+    """Count each word in each problem.
 
-    Words are lower-cased Penn Treebank tokens, without the blank; without spaces between words,
-    they are letters and pairs of letters (`text.units`).
+    Words are lower-cased Penn Treebank tokens, without the blank. In scripts without spaces between
+    words, letters and pairs of letters are counted instead (`text.units`).
 
     Returns:
-        (n, words) counts, and the words.
+        The (n, words) counts, and the words in alphabetical order.
     """
     from scipy.sparse import csr_array
 
@@ -104,36 +103,35 @@ def count_words(data: Dataset) -> tuple[csr_array, list[str]]:
 
 
 def count_pairs(words: csr_array) -> csr_array:
-    """Return the (n, pairs) matrix of unordered pairs of distinct words by problem, 0 or 1."""
+    """Return the (n, pairs) matrix of unordered pairs of different words in problems, 0 or 1."""
     from scipy.sparse import csr_array
 
     starts, width = words.indptr, words.shape[1]
     found = []
     for first, last in itertools.pairwise(starts):
-        held = np.sort(words.indices[first:last]).astype(np.int64)
-        one, other = np.triu_indices(len(held), 1)
-        found.append(held[one] * width + held[other])
+        present = np.sort(words.indices[first:last]).astype(np.int64)
+        one, other = np.triu_indices(len(present), 1)
+        found.append(present[one] * width + present[other])
     rows = np.repeat(np.arange(len(found)), [len(pairs) for pairs in found])
-    known, columns = np.unique(np.concatenate(found), return_inverse=True)
-    shape = (len(found), len(known))
+    distinct, columns = np.unique(np.concatenate(found), return_inverse=True)
+    shape = (len(found), len(distinct))
     return csr_array((np.ones(len(columns)), (rows, columns)), shape=shape)
 
 
 def compute_pmi_with_answers(features: csr_array, labels: NDArray[Any], smoothing: float) -> Floats:
     """Return the pointwise mutual information of each answer with each feature, in nats.
 
-    PMI(y; w) = log p(w, y) / (p(w) p(y)), from the numbers of problems with w and the answer y,
-    where a problem counts once however often it has w, plus `smoothing`, above 0 (Gururangan et al.
-    2018).
+    PMI(y; w) = log p(w, y) / (p(w) p(y)), from the numbers of problems that have the feature w (any
+    number of times) and the answer y, each plus `smoothing` (Gururangan et al. 2018).
 
     Args:
         features: (n, features) counts.
         labels: (n,) 0 if the first option is correct, in the order of `find_first_of_twins`,
             otherwise 1.
-        smoothing: The number added to each count.
+        smoothing: The number added to each count, above 0.
 
     Returns:
-        (2, features) values: with the first option and with the second.
+        (2, features) values: for the first option, and for the second.
     """
     present = features.copy()
     present.data = np.ones_like(present.data)

@@ -1,4 +1,4 @@
-"""Proportions with cluster-robust intervals, bootstraps, and counts of printed percentages."""
+"""Proportions with cluster-robust intervals, bootstraps, and the counts behind percentages."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class Proportion(Result):
     """A fraction of cases, such as an accuracy.
 
     Attributes:
-        right: The number of counted cases, of `n`; an integer except for ties, each of which counts
-            as 1 / (options tied) or 0.
+        right: The number of correct cases out of `n`; an integer except for ties, each of which
+            counts as 1 / (options tied) or 0.
         n: The number of cases.
         interval: The interval of the fraction, 0–1; see `proportion`.
         clusters: The number of clusters of dependent cases.
-        design_effect: The variance relative to that of independent cases; 1 or more.
+        design_effect: The variance relative to that of independent cases, 1 or more.
         chance: The fraction expected for guessing, 0–1; None if not applicable.
         ties: The number of cases that are ties.
     """
@@ -57,25 +57,25 @@ class Proportion(Result):
 
     @property
     def in_words(self) -> str:
-        """The count in words, with the number of ties if there are some: "480.5 of 959"."""
+        """The counts as text: "480.5 of 959, 1 tie"."""
         tied = f", {self.ties:,} {'tie' if self.ties == 1 else 'ties'}" if self.ties else ""
         return f"{self.right:,.7g} of {self.n:,}{tied}"
 
 
 def format_rate(found: Proportion) -> str:
-    """Return a fraction in percent, with its number of ties, if any."""
+    """Return a fraction in percent, followed by the number of ties if there are any."""
     return percent(found.value) + (f" ({count_noun(found.ties, 'tie')})" if found.ties else "")
 
 
 INTERVAL = ("95 %", lambda found: span(found.interval))
-"""The column of a fraction's interval."""
+"""Heading and formatter of the column with a fraction's interval."""
 
 SIZE = attrgetter("n")
-"""The cell of a fraction's number of cases."""
+"""Getter of a fraction's number of cases."""
 
 
 def round_count(sum_: float) -> float:
-    """Return a sum of credits as a count: an int if it is whole, within rounding.
+    """Round a sum of credits to an int if it differs from one only by rounding errors.
 
     >>> round_count(3.0), round_count(0.5), round_count(1 / 3 + 1 / 3 + 1 / 3)
     (3, 0.5, 1)
@@ -99,16 +99,16 @@ def proportion(
 
         n_eff = n / deff · (t_{n−1} / t_{G−1})²,      deff = Σ_g e_g² / Σ_i e_i²,
 
-    where e_i = y_i − p is a case's residual, e_g the sum of its cluster's (the linearised variance
-    of a ratio; Liang & Zeger 1986), t the quantile of Student's t, and G the number of clusters.
-    If all or none are correct, the residuals don't show the clustering; so deff is estimated with
-    two pseudo-clusters of the mean size, one all correct and one all incorrect, which keeps the
-    interval sensible at 0 % and 100 % and matters little otherwise. deff is never below 1. With few
-    large clusters they make the interval wider than necessary: with 5 clusters of 50 cases it
-    covers the true fraction in all of 600 simulated beta-binomial samples, at twice the width or
-    more. If every cluster has one case, the interval is exactly Wilson's; with a single cluster of
-    several cases nothing is known, and it is 0–1. A tie varies less than a correct or incorrect
-    case; the interval does not exploit this.
+    where e_i = y_i − p is the residual of a case, e_g the sum of the residuals in a cluster (the
+    linearised variance of a ratio; Liang & Zeger 1986), t the quantile of Student's t, and G the
+    number of clusters. If all or none are correct, the residuals don't show the clustering.
+    Therefore deff is estimated with two pseudo-clusters of the mean size, one all correct and one
+    all incorrect. This keeps the interval sensible at 0 % and 100 % and matters little otherwise.
+    deff is never below 1. With few large clusters, the pseudo-clusters make the interval wider than
+    necessary: with 5 clusters of 50 cases it covers the true fraction in all of 600 simulated
+    beta-binomial samples, at twice the width or more. If every cluster has one case, the interval
+    is exactly Wilson's. A single cluster of several cases gives no information: the interval is
+    0–1. A tie varies less than a correct or incorrect case; the interval does not exploit this.
 
     Args:
         right: (n,) booleans, or the credit of each case, 0–1; n ≥ 1.
@@ -134,26 +134,28 @@ def proportion(
 def crossed_proportion(
     right: npt.ArrayLike, people: npt.ArrayLike, problems: npt.ArrayLike
 ) -> Proportion:
-    """Return a fraction of answers, with an interval for other people and other problems.
+    """Return a fraction of answers whose interval generalises to other people and problems.
 
-    Both are sampled (Clark 1973): the variances of a fraction clustered by either are added, and
-    that of their crossing is subtracted (Cameron, Gelbach & Miller 2011, equation 2.10), where
+    People and problems are both samples (Clark 1973): the variance clustered by people and the
+    variance clustered by problems are added, and the variance clustered by pairs of both is
+    subtracted (Cameron, Gelbach & Miller 2011, equation 2.10), where
 
         var = G / (G − 1) · Σ_g e_g² / n²,      e_g the sum of a cluster's residuals y_i − p,
 
-    and the crossing's variance has no factor.
+    and the variance by pairs has no factor G / (G − 1).
 
     The interval is Wilson's with the number of independent answers that has this variance, widened
-    by Student's t for the smaller of the two numbers. If all or none are correct, the number of
-    answers is that of people or problems, whichever is larger. With one person, the interval is for
-    that person's answers to other problems; with one problem, for other people's answers to it.
-    (Two pseudo-clusters, as in `proportion`, would be as large as a person's whole sheet: with 3 to
-    20 people the interval is then two to six times as wide, and always contains the true value.)
+    by Student's t for the number of people or of problems, whichever is smaller. If all or none are
+    correct, the number of answers is that of people or problems, whichever is larger. With one
+    person, the interval is for that person's answers to other problems; with one problem, for other
+    people's answers to it. (Two pseudo-clusters, as in `proportion`, would be as large as a
+    person's whole sheet. With 3 to 20 people, the interval would then be two to six times as wide
+    and always contain the true value.)
 
     Args:
-        right: (n,) whether each answer counts; n ≥ 1.
-        people: (n,) the label of the person behind each answer.
-        problems: (n,) the label of the problem; dependent ones, such as a twin's, share a label.
+        right: (n,) whether each answer is correct; n ≥ 1.
+        people: (n,) the label of the person who gave each answer.
+        problems: (n,) the label of each answer's problem; dependent problems (twins) share a label.
 
     >>> who, what = np.divmod(np.arange(200), 50)
     >>> found = crossed_proportion((who > 0) | (what >= 10), who, what)
@@ -176,7 +178,7 @@ def crossed_proportion(
     several = [(labels, size) for labels, size in zip(ways, numbers, strict=True) if size > 1]
     between = [squares(labels) * size / (size - 1) for labels, size in several]
     crossing = 0.0
-    if len(several) == 2:  # a table of all people by all problems might not fit into memory
+    if len(several) == 2:  # not a people × problems table, which might not fit into memory
         crossing = squares(np.unique(ways[0] * numbers[1] + ways[1], return_inverse=True)[1])
     variance = max(sum(between) - crossing, *between, 0.0)
     alike = min(n, value * (1 - value) / variance) if variance > 0 else n
@@ -198,10 +200,10 @@ def _compute_design_effect(y: Floats, labels: npt.NDArray[np.int64]) -> float:
     mean_size = float((np.bincount(labels).astype(float) ** 2).sum()) / len(y)
     p = (y.sum() + mean_size) / (len(y) + 2 * mean_size)
     errors = y - p
-    extra = mean_size * (p**2 + (1 - p) ** 2)  # the residuals of the two added clusters
-    alone = float(errors @ errors) + extra
-    together = float((np.bincount(labels, errors) ** 2).sum())
-    return float((together + mean_size * extra) / alone)
+    extra = mean_size * (p**2 + (1 - p) ** 2)  # the squared residuals of the pseudo-clusters
+    independent = float(errors @ errors) + extra
+    clustered = float((np.bincount(labels, errors) ** 2).sum())
+    return float((clustered + mean_size * extra) / independent)
 
 
 def _compute_interval(
@@ -220,7 +222,7 @@ def _compute_interval(
 
 
 def wilson_interval(right: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's interval of a fraction of independent cases, 0–1.
+    """Return Wilson's confidence interval of a fraction of independent cases, 0–1.
 
     With p = right / n and z the normal quantile of the level (Wilson 1927; Brown, Cai & DasGupta
     2001, §3.1.1):
@@ -228,20 +230,20 @@ def wilson_interval(right: float, n: float, level: float = 0.95) -> tuple[float,
         (p + z² / 2n ± z √(p (1 − p) / n + z² / 4n²)) / (1 + z² / n)
 
     Args:
-        right: The number of counted cases; it may be fractional if n is an effective number.
+        right: The number of correct cases; it may be fractional if n is an effective sample size.
         n: The number of cases, above 0.
         level: The confidence level, 0–1.
 
     >>> [round(end, 3) for end in wilson_interval(9, 10)]
     [0.596, 0.982]
     """
-    # Written out: libraries give the same, but take a second to import.
+    # Implemented here because libraries with this interval take a second to import.
     right, n = float(right), float(n)
     z = NormalDist().inv_cdf(0.5 + level / 2)
     share, whole = right / n, 1 + z**2 / n
     middle = (share + z**2 / (2 * n)) / whole
     reach = z / whole * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
-    # The interval ends at 0 or 1 if none or all are correct; differences there are rounding errors.
+    # If none or all are correct, the interval ends at 0 or 1 except for rounding errors.
     return (
         0.0 if right == 0 else max(0.0, middle - reach),
         1.0 if right == n else min(1.0, middle + reach),
@@ -249,12 +251,12 @@ def wilson_interval(right: float, n: float, level: float = 0.95) -> tuple[float,
 
 
 DRAWS = 10_000
-"""The number of bootstrap draws: the ends of a 95 % interval are then accurate to about 1 % of its
-width."""
+"""Default number of bootstrap draws, with which the ends of a 95 % interval are accurate to about
+1 % of its width."""
 
 
 def cluster_totals(values: npt.ArrayLike, clusters: npt.NDArray[np.int64]) -> Floats:
-    """Return the (G, q) sums of each column of (n, q) values over each cluster."""
+    """Return the (G, q) sums over each cluster of each column of (n, q) values."""
     columns = np.asarray(values, dtype=np.float64)
     labels = np.unique(clusters, return_inverse=True)[1]
     totals = np.zeros((int(labels.max()) + 1, columns.shape[1]))
@@ -265,17 +267,17 @@ def cluster_totals(values: npt.ArrayLike, clusters: npt.NDArray[np.int64]) -> Fl
 def resample(
     totals: Floats, seed: int, *, draws: int = DRAWS, prior: Floats | None = None
 ) -> Floats:
-    """Return the (draws, q) sums over the same number of clusters drawn with replacement.
+    """Return the (draws, q) bootstrap sums over clusters that are drawn with replacement.
 
-    Clusters with equal totals are drawn as one kind, by a multinomial: the same distribution, in a
-    fraction of the time.
+    Each draw has as many clusters as the data. Clusters with equal totals are drawn together, from
+    a multinomial distribution, which gives the same distribution in a fraction of the time.
 
     Args:
         totals: (G, q) the contribution of each cluster.
         seed: The random seed of the draws.
         draws: The number of draws.
         prior: (k, 1 + q) pseudo-clusters to add, each with a weight (the first column), so that
-            unobserved outcomes are not impossible; None for none.
+            unobserved outcomes are not impossible; by default none.
     """
     kinds, counts = np.unique(totals, axis=0, return_counts=True)
     weights = counts.astype(float)
@@ -288,18 +290,18 @@ def resample(
     return sums
 
 
-IN_HALVES = (0.5, 0.5, 1.0)
-"""The pseudo-clusters of a difference: half a cluster in each direction, and one without a
-difference (Agresti & Min 2005, section 3)."""
+DIFFERENCE_WEIGHTS = (0.5, 0.5, 1.0)
+"""Weights of the pseudo-clusters of a difference: half a cluster in each direction, and one without
+a difference (Agresti & Min 2005, section 3)."""
 
 
 def pseudo_clusters(
     sizes: Floats, kinds: Sequence[Sequence[float]], weights: Sequence[float] | None = None
 ) -> Floats:
-    """Return pseudo-clusters of the mean size for `resample`, one of each kind.
+    """Return one pseudo-cluster of the mean size for each kind of outcome, for `resample`.
 
-    Without them, outcomes that were not observed in a few clusters would be impossible: if all are
-    correct, the interval would have no width.
+    Without pseudo-clusters, outcomes that were not observed in a few clusters would be impossible:
+    if all answers are correct, the interval would have no width.
 
     Args:
         sizes: (G,) the sizes of the clusters.
@@ -314,19 +316,19 @@ def pseudo_clusters(
 def percentile_interval(
     values: npt.ArrayLike, level: float = 0.95, clusters: int | None = None
 ) -> tuple[float, float]:
-    """Return the interval of the middle `level` of the values.
+    """Return the percentile interval that contains the middle fraction `level` of the draws.
 
-    For draws from a few clusters it is too narrow: it has the quantiles of a normal distribution
-    instead of Student's t, and a spread without Bessel's correction. With five families it covers
-    the true value 83 to 87 times in 100. The expanded interval (Hesterberg 2015, section 4.6)
-    extends to √(G / (G − 1)) · t_{G−1} standard deviations.
+    For draws from a few clusters, this interval is too narrow: it has the quantiles of a normal
+    distribution instead of Student's t, and a spread without Bessel's correction. With five
+    families it covers the true value 83 to 87 times in 100. The expanded interval (Hesterberg 2015,
+    section 4.6) extends to √(G / (G − 1)) · t_{G−1} standard deviations.
 
     Args:
         values: (draws,) the draws.
         level: The confidence level, 0–1.
-        clusters: The number of clusters drawn from, 2 or more; None to leave the interval
-            unexpanded if pseudo-clusters were added (`pseudo_clusters`). For a null use
-            `null_interval`.
+        clusters: The number of clusters that were resampled, 2 or more, to expand the interval;
+            None if pseudo-clusters were added (`pseudo_clusters`). For draws from a null
+            distribution, use `null_interval`.
 
     >>> values = np.arange(1001)
     >>> [np.round(percentile_interval(values, clusters=n)).tolist() for n in (None, 30)]
@@ -334,7 +336,7 @@ def percentile_interval(
     """
     tail = 0.5 - level / 2
     if clusters is not None:
-        from scipy.special import ndtr, stdtrit  # of `scipy.stats`, see `crossed_proportion`
+        from scipy.special import ndtr, stdtrit  # faster to import than `scipy.stats`
 
         tail = ndtr(stdtrit(clusters - 1, tail) * np.sqrt(clusters / (clusters - 1)))
     ends = np.quantile(np.asarray(values), [tail, 1 - tail])
@@ -347,14 +349,14 @@ def bootstrap_interval(
     seed: int = 0,
     ends: Sequence[float] = (),
 ) -> tuple[float, float]:
-    """Return the 95 % interval of a mean, by the cluster bootstrap.
+    """Return the 95 % cluster-bootstrap interval of a mean.
 
     Args:
         values: (n,) the value of each case.
         clusters: (n,) the label of each case's cluster.
         seed: The random seed of the draws.
-        ends: The least and greatest possible value: a pseudo-cluster of each is added, of the mean
-            size. Without them, the interval of equal values has no width.
+        ends: The smallest and the largest possible value; a pseudo-cluster of the mean size is
+            added for each. Without these, the interval of equal values has no width.
 
     >>> bootstrap_interval([1.0] * 100, np.arange(100))
     (1.0, 1.0)
@@ -379,17 +381,17 @@ def possible_counts(
     rounding: Rounding = "nearest",
     scale: int = 100,
 ) -> tuple[int, ...]:
-    """Return the counts of n that a printed percentage can represent; none if it is impossible.
+    """Return the counts out of n that a printed percentage can stand for; empty if impossible.
 
-    This is Brown & Heathers' granularity test GRIM (2017), for percentages in place of means. The
-    arithmetic is exact.
+    This is the granularity test GRIM of Brown & Heathers (2017), applied to percentages instead of
+    means. The arithmetic is exact.
 
     Args:
         printed: The printed number: "86.3". As a string it keeps its last zero ("90.0").
         n: The number of cases.
         decimals: The number of decimals; by default those of `printed`.
-        rounding: "nearest" allows a half in either direction; "down" and "up" truncate and raise
-            the last decimal; "any" allows all of these.
+        rounding: How the number was rounded: "nearest" (halves in either direction), "down"
+            (truncated), "up" (raised to the next last digit), or "any" of these.
         scale: 100 for percentages, 1 for fractions.
 
     Raises:
@@ -409,10 +411,10 @@ def possible_counts(
 def possible_sums(
     printed: str | float, n: int, decimals: int | None = None, *, rounding: Rounding = "nearest"
 ) -> tuple[int, ...]:
-    """Return the sums of n integers whose mean can be printed like this; none if it is impossible.
+    """Return the sums of n integers that a printed mean can stand for; empty if impossible.
 
-    Depths are integers, so a printed error depth with its number of errors allows one sum, a few,
-    or none (Brown & Heathers 2017).
+    Depths are integers, so a printed error depth and its number of errors allow one sum, a few, or
+    none (Brown & Heathers 2017).
 
     Args:
         printed: The printed mean: "6.913". As a string it keeps its last zero.
@@ -439,7 +441,7 @@ def _find_integers(
     except InvalidOperation:
         raise DataError(f"{printed!r} is not a number such as 86.3") from None
     if not value.is_finite() or n < 1:
-        raise DataError("a printed fraction needs a finite number and a count of 1 or more")
+        raise DataError(f"{printed!r} of {n}: use a finite number, and a count of 1 or more")
     exponent = value.as_tuple().exponent
     places = decimals if decimals is not None else max(0, -int(exponent))
     unit, target = Fraction(1, 10**places), Fraction(value)
@@ -447,64 +449,65 @@ def _find_integers(
     above = {"nearest": unit / 2, "down": unit, "up": Fraction(0), "any": unit}[rounding]
     first = max(0, math.ceil((target - below) * n / scale))
     last = math.floor((target + above) * n / scale)
-    open_ends = rounding != "nearest"  # a whole unit away is printed differently
+    open_ends = rounding != "nearest"  # a number a whole unit away is printed differently
     for whole in range(first, last + 1):
         if not open_ends or abs(Fraction(scale * whole, n) - target) < unit:
             yield whole
 
 
-_FEWEST = 39
-"""The least number of draws whose range contains 95 % of further draws."""
+_MIN_DRAWS = 39
+"""Minimum number of draws whose range contains 95 % of further draws."""
 
-_ROUNDED = 1e-9
-"""The rounding error by which products such as 0.05 · 20 can be below an integer."""
+_ROUNDING_ERROR = 1e-9
+"""Largest rounding error by which products such as 0.05 · 20 can be below an integer."""
 
 
-def find_nth_greatest(drawn: npt.ArrayLike, level: float) -> float:
-    """Return the ⌊level · (B + 1)⌋-th greatest of B draws.
+def find_critical_value(drawn: npt.ArrayLike, level: float) -> float:
+    """Return the critical value of a test: the ⌊level · (B + 1)⌋-th largest of B null draws.
 
-    If the observed value is exchangeable with the draws, the probability that it is greater is at
-    most the level; it is greater exactly if (1 + number of draws as great) / (1 + B) ≤ level.
+    If the observed value is exchangeable with the draws, it exceeds the critical value with a
+    probability of at most `level`. It exceeds it exactly if its p-value,
+    (1 + number of draws at least as large) / (1 + B), is at most `level`.
 
     Args:
-        drawn: (B,) the draws.
+        drawn: (B,) the draws from the null distribution.
         level: The significance level, 0–1.
 
     Raises:
         ValueError: There are fewer draws than 1 / level - 1.
 
-    >>> find_nth_greatest(range(19), 0.05), find_nth_greatest(range(199), 0.05)
+    >>> find_critical_value(range(19), 0.05), find_critical_value(range(199), 0.05)
     (18.0, 189.0)
     """
     values = np.sort(np.asarray(drawn, np.float64))
-    rank = int(level * (len(values) + 1) + _ROUNDED)
+    rank = int(level * (len(values) + 1) + _ROUNDING_ERROR)
     if rank < 1:
         raise ValueError(f"{len(values)} draws are too few for a level of {level}")
     return float(values[-rank])
 
 
 def null_interval(drawn: npt.ArrayLike) -> tuple[float, float]:
-    """Return the interval of the draws of a null; `null_interval_label` says what it is.
+    """Return the interval that contains a further draw from the null with probability 0.95 or more.
 
-    Its ends are the ⌊0.025 (B + 1)⌋-th least and greatest draws, between which a further draw is
-    with a probability of at least 95 %. (Interpolated 2.5 and 97.5 % quantiles of 20 draws have
-    86 %.) Of fewer than 39 draws they are the least and the greatest of all.
+    Its ends are the ⌊0.025 (B + 1)⌋-th smallest and largest of the B draws. (Between the
+    interpolated 2.5 and 97.5 % quantiles of 20 draws, the probability is 86 %.) With fewer than 39
+    draws, it is their range, with a smaller probability; see `null_interval_label`.
 
     Args:
-        drawn: (B,), at least one.
+        drawn: (B,) the draws from the null distribution, at least one.
 
     >>> null_interval(range(20)), null_interval(range(1, 1000))
     ((0.0, 19.0), (25.0, 975.0))
     """
     values = np.sort(np.asarray(drawn, np.float64))
-    rank = max(1, int(0.025 * (len(values) + 1) + _ROUNDED))
+    rank = max(1, int(0.025 * (len(values) + 1) + _ROUNDING_ERROR))
     return float(values[rank - 1]), float(values[-rank])
 
 
 def null_interval_label(draws: int) -> str:
-    """Return the label of `null_interval` for a number of draws.
+    """Return the label of a `null_interval` from this number of draws.
 
     >>> null_interval_label(20), null_interval_label(39)
     ("the draws' range", '95 % of the draws')
     """
-    return "95 % of the draws" if draws >= _FEWEST else "the draws' range"
+    return "95 % of the draws" if draws >= _MIN_DRAWS else "the draws' range"

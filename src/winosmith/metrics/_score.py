@@ -1,4 +1,4 @@
-"""The score of a solver on a data set: accuracy, twins, groups, calibration, and guessing."""
+"""Score a solver on a data set: accuracy, twins, groups, calibration, and guessing."""
 
 from __future__ import annotations
 
@@ -29,30 +29,30 @@ from winosmith.problem import Scalar
 from winosmith.report import Signature, fixed, percent, probability, signature_of, span
 from winosmith.results import Result, shown
 
-MOST_GROUPS = 30
-"""A field with more values than this has no table."""
+MAX_GROUPS = 30
+"""Maximum number of values of a field that is scored by value."""
 
 
 @dataclass(frozen=True)
 class Score(Result):
-    """The scores of a solver's predictions.
+    """The results of scoring a solver's predictions.
 
     Attributes:
         accuracy: The accuracy on all problems; its chance level is the mean of 1/k for k options.
-        p_value: The probability that guessing does as well; see `guessing_p_value`.
+        p_value: The probability that guessing is at least as accurate; see `guessing_p_value`.
         twins: The fraction of whole twins with both halves correct; None without twins.
         comparisons: The fraction of two-way comparisons won; None if every problem has two options,
-            or if scores are missing; see `score_comparisons`.
-        groups: Field → value → accuracy on the problems with that value: "options" if their number
-            differs, domain and source if known, and the requested fields.
-        refused: Field → why its values can't be compared for this solver; they are in no group.
-        notes: Field → a note for readers about the comparison.
+            or if scores are missing. See `score_comparisons`.
+        groups: Field → value → accuracy on the problems with that value. The fields are "options"
+            if the number of options varies, domain and source if known, and the requested ones.
+        refused: Field → why its values can't be compared for this solver; it has no `groups`.
+        notes: Field → a caveat for readers of the comparison.
         calibration, margins: The calibration and margins of the scores; None without scores.
-        against_scores: The number of answers that don't choose their best score; the choice counts.
-        invalid: The number of answers that match no option; they are incorrect.
-        missing: The number of problems that the solver was not asked; they are not in the accuracy.
-        possible: The least and greatest possible accuracy on all problems, with every missing
-            answer incorrect or correct; None if none is missing.
+        against_scores: The number of answers that don't choose the best score; the choice counts.
+        invalid: The number of answers that match no option, which count as incorrect.
+        missing: The number of problems without a prediction, which the accuracy omits.
+        possible: The lowest and highest possible accuracy on all problems, if every missing answer
+            is incorrect or correct; None if no answer is missing.
         signature: The signature of the data and the predictions.
         below_chance: The accuracy of the valid answers if it is below chance; see `below_chance`.
     """
@@ -74,7 +74,7 @@ class Score(Result):
     below_chance: Proportion | None = None
 
     def sentences(self) -> list[str]:
-        """Return the accuracy next to chance, and the conditions."""
+        """Return sentences with the accuracy next to chance, and the conditions."""
         own = self.accuracy
         return [
             f"{own.in_words} items are answered correctly ({percent(own.value)}; 95 % interval "
@@ -85,7 +85,7 @@ class Score(Result):
         ]
 
     def charts(self, name: str = "Confidence") -> list[report.Svg]:
-        """Return the accuracy at each level of confidence; none without scores."""
+        """Return a chart of the accuracy by confidence; no chart without scores."""
         own = self.calibration
         if own is None:
             return []
@@ -94,13 +94,13 @@ class Score(Result):
             for b in own.bins
         ]
         note = f"calibration error {own.ece:.3f}, if calibrated {own.ece_null[0]:.3f}"
-        return [report.reliability(rows, name=name, note=note)]
+        return [report.draw_reliability(rows, name=name, note=note)]
 
 
 def below_chance(graded: Graded) -> Proportion | None:
     """Return the accuracy of the valid answers if it is significantly below chance (p ≤ 0.05).
 
-    Invalid answers are incorrect without a choice, so they are not compared with guessing.
+    Invalid answers are omitted, because they are incorrect without choosing an option.
     """
     valid = [row for row, one in enumerate(graded.predictions) if one.chosen]
     if not valid:
@@ -108,12 +108,12 @@ def below_chance(graded: Graded) -> Proportion | None:
     predictions = tuple(graded.predictions[row] for row in valid)
     some = Graded(graded.dataset.select(valid), predictions, graded.clusters[valid])
     found = some.measure_accuracy(chance=compute_guessing_level(some))
-    is_below = found.value < (found.chance or 0)  # first, as the p-value takes long
-    return found if is_below and guessing_p_value(some, as_badly=True) <= _RARE else None
+    is_below = found.value < (found.chance or 0)  # checked first because the p-value takes long
+    return found if is_below and guessing_p_value(some, as_badly=True) <= _SIGNIFICANCE else None
 
 
 def describe_below_chance(found: Proportion) -> str:
-    """Return a clause, without full stop, on the result of `below_chance` and its usual reasons.
+    """Return a clause on an accuracy below chance and its usual reasons.
 
     >>> describe_below_chance(proportion([0] * 8, range(8), chance=0.5))[:69]
     'below chance: 0 of 8 valid answers are correct, and guessing gives 50'
@@ -125,7 +125,7 @@ def describe_below_chance(found: Proportion) -> str:
     )
 
 
-_RARE = 0.05
+_SIGNIFICANCE = 0.05
 
 
 def score(
@@ -135,15 +135,15 @@ def score(
     by: Sequence[str] = (),
     seed: int = 0,
 ) -> Score:
-    """Score the predictions of a model next to the answers.
+    """Score the predictions of one model.
 
     Args:
-        answers: answers of one model, as `grade_models` takes them: a file, a table,
-            `answers.Answers`, or the result of `grade`.
-        data: the problems; None if `answers` are graded.
-        by: fields whose values are scored apart: "origin.author", "lineage.root", a key of
-            `extra` such as "winogender.gender". A field whose values are the same input for the
-            solver is refused with the reason (`check_comparable`). Every key that ends in
+        answers: The answers of one model: a file, a table, `answers.Answers`, or the result of
+            `grade`; see `grade_models`.
+        data: The problems; None if `answers` are graded.
+        by: Fields whose values are scored separately: "origin.author", "lineage.root", or a key of
+            `extra` such as "winogender.gender". If two values give the solver the same input, the
+            field is refused with the reason (`check_comparable`). Every key that ends in
             ".associative" or ".switchable" is included by default (Trichelair et al. 2019).
         seed: The random seed of the calibration's null.
 
@@ -175,7 +175,7 @@ def score(
         graded.against_scores,
         graded.invalid,
         graded.missing,
-        possible_accuracy(graded),
+        bound_accuracy(graded),
         signature_of(graded.dataset, seed, predictions=graded.digest[:12]),
         refused,
         notes,
@@ -183,14 +183,14 @@ def score(
     )
 
 
-def possible_accuracy(graded: Graded) -> tuple[float, float] | None:
-    """Return the least and greatest possible accuracy, given the missing answers, or None.
+def bound_accuracy(graded: Graded) -> tuple[float, float] | None:
+    """Return the lowest and highest possible accuracy if answers are missing, otherwise None.
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
     >>> from winosmith.testing import make_twins
     >>> data = make_twins(1)
-    >>> possible_accuracy(grade(data, [Prediction(p.id, p.answer) for p in data], missing=2))
+    >>> bound_accuracy(grade(data, [Prediction(p.id, p.answer) for p in data], missing=2))
     (0.5, 1.0)
     """
     if not graded.missing:
@@ -202,9 +202,9 @@ def possible_accuracy(graded: Graded) -> tuple[float, float] | None:
 def score_twins(graded: Graded) -> Proportion | None:
     """Return the fraction of whole twins with both halves correct; None without twins.
 
-    Guessing gives 1/4 with two options (Abdou et al. 2020 call it pair accuracy). A solver that
-    ignores the trigger scores 0. A tied half counts with its credit: two of them, with two options,
-    are 1/4 of a twin, as for guessing.
+    Abdou et al. (2020) call it pair accuracy. With two options, guessing gives 1/4. A solver that
+    ignores the trigger scores 0. A twin counts as the product of its halves' credits: two halves
+    that are ties between two options count as 1/4, as for guessing.
     """
     twins = graded.dataset.twins
     if not twins:
@@ -219,12 +219,12 @@ def score_twins(graded: Graded) -> Proportion | None:
 
 
 def score_comparisons(graded: Graded) -> Proportion | None:
-    """Return the fraction of two-way comparisons of the correct option with an incorrect one won.
+    """Return how often the correct option scores higher than an incorrect one, as a fraction.
 
-    A problem with k options has k − 1 comparisons; guessing wins half. The 60 Pronoun
-    Disambiguation Problems are the 80 comparisons of WinoGrande's tables 5 and 6. Equal scores win
-    half a comparison. The result is None if every problem has two options (it would be the
-    accuracy), or if a problem with more has no scores.
+    A problem with k options has k − 1 comparisons; guessing wins half of them. The 60 Pronoun
+    Disambiguation Problems have 80 comparisons, as in WinoGrande's tables 5 and 6. Equal scores
+    count as half a win. The result is None if every problem has two options, because it would equal
+    the accuracy, or if a problem with more options has no scores.
     """
     if all(len(problem.options) == 2 for problem in graded.dataset):
         return None
@@ -248,7 +248,7 @@ def score_comparisons(graded: Graded) -> Proportion | None:
 
 
 Groups = tuple[dict[str, dict[str, Proportion]], dict[str, str], dict[str, str]]
-"""For each field: the groups, why there are none, and notes on them."""
+"""By field: the accuracies by value, the reasons for refusing the field, and the notes."""
 
 
 def _score_groups(graded: Graded, by: Sequence[str]) -> Groups:
@@ -266,7 +266,7 @@ def _score_groups(graded: Graded, by: Sequence[str]) -> Groups:
     notes: dict[str, str] = {}
     for name, column in values.items():
         different = {value for value in column if value is not None}
-        if len(different) <= MOST_GROUPS:
+        if len(different) <= MAX_GROUPS:
             comparable = check_comparable(graded, name, column)
             if comparable.refused:
                 refused[name] = comparable.refused
@@ -277,7 +277,7 @@ def _score_groups(graded: Graded, by: Sequence[str]) -> Groups:
         elif name in by:
             raise DataError(
                 f"the field {name!r} has {len(different):,} values; "
-                f"at most {MOST_GROUPS} can be shown"
+                f"at most {MAX_GROUPS} can be shown"
             )
     return groups, refused, notes
 
@@ -309,19 +309,22 @@ def compute_guessing_level(graded: Graded) -> float:
 
 
 def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
-    """Return the probability that guessing is as accurate or more; or less, if `as_badly`.
+    """Return the probability that guessing is at least as accurate (at most, if `as_badly`).
 
-    The null rotates the labels of a cluster's problems together: the options of each form a circle,
-    sorted by their text, and every answer of the cluster moves by the same number of places, each
-    of the k being equally probable. With two options this keeps or flips the answers, so a twin
-    keeps its opposite answers; with more, copies move together and count once. The null does not
-    depend on the order in which options are written. A tie has the credit 1 / (options tied) in
-    each rotation that puts the answer among the tied options. The distribution of the sum is exact
-    (by convolution); if ties among many different numbers of options have too many sums to
-    enumerate, rotations are drawn 20,000 times, and p = (1 + #) / (1 + 20,000). Without clusters
-    this is the one-sided binomial test (Poisson-binomial for mixed numbers of options); with
-    clusters, results that problems share by construction are no evidence. A solver that ignores the
-    trigger has one half of every twin correct, and p = 1; so has one that can't decide anything.
+    The null distribution rotates the labels of a cluster's problems together. The k options of each
+    problem form a circle, sorted by their text. All answers of the cluster move by the same number
+    of positions, and each of the k rotations is equally probable. With two options, a rotation
+    keeps or flips all answers, so the halves of a twin keep opposite answers; with more options,
+    copies move together and count once. The null distribution does not depend on the order in which
+    options are written. A tie has the credit 1 / (options tied) in each rotation in which the
+    answer is among the tied options.
+
+    The distribution of the sum is exact (by convolution). If ties among many different numbers of
+    options have too many possible sums, rotations are drawn 20,000 times, and
+    p = (1 + #) / (1 + 20,000). Without clusters, this is the one-sided binomial test
+    (Poisson-binomial for mixed numbers of options). With clusters, results that problems share by
+    construction are not evidence: a solver that ignores the trigger has one half of every twin
+    correct, and p = 1. So has a solver whose answers are all ties.
 
     >>> from winosmith import Prediction
     >>> from winosmith.metrics import grade
@@ -341,13 +344,13 @@ def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
     ]
     seen = round(float(graded.credit.sum()) * unit) - sum(int(step.min()) for step in steps)
     steps = [step - step.min() for step in steps]
-    if sum(int(step.max()) for step in steps) > _LONGEST:
+    if sum(int(step.max()) for step in steps) > _MAX_EXACT_SUM:
         rng = np.random.default_rng(0)
-        drawn = np.zeros(_TURNS, np.int64)
+        drawn = np.zeros(_ROTATION_DRAWS, np.int64)
         for step in steps:
-            drawn += step[rng.integers(0, len(step), _TURNS)]
+            drawn += step[rng.integers(0, len(step), _ROTATION_DRAWS)]
         reached = (drawn <= seen) if as_badly else (drawn >= seen)
-        return (1 + int(reached.sum())) / (1 + _TURNS)
+        return (1 + int(reached.sum())) / (1 + _ROTATION_DRAWS)
     distribution = np.ones(1)
     for step in steps:
         before, distribution = distribution, np.zeros(len(distribution) + int(step.max()))
@@ -357,44 +360,45 @@ def guessing_p_value(graded: Graded, *, as_badly: bool = False) -> float:
     return float(min(1.0, tail.sum()))
 
 
-_LONGEST, _TURNS = 2_000_000, 20_000
-"""The number of parts of a credit above which rotations are drawn, and the number of draws."""
+_MAX_EXACT_SUM, _ROTATION_DRAWS = 2_000_000, 20_000
+"""Largest sum, in credit units, whose distribution is computed exactly, and the number of random
+rotations above it."""
 
 
 def _measure_distances(graded: Graded, row: int) -> list[int]:
-    """Return the distance of each chosen option from the answer, 0 to k − 1, sorted by text.
+    """Return the distance of each chosen option from the answer in the options' circle, 0 to k − 1.
 
-    Texts are compared like copies (`blocks.plain`), so that their options have the same positions.
+    Options are sorted by `comparable_text`, so that copies have the same circle.
     """
     problem = graded.dataset[row]
     options = problem.options
     order = sorted(range(len(options)), key=lambda at: (comparable_text(options[at]), options[at]))
     place = {option: at for at, option in enumerate(order)}
-    answer = place[problem.answer or 0]  # `grade` has seen that it is known
+    answer = place[problem.answer or 0]  # `grade` refuses unknown answers
     return [(place[option] - answer) % len(options) for option in graded.predictions[row].chosen]
 
 
 def _rotate_credit(
     chosen: Sequence[Sequence[int]], options: int, unit: int
 ) -> npt.NDArray[np.int64]:
-    """Return the (options,) credit of a cluster, in units, for each rotation of its labels.
+    """Return the (options,) credit of a cluster for each rotation of its labels, in units.
 
     Args:
         chosen: The distances of the chosen options from the answer, for each problem.
         options: The number of options of each problem.
-        unit: The number of units of a credit.
+        unit: The number of units per credit.
     """
-    credit = np.zeros(options, dtype=np.int64)  # of each rotation
+    credit = np.zeros(options, dtype=np.int64)
     for places in chosen:
         credit[list(places)] += unit // (len(places) or 1)
     return credit
 
 
 BINS = 15
-"""The number of bins of equal width over 0–1, as in Guo et al. (2017)."""
+"""Number of equal-width bins over 0–1, as in Guo et al. (2017)."""
 
 NULL_DRAWS = 1_000
-"""The number of draws from a perfectly calibrated solver."""
+"""Number of draws from a simulated, perfectly calibrated solver."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -404,7 +408,7 @@ class ReliabilityBin(Result):
     """The problems whose chosen option has a probability in one bin.
 
     Attributes:
-        low, high: The edges of the bin, 0–1, including the upper one.
+        low, high: The edges of the bin, 0–1; the bin includes only the upper edge.
         confidence: The mean probability of the chosen options, 0–1.
         accuracy: The fraction of correct answers, with its interval.
     """
@@ -419,8 +423,8 @@ class ReliabilityBin(Result):
 class Calibration(Result):
     """The calibration of a solver's probabilities.
 
-    The probabilities are the softmax of the unscaled scores, so scores must be log-probabilities up
-    to a constant. Other scores can be ranked, but not calibrated.
+    The probabilities are the softmax of the scores, so scores must be log-probabilities up to a
+    constant. Other scores can be ranked, but their calibration is meaningless.
 
     Attributes:
         ece: The expected calibration error, 0–1: the mean over problems of |accuracy − confidence|
@@ -429,7 +433,7 @@ class Calibration(Result):
             solver with the same confidences; it is never 0.
         brier: The mean over problems of Σ_k (p_k − [k is correct])², 0–2 (Brier 1950); guessing
             between two options gives 0.5.
-        log_loss: The mean of −ln p of the correct option, in nats; guessing gives ln k.
+        log_loss: The mean of −ln p for the correct options, in nats; guessing gives ln k.
         confidence: The mean probability of the chosen options, 0–1.
         bins: The non-empty bins, in order.
     """
@@ -445,11 +449,11 @@ class Calibration(Result):
 
 
 def calibration(graded: Graded, seed: int = 0) -> Calibration:
-    """Return the calibration of the softmax of the scores.
+    """Measure the calibration of the probabilities, which are the softmax of the scores.
 
-    `seed` is the random seed of the null's draws. Each draw is correct with the probability that
-    the solver states. The halves of a twin, and copies, are correct together or complementarily, as
-    for the solver; everything else is treated as independent.
+    The null is drawn with the random seed `seed`: each drawn answer is correct with the probability
+    that the solver states. The halves of a twin, and copies, depend on each other as for the
+    solver; everything else is treated as independent.
 
     Raises:
         DataError: A prediction has no scores.
@@ -458,18 +462,18 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
     log_probabilities = _log_softmax([prediction.scores for prediction in graded.predictions])
     answers = [problem.answer or 0 for problem in graded.dataset]
     rows = np.arange(len(answers))
-    off = np.exp(log_probabilities)
+    errors = np.exp(log_probabilities)
     chosen = np.array(
-        [float(off[row, list(p.chosen)].mean()) for row, p in enumerate(graded.predictions)]
+        [float(errors[row, list(p.chosen)].mean()) for row, p in enumerate(graded.predictions)]
     )
-    off[rows, answers] -= 1
+    errors[rows, answers] -= 1
     edges = np.ceil(np.round(chosen * BINS, 9))  # 1/3 is an edge, whatever the last digit
     bins = np.clip(edges.astype(np.int64) - 1, 0, BINS - 1)
     null = [_compute_ece(chosen, drawn, bins) for drawn in _draw_calibrated(graded, chosen, seed)]
     return Calibration(
         _compute_ece(chosen, graded.credit, bins),
         (float(np.mean(null)), *null_interval(null)),
-        float((off**2).sum(axis=1).mean()),
+        float((errors**2).sum(axis=1).mean()),
         -float(log_probabilities[rows, answers].mean()),
         float(chosen.mean()),
         tuple(_make_bin(graded, chosen, bins, int(number)) for number in np.unique(bins)),
@@ -477,23 +481,23 @@ def calibration(graded: Graded, seed: int = 0) -> Calibration:
 
 
 def _draw_calibrated(graded: Graded, chosen: Floats, seed: int) -> Iterator[npt.NDArray[np.bool_]]:
-    """Yield (n,) correct answers drawn from the stated probabilities, in any order of problems.
+    """Yield (n,) whether each answer of a perfectly calibrated solver is correct, for each draw.
 
-    A twin of two options depends on one fact, which is drawn once.
+    The halves of a twin share one random number. The order of the problems has no effect.
     """
     unit = np.empty(len(chosen), dtype=np.int64)
     for number, rows in enumerate(whole_twins(graded.dataset)):
         unit[rows] = number
-    like = np.lexsort((np.bincount(unit, graded.credit), np.bincount(unit, chosen)))
-    place = np.argsort(like)[unit]
+    order = np.lexsort((np.bincount(unit, graded.credit), np.bincount(unit, chosen)))
+    rank = np.argsort(order)[unit]
     first, rng = graded.credit >= 0.5, np.random.default_rng([seed, len(chosen)])
     for _ in range(NULL_DRAWS):
-        fact = rng.random(len(like))[place]
+        fact = rng.random(len(order))[rank]
         yield np.where(first, fact, 1 - fact) < chosen
 
 
 def _log_softmax(scores: Sequence[tuple[float, ...]]) -> Floats:
-    """Return the (n, most options) ln p of each option; −inf if a problem has fewer."""
+    """Return the (n, k) log-probabilities of the options, −inf beyond a problem's own options."""
     from scipy.special import log_softmax
 
     table = np.full((len(scores), max(map(len, scores))), -np.inf)
@@ -522,15 +526,14 @@ def _make_bin(
 
 @dataclass(frozen=True, slots=True)
 class Margins(Result):
-    """The margin of the correct option's score over the best incorrect one.
+    """The margins of the correct options' scores over the best incorrect options'.
 
     Attributes:
         quartiles: The 25th, 50th and 75th percentile of the margin, in the unit of the scores.
-        ranking: The probability that a random correct answer has a larger lead (of the chosen over
-            the next option) than a random incorrect one: 0.5 if the lead is uninformative, 1 at
-            best; None if all or none are correct. A tie has no lead, and is correct for its credit.
-        surest_wrong: The ids of the incorrect answers with the largest lead, three at most, without
-            ties.
+        ranking: The probability that a random correct answer has a larger lead (the score of the
+            chosen option minus the next best) than a random incorrect one: 0.5 if the lead is
+            uninformative, 1 at best; None if all or no answers are correct. Ties have a lead of 0.
+        surest_wrong: The ids of the incorrect answers with the largest lead, at most three.
     """
 
     quartiles: tuple[float, float, float]
@@ -539,7 +542,7 @@ class Margins(Result):
 
 
 def margins(graded: Graded) -> Margins:
-    """Return the margins between the scores of correct and incorrect options.
+    """Measure the margins between the scores of correct and incorrect options.
 
     Raises:
         DataError: A prediction has no scores.
@@ -553,7 +556,7 @@ def margins(graded: Graded) -> Margins:
     ).T
     right, wrong = graded.credit, 1 - graded.credit
     ranking = None
-    if right.sum() > 0 and wrong.sum() > 0:  # the Mann-Whitney statistic as a probability
+    if right.sum() > 0 and wrong.sum() > 0:  # the Mann-Whitney statistic, as a probability
         _, place = np.unique(lead, return_inverse=True)
         rights, wrongs = np.bincount(place, right), np.bincount(place, wrong)
         below = np.cumsum(wrongs) - wrongs / 2
@@ -570,14 +573,14 @@ def margins(graded: Graded) -> Margins:
 
 
 def require_scores(graded: Graded, what: str) -> None:
-    """Raise a DataError that names the first prediction without scores, if any."""
-    bare = next((p.problem_id for p in graded.predictions if not p.scores), None)
-    if bare is not None:
-        raise DataError(f"{what} needs scores; the prediction for {bare!r} has none")
+    """Raise a DataError if a prediction has no scores; the message names the problem."""
+    missing = next((p.problem_id for p in graded.predictions if not p.scores), None)
+    if missing is not None:
+        raise DataError(f"{what} needs scores; the prediction for {missing!r} has none")
 
 
 def _compute_margin_and_lead(prediction: Prediction, answer: int) -> tuple[float, float]:
-    scores, choice = prediction.scores, prediction.choice or 0  # with scores, it is not invalid
+    scores, choice = prediction.scores, prediction.choice or 0  # with scores, there is a choice
     best_wrong = max(score for option, score in enumerate(scores) if option != answer)
     margin = scores[answer] - best_wrong
     if len(prediction.chosen) > 1:

@@ -1,4 +1,4 @@
-"""How stable a solver is under perturbation: error depth, accuracy by depth, survival."""
+"""Measure how stable a solver is under perturbation: error depth, accuracy by depth, survival."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ Ints = npt.NDArray[np.int64]
 class Stability(Result):
     """The stability of a solver's predictions on perturbed problems.
 
-    Roots are not perturbed problems: they are in `roots` and, as depth 0, in `survival`, but not in
-    the error depths.
+    Roots count in `roots` and, as depth 0, in `survival`, but not in the error depths.
 
     Attributes:
         depth: The kind of depth: "declared", "lineage" or "edit".
@@ -38,14 +37,14 @@ class Stability(Result):
         mean: The pooled mean depth of all errors: EvoGrad's error depth.
         family_mean: The mean, over families with an error, of the mean depth of their errors.
         first: The mean, over families with an error, of the depth of their first error.
-        families: The families with their own error depths, in order of first occurrence.
+        families: The families, each with its error depths, in order of first occurrence.
         accuracy: The accuracy on the perturbed problems; None if withheld, see `overlap`.
         roots: The accuracy on the roots in the data; None without roots, or if withheld.
         by_depth: The accuracy on the perturbed problems at each depth, ascending; None if withheld.
-        consistency: The fraction of families with everything correct; None if withheld.
-        survival: The depth that families reach before the first error.
-        overlap: The overlap with the training data; None if unknown.
-        signature: The signature of the data, the predictions and the depth.
+        consistency: The fraction of families with only correct answers; None if withheld.
+        survival: The distribution of the depth of the families' first errors.
+        overlap: The overlap with the solver's training data; None if unknown.
+        signature: The signature of the data, the predictions and the kind of depth.
     """
 
     depth: DepthKind
@@ -64,7 +63,7 @@ class Stability(Result):
     signature: Signature
 
     def charts(self, name: str = "solver") -> list[report.Svg]:
-        """Return the survival of families, and the accuracy by depth."""
+        """Return charts of the survival of families and of the accuracy by depth."""
         return [svg for panels in draw_stability({name: self}) for svg in panels]
 
 
@@ -81,15 +80,15 @@ def stability(
     Args:
         graded: The graded answers, from `grade`, for families of a root and its perturbations.
             Other problems are ignored.
-        depth: "declared", "lineage" or "edit" (see `winosmith.lineage.Depths`); by default, the one
+        depth: "declared", "lineage" or "edit" (see `winosmith.lineage.Depths`); by default the kind
             that most perturbed problems have, or the first of several.
-        overlap: The overlap with the training data, from `overlap`: accuracies are withheld if the
-            test may have been seen, error depths are not (as in EvoGrad's table 4).
+        overlap: The overlap with the training data, from `overlap`. If the solver may have seen
+            test problems, accuracies are withheld, but not error depths (as in EvoGrad's table 4).
         seed: The random seed of the draws.
         draws: The number of bootstrap draws over families.
 
     Raises:
-        DataError: There are no perturbed problems, or no problem has such a depth.
+        DataError: There are no perturbed problems, or none has this kind of depth.
         MissingExtraError: lifelines is not installed (the extra `stability`).
 
     >>> from winosmith import Dataset, Prediction, Problem
@@ -127,7 +126,7 @@ def stability(
 
 
 def _score_roots(families: Sequence[Family]) -> Proportion | None:
-    here = [
+    roots = [
         (
             family,
             np.array([family.root_credit]),
@@ -137,7 +136,7 @@ def _score_roots(families: Sequence[Family]) -> Proportion | None:
         for family in families
         if family.root_credit is not None
     ]
-    return _pool_accuracy(here) if here else None
+    return _pool_accuracy(roots) if roots else None
 
 
 def _score_by_depth(families: Sequence[Family]) -> dict[int, Proportion]:
@@ -156,7 +155,7 @@ def _measure_consistency(families: Sequence[Family]) -> Proportion:
         [
             (
                 family,
-                np.array([family.all_right]),
+                np.array([family.all_correct_probability]),
                 np.array([family.chance.prod() * family.root_chance]),
                 np.array([family.root_tied or family.tied.any()]),
             )
@@ -179,27 +178,26 @@ def _pool_accuracy(
 
 
 LEVEL = 0.95
-"""The confidence level of the survival intervals."""
+"""Confidence level of the survival intervals."""
 
 
 @dataclass(frozen=True, slots=True)
 class Survival(Result):
-    """The fraction of families without an error down to each depth (Kaplan & Meier 1958).
+    """The fraction of families without an error up to each depth (Kaplan & Meier 1958).
 
-    A family's event is its first error (at depth 0 if the root itself is incorrect). A family
+    The event is a family's first error (at depth 0 if the root is answered incorrectly). A family
     without an error is censored at its deepest problem.
 
     Attributes:
-        depths: (m,) depths at which a family ended or was censored, from 0, ascending.
+        depths: (m,) depths at which families have their first error or are censored, ascending.
         share: (m,) the expected fraction of families without an error beyond each depth, 0–1.
         intervals: (m,) the 95 % interval of each fraction: Greenwood's on the log-log scale
             (Kalbfleisch & Prentice 1980), from lifelines. Families are treated as independent.
-        at_risk: (m,) the number of families with problems at each depth and no error before it.
+        at_risk: (m,) the number of families that reach each depth without an earlier error.
         errors: (m,) the number of families whose first error is at each depth. It is an integer
-            except for ties, which count as under fair draws, so a family may end at several depths,
-            each with a probability.
+            except for ties: with ties, a family ends at several depths, each with a probability.
         censored: (m,) the number of families that end at each depth without an error.
-        median: The depth by which half of the families have had an error; None if fewer have.
+        median: The depth by which half of the families have an error; None if fewer have one.
     """
 
     depths: tuple[int, ...]
@@ -212,13 +210,13 @@ class Survival(Result):
 
 
 def estimate_survival(families: Sequence[Family]) -> Survival:
-    """Return the survival curve of the families' first errors.
+    """Estimate the survival curve of families: the fraction without an error up to each depth.
 
     Raises:
         MissingExtraError: lifelines is not installed (the extra `stability`).
     """
     lifelines = require("lifelines", "stability")
-    ends = [ending for family in families for ending in family.lasted]
+    ends = [ending for family in families for ending in family.endings]
     lasted, failed, weights = map(list, zip(*ends, strict=True))
     fitter = lifelines.KaplanMeierFitter(alpha=1 - LEVEL)
     with warnings.catch_warnings():
@@ -229,7 +227,7 @@ def estimate_survival(families: Sequence[Family]) -> Survival:
     share = fitter.survival_function_.to_numpy()[:, 0]
     kept = [at for at, left in enumerate(table["removed"]) if left]  # lifelines adds depth 0
     depths = tuple(int(table.index[at]) for at in kept)
-    # lifelines misses a half that rounding has put a last digit above.
+    # A rounding error must not lift a survival of one half above 0.5, as in lifelines' median.
     halved = [depth for depth, at in zip(depths, kept, strict=True) if share[at] <= 0.5 + 1e-9]
     return Survival(
         depths,
@@ -239,7 +237,7 @@ def estimate_survival(families: Sequence[Family]) -> Survival:
         _round_counts(table["observed"].iloc[kept]),
         _round_counts(
             (table["removed"] - table["observed"]).iloc[kept]
-        ),  # its own are truncated to integers
+        ),  # lifelines truncates its censored counts to integers
         min(halved, default=None),
     )
 
@@ -248,8 +246,8 @@ def _round_counts(column: Iterable[float]) -> tuple[float, ...]:
     return tuple(round_count(float(number)) for number in column)
 
 
-EXACT = 14
-"""Up to this number of differing families, all 2^14 ways to swap them are counted."""
+MAX_ENUMERATED_CLUSTERS = 14
+"""Maximum number of differing clusters for which all 2^14 swaps are enumerated."""
 
 
 @dataclass(frozen=True)
@@ -260,14 +258,14 @@ class SurvivalComparison(Result):
         first, second: The survival curves.
         families: The number of families that both answered.
         statistic: The log-rank statistic (Mantel 1966), χ² with one degree of freedom.
-        log_rank: Its p-value. It treats the two solvers' families as different, independent ones;
-            because they are the same, and hard or easy for both, it is usually too large. It also
-            ignores that families can be twins.
+        log_rank: The p-value of the log-rank statistic. It is usually too large, because the test
+            treats the families of the two solvers as independent, but they are the same families,
+            hard or easy for both. The test also ignores that families can be twins.
         p_value: The p-value of the same statistic if the two solvers are swapped in each cluster of
-            families with probability 1/2. This is the paired test and should be reported. It is
-            exact if up to 14 clusters differ; otherwise it uses `draws` random swaps.
-        later: "first" or "second", the solver with later errors; None if they are equal.
-        signature: The signature of the data, the predictions and the depth.
+            families with probability 1/2. Report this one: the test is paired. It is exact if up to
+            14 clusters differ; otherwise it uses `draws` random swaps.
+        later: The solver with later errors, "first" or "second"; None if they are equal.
+        signature: The signature of the data, the predictions and the kind of depth.
     """
 
     first: Survival
@@ -288,14 +286,14 @@ def compare_survival(
     seed: int = 0,
     draws: int = DRAWS,
 ) -> SurvivalComparison:
-    """Compare how deep two solvers get in the same families.
+    """Compare the depths of two solvers' first errors in the same families.
 
     Args:
         first: The graded answers of the first solver, from `grade`.
         second: The graded answers of the second solver, on the same data set.
         depth: As in `stability`.
-        seed: The random seed of the swaps, if they are drawn.
-        draws: The number of swaps that are drawn if there are too many to enumerate.
+        seed: The random seed of the swaps.
+        draws: The number of random swaps if there are too many to enumerate.
 
     Raises:
         DataError: The data sets differ, there are no perturbed problems, or the depth is unknown.
@@ -334,8 +332,8 @@ def compare_survival(
 
 
 def _collect_endings(families: Sequence[Family]) -> tuple[Ints, Floats, Ints]:
-    """Return the (m, 2) endings of families, their (m,) probabilities, and their families."""
-    endings = [(*ending, at) for at, family in enumerate(families) for ending in family.lasted]
+    """Return (m, 2) depths and error flags of endings, their probabilities and family numbers."""
+    endings = [(*ending, at) for at, family in enumerate(families) for ending in family.endings]
     depth, failed, weights, of = zip(*endings, strict=True)
     return np.column_stack([depth, failed]).astype(np.int64), np.array(weights), np.array(of)
 
@@ -343,12 +341,11 @@ def _collect_endings(families: Sequence[Family]) -> tuple[Ints, Floats, Ints]:
 def log_rank_scores(
     lasted: npt.NDArray[np.int64], failed: npt.NDArray[np.bool_], weights: Floats | None = None
 ) -> Floats:
-    """Return the (n,) contribution of each observation to the log-rank statistic; they sum to 0.
+    """Return each observation's (n,) contribution to the log-rank statistic: observed − expected.
 
-    An event counts 1, and every observation loses the cumulated hazard up to its end, Σ d/n over
-    all pooled observations (Kalbfleisch & Prentice 1980, section 6.2): observed minus expected
-    events. The solver of an observation does not matter, so the scores stay the same if solvers are
-    swapped. With weights, the weighted scores sum to 0.
+    A score is 1 for an event, otherwise 0, minus the cumulative hazard up to the observation's end:
+    Σ d/n over all pooled observations (Kalbfleisch & Prentice 1980, section 6.2). The (weighted)
+    scores sum to 0. They don't depend on solvers, so they stay the same if solvers are swapped.
     """
     each = np.ones(len(lasted)) if weights is None else weights
     ends, place = np.unique(lasted, return_inverse=True)
@@ -365,9 +362,8 @@ def _compute_log_rank(
 ) -> tuple[float, float]:
     """Return the log-rank statistic of weighted endings, and its p-value.
 
-    Its variance at a depth with n at risk and d errors is d (n − d) / (n − 1) · n₁ n₂ / n² (Mantel
-    1966). If a family ends at several depths, with weights as probabilities, n may be fractional;
-    (n − d) / (n − 1) is then clipped to 0–1, its range for integers.
+    At a depth with n families at risk and d errors, the variance is d (n − d) / (n − 1) · n₁ n₂ /
+    n² (Mantel 1966). With ties, n may be fractional; then (n − d) / (n − 1) is clipped to 0–1.
     """
     depths = np.unique(np.concatenate([first[0][:, 0], second[0][:, 0]]))
     at_risk, errors = np.empty((2, len(depths))), np.empty((2, len(depths)))
@@ -379,7 +375,7 @@ def _compute_log_rank(
     drawn = np.clip(np.divide(n - d, n - 1, where=n > 1, out=np.zeros(len(n))), 0, 1)
     variance = float((d * drawn * share * (1 - share)).sum())
     if not variance:
-        return 0.0, 1.0  # there were no errors, or all ended at one depth with one
+        return 0.0, 1.0  # no errors, or all families at risk have one at the same depth
     statistic = float((errors[0] - d * share).sum()) ** 2 / variance
     return statistic, math.erfc(math.sqrt(statistic / 2))
 
@@ -389,7 +385,7 @@ def _compute_swap_p_value(differences: Floats, seed: int, draws: int) -> float:
     if not len(some):
         return 1.0
     seen = abs(some.sum()) - 1e-9
-    if len(some) <= EXACT:
+    if len(some) <= MAX_ENUMERATED_CLUSTERS:
         signs = np.array(list(product((1.0, -1.0), repeat=len(some)))).reshape(-1, len(some))
         return float((np.abs(signs @ some) >= seen).mean())
     rng = np.random.default_rng([seed, len(some)])
@@ -400,24 +396,25 @@ def _compute_swap_p_value(differences: Floats, seed: int, draws: int) -> float:
     return (1 + as_far) / (1 + draws)
 
 
-FEWEST = 5
-"""Depths with fewer problems are not plotted, because their accuracy is too uncertain; tables
-include them."""
+MIN_PLOTTED = 5
+"""Minimum number of problems at a depth that is plotted; with fewer, the accuracy is too uncertain.
+Tables include all depths."""
 
 
 def draw_stability(found: Mapping[str, Stability]) -> Iterator[list[report.Svg]]:
-    """Yield the charts of a few solvers at a time, as many as can be distinguished.
+    """Yield charts of survival and accuracy by depth for groups of up to `MAX_SOLVERS` solvers.
 
-    Each has the survival of families without an error and, unless it is withheld for all of them,
-    the accuracy at each depth with `FEWEST` problems or more, with roots at 0.
+    The accuracy is shown at each depth with at least `MIN_PLOTTED` problems, with roots
+    at depth 0. Its chart is omitted if accuracies are withheld for all solvers of a group.
 
     Args:
         found: The stability of each solver by name, all with the same kind of depth.
     """
     rest = iter(found.items())
-    while some := dict(islice(rest, report.ALONG)):
-        panels = [report.survival({name: _make_survival_curve(of) for name, of in some.items()})]
-        with_depths = {name: of for name, of in some.items() if of.by_depth}
+    while group := dict(islice(rest, report.MAX_SOLVERS)):
+        curves = {name: _make_survival_curve(of) for name, of in group.items()}
+        panels = [report.draw_survival(curves)]
+        with_depths = {name: of for name, of in group.items() if of.by_depth}
         if with_depths:
             panels.append(_draw_accuracy_by_depth(with_depths))
         yield panels
@@ -439,7 +436,7 @@ def _make_survival_curve(of: Stability) -> report.DepthCurve:
 def _draw_accuracy_by_depth(found: Mapping[str, Stability]) -> report.Svg:
     lines, counts = {}, {}
     for name, of in found.items():
-        by_depth = {depth: one for depth, one in (of.by_depth or {}).items() if one.n >= FEWEST}
+        by_depth = {d: one for d, one in (of.by_depth or {}).items() if one.n >= MIN_PLOTTED}
         if of.roots and 0 not in by_depth:
             by_depth = {0: of.roots, **by_depth}
         lines[name] = report.DepthCurve(
@@ -450,6 +447,6 @@ def _draw_accuracy_by_depth(found: Mapping[str, Stability]) -> report.Svg:
         )
         counts.update({depth: one.n for depth, one in by_depth.items()})
     first = next(iter(found.values())).accuracy
-    return report.depth_accuracy(
+    return report.draw_depth_accuracy(
         lines, sorted(counts.items()), chance=first.chance if first else None
     )

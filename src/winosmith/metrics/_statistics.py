@@ -1,9 +1,9 @@
-"""The statistics of a data set: its counts, its lineages, and its faults.
+"""Statistics of a data set: its counts, its lineages, and its faults.
 
-They are shown next to table 5 of WinoGrande (2020): its counts, the reading of each set that
-reproduces them, and the counts of the published files. The table does not say how it counts; the
-readings here give the printed numbers from the published files as closely as possible
-(`tests/metrics/test_table5.py`).
+They are shown next to table 5 of WinoGrande (2020), with the numbers printed there, the way of
+counting that reproduces them, and the numbers from the published files. The table does not state
+how it counts. The ways of counting here reproduce the printed numbers from the published files as
+closely as possible (`tests/metrics/test_table5.py`).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from winosmith.problem import Claim, Problem
 from winosmith.report import Signature, join_names, signature_of
 from winosmith.results import Result, computed, shown
 
-EXAMPLES = 5
-"""The number of examples of each fault in the record of `Statistics`."""
+MAX_EXAMPLES = 5
+"""Maximum number of examples of a fault in the record of `Statistics`."""
 
 
 def _summarize_faults(faults: Sequence[str]) -> dict[str, Any]:
-    return {"count": len(faults), "examples": list(faults[:EXAMPLES])}
+    return {"count": len(faults), "examples": list(faults[:MAX_EXAMPLES])}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,28 +35,26 @@ class Statistics(Result):
 
     Attributes:
         problems: The number of problems.
-        average_length: The mean number of Penn Treebank tokens per sentence, including the blank,
-            or as table 5 counts the set; 0 without problems, None if words can't be separated.
-        vocabulary: The number of distinct lower-cased tokens of the same texts; None likewise.
-        without_spaces: The number of problems without spaces between words, which these two omit.
-        comparisons: The number of comparisons of the correct option with another one; one per
-            problem with two options.
-        table5: The row of the set in WinoGrande's table 5, and how it counts; None if the problems
-            are not from one of its sets.
+        average_length: The mean number of Penn Treebank tokens per sentence, including the blank;
+            for a data set of table 5, counted as there. It is 0 without problems, and None if no
+            sentence has spaces between words.
+        vocabulary: The number of distinct lower-cased tokens in these texts; None in that case.
+        without_spaces: The number of problems without spaces between words, which the two omit.
+        comparisons: The number of comparisons of the correct option with an incorrect one.
+        table5: The row of WinoGrande's table 5 for this data set, and how it counts, or None.
         twins: The number of whole twins, two problems each.
         singles: The number of problems that are not half of a twin.
-        answers: The number of problems with each option index as their answer.
+        answers: The number of problems whose answer is the first option, the second, and so on.
         withheld: The number of problems without an answer.
         options: The number of problems by number of options.
         questions: The number of problems without a blank.
-        copies: Identical problems, contradicting ones, and twin ids shared by three problems or
-            more.
+        copies: Identical problems, contradicting problems, and twin ids of more than two problems.
         missing_options: The ids of problems with an option that is not in the sentence, ignoring
-            case; without questions, whose options need not be there.
-        associative: The numbers of problems marked as answered by word association, and of those
-            with such a label: an extra key that ends in ".associative". Of WSC273, 37 of 273 are
-            marked (Trichelair et al. 2018; 13.55 %, printed as 13.5).
-        leaks: The fields that reveal the answer, or None if too few answers are known; see `leaks`.
+            case; questions are omitted, because their options need not occur in the text.
+        associative: The number of problems that are marked as answerable by word association, and
+            the number that have such a label: an extra key that ends in ".associative". In WSC273,
+            37 of 273 are marked (Trichelair et al. 2018; 13.55 %, printed as 13.5).
+        leaks: The fields that reveal the answer; None if too few answers are known. See `leaks`.
         signature: The signature of the data.
     """
 
@@ -83,7 +81,7 @@ class Statistics(Result):
     @property
     @computed()
     def missing_share(self) -> float:
-        """The fraction of problems with a blank that lack an option in the sentence."""
+        """The fraction of problems with a blank in which an option is not in the sentence."""
         return len(self.missing_options) / max(1, self.problems - self.questions)
 
 
@@ -94,8 +92,8 @@ class ClaimStatistics(Result):
     Attributes:
         claims: The number of claims.
         true, false, withheld: The numbers of true, false and withheld claims.
-        average_length, vocabulary, without_spaces, table5: As in `Statistics`, with a text counted
-            once per claim about it.
+        average_length, vocabulary, without_spaces, table5: As in `Statistics`; a text is counted
+            once for each claim about it.
     """
 
     claims: int
@@ -109,19 +107,19 @@ class ClaimStatistics(Result):
 
 
 def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
-    """Return the statistics of claims.
+    """Compute the statistics of claims.
 
     >>> found = claim_statistics([Claim("1", "The cup hit the jug and _ broke.", "the jug", True)])
     >>> found.true, found.false, found.average_length
     (1, 0, 9.0)
     """
     tokens, row = count_claim_tokens(claims)
-    said = Counter(claim.holds for claim in claims)
+    counts = Counter(claim.holds for claim in claims)
     return ClaimStatistics(
         len(claims),
-        said[True],
-        said[False],
-        said[None],
+        counts[True],
+        counts[False],
+        counts[None],
         tokens.length,
         tokens.vocabulary,
         tokens.uncounted,
@@ -130,11 +128,11 @@ def claim_statistics(claims: Sequence[Claim]) -> ClaimStatistics:
 
 
 def statistics(dataset: Dataset, seed: int = 0) -> Statistics:
-    """Return the statistics and faults of a data set.
+    """Compute the statistics of a data set, and find its faults.
 
     Args:
         dataset: The problems.
-        seed: The random seed of the search for leaks.
+        seed: The random seed of the folds that leaks are tested on.
 
     >>> from winosmith import Problem
     >>> cup = Problem("a", "The cup hit the jug and the _ broke.", ("cup", "jug"), 1)
@@ -185,27 +183,27 @@ def _contains_options(sentence: str, options: tuple[str, ...]) -> bool:
     return all(option.strip().casefold() in lowered for option in options)
 
 
-NAMED = 3
-"""The number of groups that are listed."""
+MAX_LISTED = 3
+"""Maximum number of groups of ids that are listed."""
 
 Groups = tuple[tuple[str, ...], ...]
-"""Groups of ids."""
+"""Groups of problem ids."""
 
 
 def _summarize_groups(groups: Groups) -> dict[str, Any]:
     sizes = {"count": len(groups), "problems": sum(map(len, groups))}
-    return {**sizes, "examples": groups[:NAMED]}
+    return {**sizes, "examples": groups[:MAX_LISTED]}
 
 
 @dataclass(frozen=True, slots=True)
 class Copies(Result):
-    """Problems that are one observation, and twin ids that do not form a twin.
+    """Identical problems, and twin ids that more than two problems share.
 
     Attributes:
-        groups: The ids of identical problems; see `winosmith.blocks.copies`.
-        contradictions: The `groups` with different answers.
-        crowded: The ids of the problems of each twin id that three or more share. It is unknown
-            which two are a twin, so each counts as a single.
+        groups: The ids of identical problems, by group; see `winosmith.blocks.copies`.
+        contradictions: The groups of identical problems with different answers.
+        crowded: The ids of problems that share a twin id with two or more others. It is unknown
+            which two of them are a twin, so each counts as a single.
     """
 
     groups: Groups = field(default=(), metadata={"key": "copies", "json": _summarize_groups})
@@ -213,7 +211,7 @@ class Copies(Result):
     crowded: Groups = field(default=(), metadata={"json": _summarize_groups})
 
     def sentences(self) -> list[str]:
-        """Return sentences about the copies with the first few ids; none without copies.
+        """Return sentences about the copies with the first few ids; empty without copies.
 
         >>> print(*Copies(contradictions=(("a", "b"),)).sentences())
         1 group of identical problems with different answers: a and b. Correct or remove it.
@@ -244,7 +242,7 @@ class Copies(Result):
 
 
 def copies(dataset: Dataset) -> Copies:
-    """Find problems that occur more than once in a data set.
+    """Find identical problems and contradictions in a data set.
 
     >>> from winosmith import Problem
     >>> cup = [Problem(id_, "The cup hit the jug and _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
@@ -266,18 +264,19 @@ def _count_groups(groups: Groups) -> str:
 
 
 def _list_groups(groups: Groups) -> str:
-    return "; ".join(map(join_names, groups[:NAMED])) + ("; …" if len(groups) > NAMED else "")
+    listed = "; ".join(map(join_names, groups[:MAX_LISTED]))
+    return listed + ("; …" if len(groups) > MAX_LISTED else "")
 
 
 @dataclass(frozen=True, slots=True)
 class DepthSummary(Result):
-    """One kind of depth of the perturbed problems.
+    """A summary of one kind of depth over the perturbed problems.
 
     Attributes:
-        known: The number of problems of known depth.
-        mean: Their mean depth; None if no depth is known.
-        greatest: Their greatest depth, likewise.
-        equal: The number of problems for which it equals the edit depth.
+        known: The number of problems whose depth is known.
+        mean: The mean depth; None if no depth is known.
+        greatest: The greatest depth; None if no depth is known.
+        equal: The number of problems whose depth of this kind equals their edit depth.
     """
 
     known: int = field(metadata=shown("known"))
@@ -293,11 +292,11 @@ class LineageStatistics(Result):
     Attributes:
         families: The number of families with a perturbed problem.
         perturbed: The number of problems with a lineage.
-        unvalidated: The number of these that were generated and not yet judged by people.
+        unvalidated: The number of generated problems that were not yet judged by people.
         largest: The number of problems of the largest family, including its root if present.
         depths: The summaries of "declared", "lineage" and "edit" depths of the perturbed problems.
-        example: The id of the problem whose depths differ most; None if none differ.
-        explained: The lines that explain its depths; empty without an example.
+        example: The id of the problem whose depths differ most; None if no depths differ.
+        example_depths: The depths of the example, by kind; empty without an example.
     """
 
     families: int
@@ -310,7 +309,7 @@ class LineageStatistics(Result):
 
 
 def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
-    """Count the families of a data set and compare their depths, or return None without any.
+    """Count families and compare the kinds of depth; return None without perturbed problems.
 
     >>> from winosmith.testing import make_families
     >>> found = lineage_statistics(make_families([1, 4], [2]))
@@ -322,8 +321,8 @@ def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
         return None
     every = depths(dataset)
     of = [every[row] for row in rows]
-    apart = max(rows, key=lambda row: _compute_spread(every[row]))
-    differs = _compute_spread(every[apart]) > 0
+    example = max(rows, key=lambda row: _compute_depth_range(every[row]))
+    differs = _compute_depth_range(every[example]) > 0
     roots = {problem.lineage.root for problem in dataset if problem.lineage}
     return LineageStatistics(
         len(roots),
@@ -331,8 +330,8 @@ def lineage_statistics(dataset: Dataset) -> LineageStatistics | None:
         sum(bool(dataset[row].extra.get(UNVALIDATED)) for row in rows),
         max(len(dataset.families[root]) for root in roots),
         {name: _summarize_depth(of, name) for name in Depths._fields},
-        dataset[apart].id if differs else None,
-        every[apart]._asdict() if differs else {},
+        dataset[example].id if differs else None,
+        every[example]._asdict() if differs else {},
     )
 
 
@@ -346,14 +345,14 @@ def _summarize_depth(of: list[Depths], name: str) -> DepthSummary:
     )
 
 
-def _compute_spread(of: Depths) -> int:
+def _compute_depth_range(of: Depths) -> int:
     known = [depth for depth in of if depth is not None]
     return max(known) - min(known) if known else 0
 
 
 @dataclass(frozen=True, slots=True)
 class Figures(Result):
-    """The number of problems, average length in tokens, and vocabulary."""
+    """The number of problems, the average length in tokens, and the size of the vocabulary."""
 
     problems: int
     length: float
@@ -370,10 +369,10 @@ class Table5(Result):
     Attributes:
         set: The name of the set.
         printed: The numbers in the paper.
-        published_files: The numbers from the published files, counted in the same way.
+        published_files: The numbers from the published files, counted in the way of `reading`.
         reading: The way of counting.
-        why: The reason for a difference between the two.
-        whole: Whether the data have as many problems as the row.
+        why: The reason for a difference between `printed` and `published_files`.
+        whole: Whether the data set has as many problems as the row.
     """
 
     set: str
@@ -384,7 +383,7 @@ class Table5(Result):
     whole: bool = True
 
     def __str__(self) -> str:
-        """Return a sentence or two about the row.
+        """Return one or two sentences about the row.
 
         >>> str(replace(ROWS["DPR"][0], whole=False)).partition(". ")[2]
         'Its row is of another selection: 1,886 problems, 15.9 tokens, vocabulary 4,127.'
@@ -473,17 +472,17 @@ ROWS: dict[str, tuple[Table5, ...]] = {
         ),
     ),
 }
-"""The rows, by the names of `winosmith.published`."""
+"""Rows of table 5, by the names of data sets in `winosmith.published`."""
 
 
 class TokenCounts(NamedTuple):
-    """Token counts.
+    """The token counts of a data set.
 
     Attributes:
-        length: The average number of tokens, 0 without problems; None if nothing can be counted.
-        vocabulary: The number of distinct lower-cased tokens; None likewise.
-        uncounted: The number of problems without spaces between words, which are in neither.
-        comparisons: The number of comparisons of the correct option with another one.
+        length: The average number of tokens, 0 without problems; None if no text can be counted.
+        vocabulary: The number of distinct lower-cased tokens; None if no text can be counted.
+        uncounted: The number of problems without spaces between words, which are omitted.
+        comparisons: The number of comparisons of the correct option with an incorrect one.
     """
 
     length: float | None
@@ -493,10 +492,10 @@ class TokenCounts(NamedTuple):
 
 
 def find_table5_row(name: str | None, problems: int) -> Table5 | None:
-    """Return the row of a set, or None if the table has none.
+    """Return the row of a data set in table 5, or None if the table lacks it.
 
-    `name` is from `winosmith.published.recognise_dataset`; `problems` may be the number of claims
-    or comparisons.
+    `name` is a result of `winosmith.published.recognise_dataset`. `problems` is the number of problems, claims
+    or comparisons, depending on the row.
     """
     rows = ROWS.get(name or "", ())
     whole = (row for row in rows if row.published_files.problems == problems)
@@ -504,32 +503,33 @@ def find_table5_row(name: str | None, problems: int) -> Table5 | None:
 
 
 def count_tokens(dataset: Dataset) -> tuple[TokenCounts, Table5 | None]:
-    """Count tokens as table 5 does if it has the set, otherwise those of each sentence.
+    """Count the tokens of a data set, and return its row in table 5, if any.
 
-    Text without spaces between words (`winosmith.text.writing`) is omitted and counted.
+    A data set of table 5 is counted as there, any other one by its sentences. Problems without
+    spaces between words (`winosmith.text.kind_of_script`) are omitted; their number is reported.
     """
     name = published.recognise_dataset(dataset)
     comparisons = sum(len(problem.options) - 1 for problem in dataset)
     known = [p for p in dataset if text.kind_of_script(p.sentence) != "unspaced"]
     read = [_get_texts(problem, name) for problem in known]
     weights = [len(p.options) - 1 if name == "PDP" else 1 for p in known]
-    found = _count(read, weights, len(dataset) - len(known), comparisons)
+    found = _sum_tokens(read, weights, len(dataset) - len(known), comparisons)
     return found, find_table5_row(name, comparisons if name == "PDP" else len(dataset))
 
 
 def count_claim_tokens(claims: Sequence[Claim]) -> tuple[TokenCounts, Table5 | None]:
-    """Count the tokens of claims, with a text once per claim about it."""
+    """Count the tokens of claims; a text counts once for each claim about it."""
     texts = Dataset(
         Problem(f"{row}", claim.sentence, ("yes", "no")) for row, claim in enumerate(claims)
     )
     known = [claim for claim in claims if text.kind_of_script(claim.sentence) != "unspaced"]
     read = [((claim.sentence,), (claim.sentence,)) for claim in known]
-    found = _count(read, [1] * len(read), len(claims) - len(known), len(claims))
+    found = _sum_tokens(read, [1] * len(read), len(claims) - len(known), len(claims))
     return found, find_table5_row(published.recognise_dataset(texts), len(claims))
 
 
 _Texts = tuple[tuple[str, ...], tuple[str, ...]]
-"""The texts for the mean length, and the texts for the vocabulary."""
+"""The texts of a problem that count for the mean length, and those for the vocabulary."""
 
 
 def _get_texts(problem: Problem, name: str | None) -> _Texts:
@@ -542,14 +542,15 @@ def _get_texts(problem: Problem, name: str | None) -> _Texts:
     return (shown,), (shown,)
 
 
-def _count(
+def _sum_tokens(
     read: Sequence[_Texts], weights: Sequence[int], uncounted: int, comparisons: int
 ) -> TokenCounts:
     if uncounted and not read:
         return TokenCounts(None, None, uncounted, comparisons)
-    total, held = 0.0, set[str]()
+    total, words = 0.0, set[str]()
     for (long, whole), weight in zip(read, weights, strict=True):
         cut = {one: text.tokens(one) for one in {*long, *whole}}
         total += weight * sum(len(cut[one]) for one in long) / len(long)
-        held.update(token.lower() for one in whole for token in cut[one])
-    return TokenCounts(total / sum(weights) if weights else 0.0, len(held), uncounted, comparisons)
+        words.update(token.lower() for one in whole for token in cut[one])
+    mean = total / sum(weights) if weights else 0.0
+    return TokenCounts(mean, len(words), uncounted, comparisons)

@@ -1,4 +1,4 @@
-"""Whether a solver follows the sentence if its options or the gender of its pronoun are swapped."""
+"""Test whether a solver follows changes: switched options, or another gender of the pronoun."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import numpy as np
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError, SameInputError
 from winosmith.metrics import _proportion
-from winosmith.metrics._compare import probability_same
+from winosmith.metrics._compare import compute_agreement_probability
 from winosmith.metrics._graded import Graded, check_comparable, find_solver_input
 from winosmith.metrics._proportion import Proportion
 from winosmith.problem import BLANK, Extra, Problem, Scalar
@@ -28,7 +28,7 @@ Records = Sequence[Mapping[str, Any]]
 
 
 def add_marks(dataset: Dataset, records: Records) -> Dataset:
-    """Return the problems with their marks in `extra`: "trichelair.associative", ".switchable".
+    """Add the marks "trichelair.associative" and ".switchable" to the `extra` of problems.
 
     Args:
         dataset: The Winograd Schema Challenge; the record with the `index` 0 belongs to its first
@@ -36,7 +36,7 @@ def add_marks(dataset: Dataset, records: Records) -> Dataset:
         records: The records of `WSC_associative_label.json` or `WSC_switched_label.json`.
 
     Raises:
-        DataError: A record has no position in the data set, or another problem's sentence.
+        DataError: A record's index is out of range, or its sentence differs from the problem's.
     """
     problems = list(dataset)
     for row, record in _match_records(dataset, records):
@@ -49,10 +49,10 @@ def add_marks(dataset: Dataset, records: Records) -> Dataset:
 
 
 def collect_switched_sentences(dataset: Dataset, records: Records) -> dict[str, str]:
-    """Return the switched sentences, by id, of the problems marked as switchable.
+    """Map the id of each switchable problem to its switched sentence, for `switch_options`.
 
     The records are those of `WSC_switched_label.json`, as for `add_marks`. The pronoun in brackets
-    becomes the blank. The result is for `switch_options`.
+    is replaced by the blank.
     """
     return {
         dataset[row].id: _PRONOUN.sub(BLANK, str(record.get("sentence_switched")), count=1)
@@ -66,13 +66,12 @@ def _match_records(dataset: Dataset, records: Records) -> Iterator[tuple[int, Ma
         row = record.get("index") if isinstance(record, Mapping) else None
         if not isinstance(row, int) or not 0 <= row < len(dataset):
             raise DataError(
-                f"the mark with the index {row!r} is out of range; "
-                f"there are {len(dataset):,} problems"
+                f"a mark's index {row!r} is out of range; there are {len(dataset):,} problems"
             )
         if not _is_similar(dataset[row], str(record.get("sentence"))):
             raise DataError(
-                f"the mark {row} has another sentence than the problem {dataset[row].id!r}; "
-                "marks follow the order of the Winograd Schema Challenge"
+                f"the sentence of mark {row} differs from that of problem {dataset[row].id!r}; "
+                "marks must be in the order of the Winograd Schema Challenge"
             )
         yield row, record
 
@@ -86,14 +85,13 @@ def _is_similar(problem: Problem, sentence: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Consistency(Result):
-    """A solver's results on problems before and after their options are switched in the sentence.
+    """A solver's results before and after the options are switched in the sentences.
 
     Attributes:
-        consistent: The fraction of problems whose chosen option changes with the switch, as it
-            should.
-        original, switched: The accuracy on either version of these problems.
-        both: The fraction with both versions correct. Ties count as if each were settled by an
-            independent fair draw.
+        consistent: The fraction of problems whose chosen option changes, as it should.
+        original, switched: The accuracy on the original and on the switched problems.
+        both: The fraction of problems with both versions correct. Ties count as if each were
+            settled by an independent fair draw.
     """
 
     consistent: Proportion = field(
@@ -110,19 +108,18 @@ class Consistency(Result):
 
 
 def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None) -> Filtered:
-    """Return the problems with their two options switched in the sentence, and the other answer.
+    """Switch the two options in each sentence, and set the other option as the answer.
 
     "Emma passed the ball to Janie because _ was open" becomes "Janie passed the ball to Emma
     because _ was open" (Trichelair et al. 2019, section 2.2). The options keep their order, the
     answer is the other one, and the id stays the same, so that predictions can be compared. Only
-    people can judge whether the switched sentence makes sense: pass the problems that they found
-    switchable.
+    people can judge whether a switched sentence makes sense: pass only switchable problems.
 
     Args:
         dataset: Problems with two options.
-        sentences: Human-written switched sentences with a blank, by id; problems without one are
-            dropped. By default every mention of the options is exchanged, if both are in the
-            sentence, word for word.
+        sentences: Human-written switched sentences with a blank, by id; problems without such a
+            sentence are dropped. By default, every mention of the options is exchanged if both
+            occur verbatim in the sentence.
 
     >>> pair = Problem("p", "Emma passed the ball to Janie because _ was open.", ("Emma", "Janie"), 1)
     >>> other = switch_options(Dataset([pair])).kept[0]
@@ -133,12 +130,12 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
     made: list[Problem] = []
     for row, problem in enumerate(dataset):
         if len(problem.options) != 2:
-            reasons[row] = f"it has {len(problem.options)} options; two can be switched"
+            reasons[row] = f"it has {len(problem.options)} options instead of two"
             continue
         sentence = _exchange_options(problem) if sentences is None else sentences.get(problem.id)
         if sentence is None:
             reasons[row] = (
-                "an option is not in the sentence word for word, or is part of the other"
+                "an option does not occur verbatim in the sentence, or is part of the other option"
                 if sentences is None
                 else "it has no switched sentence"
             )
@@ -149,21 +146,20 @@ def switch_options(dataset: Dataset, sentences: Mapping[str, str] | None = None)
 
 
 def consistency(original: Graded, other: Graded) -> Consistency:
-    """Measure how a solver follows when the options are switched.
+    """Measure how consistently a solver changes its choices if the options are switched.
 
     Args:
-        original: The answers on the original problems, which may include problems that were not
-            switched.
-        other: The answers on the switched problems, with the same ids and options.
+        original: The answers to the original problems; those without a switched one are ignored.
+        other: The answers to the switched problems, which have the same ids and options.
 
     Raises:
-        DataError: A switched problem has no original, other options, or the same answer.
+        DataError: A switched problem has no original, different options, or the same answer.
 
-    A solver that chooses only by the options, whatever the sentence says, scores 0 %.
+    A solver that looks only at the options and ignores the sentence scores 0 %.
     """
     rows = [_find_row(problem, original.dataset) for problem in other.dataset]
     changed = [
-        1 - probability_same(before, after) if before.chosen and after.chosen else 0.0
+        1 - compute_agreement_probability(before, after) if before.chosen and after.chosen else 0.0
         for before, after in zip(
             (original.predictions[row] for row in rows), other.predictions, strict=True
         )
@@ -223,16 +219,16 @@ def _match_case(words: str, where: re.Match[str]) -> str:
 
 
 Reading = Literal["answer", "occupation"]
-"""The definition of a "gotcha"; see `gender_gap`."""
+"""The definition of a "gotcha" sentence; see `gender_gap`."""
 
 GENDERS = ("female", "male")
 
 
 def list_gap_readings(columns: Iterable[str]) -> list[tuple[str, Reading]]:
-    """Return each column of fractions of women with each reading, those of table 7 first.
+    """Combine each column of occupation statistics with each definition of a gotcha.
 
-    Table 7 of WinoGrande uses the data of the Bureau of Labor Statistics ("bls") and the reading
-    "answer"; see `gender_gap`.
+    The combination of WinoGrande's table 7 comes first: the statistics of the Bureau of Labor
+    Statistics ("bls") and the reading "answer"; see `gender_gap`.
 
     >>> list_gap_readings(["bergsma", "bls"])[:2]
     [('bls', 'answer'), ('bls', 'occupation')]
@@ -246,7 +242,7 @@ class Gap(Result):
     """The gap for one gender: the accuracy without the gotcha minus the accuracy with it.
 
     Attributes:
-        plain, gotcha: The accuracies; the cells of table 7.
+        plain, gotcha: The accuracies without and with the gotcha, as in the cells of table 7.
         interval: The 95 % interval of the gap, by the bootstrap over occupations with the
             pseudo-clusters of `difference_interval`.
     """
@@ -258,15 +254,15 @@ class Gap(Result):
     @property
     @computed()
     def value(self) -> float:
-        """The gap from the counts, −1 to 1, with its sign."""
+        """The unrounded gap, −1 to 1, with its sign."""
         return self.plain.value - self.gotcha.value
 
     @property
     @computed()
     def of_rounded(self) -> float:
-        """The gap of the printed cells, in percent with one decimal, −100 to 100.
+        """The difference of the rounded accuracies, in percent with one decimal, −100 to 100.
 
-        Table 7 prints it without its sign; it can differ from 100 · `value` by 0.1.
+        Table 7 prints this gap without its sign. It can differ from 100 · `value` by 0.1.
         """
         plain, gotcha = (Decimal(fixed(100 * of.value)) for of in (self.plain, self.gotcha))
         return float(plain - gotcha)
@@ -277,16 +273,14 @@ class GenderGap(Result):
     """The gender gaps of a solver on Winogender.
 
     Attributes:
-        female, male: ΔF and ΔM.
-        both: The gap over women's and men's sentences together, the mean of the two in a balanced
-            set. Each sentence occurs with a gotcha and, with the other pronoun, without one; so
-            this is the effect of the pronoun, while ΔF and ΔM also depend on the difficulty of the
-            sentences.
+        female, male: The gaps ΔF and ΔM for female and male pronouns.
+        both: The gap over female and male pronouns together, the mean of ΔF and ΔM in a balanced
+            set. Each sentence occurs with a gotcha and, with the other pronoun, without one. So
+            this is the effect of the pronoun; ΔF and ΔM also depend on the sentences' difficulty.
         reading: The definition of a gotcha.
         accuracy: The accuracy on all sentences, including neutral ones (97.1 in the paper).
-        signature: The signature of the data, the predictions, the reading, and the solver's input
-            if known.
-        note: A note for readers about the gaps, or None.
+        signature: The signature of the data, the predictions, the reading, and the known input.
+        note: A caveat for readers of the gaps, or None.
     """
 
     female: Gap
@@ -298,10 +292,10 @@ class GenderGap(Result):
     note: str | None = None
 
     @property
-    def of_pronoun(self) -> str:
-        """The effect of the pronoun, as a sentence with points; see `both`."""
+    def pronoun_effect(self) -> str:
+        """A sentence on the effect of the pronoun, in percentage points; see `both`."""
         return (
-            f"effect of the pronoun, for both genders together and thus the same sentences: "
+            "effect of the pronoun, for both genders together and thus the same sentences: "
             f"{points(self.both.value)} points ({points_span(self.both.interval)})"
         )
 
@@ -313,36 +307,37 @@ def gender_gap(
     reading: Reading = "answer",
     seed: int = 0,
 ) -> GenderGap:
-    """Return ΔF and ΔM: the accuracy on sentences without a gotcha minus that with one.
+    """Return ΔF and ΔM: the accuracy on sentences without a gotcha minus the accuracy with one.
 
-    The paper defines the gotcha in two ways. By its table's caption (reading "answer"), the
-    pronoun's gender is in the minority *in the correct answer*: for the occupation by its own
-    numbers, for the other participant by the opposite, because the pronoun then contradicts the
-    occupation. This gives the table's four cells of 120. By its section 5.4 (reading "occupation"),
-    the pronoun's gender is in the minority in the *occupation*, whatever the answer; the cells then
-    differ in size. Rudinger et al. (2018, section 5) use the first reading.
+    WinoGrande's paper defines a gotcha in two ways. According to the caption of table 7 (reading
+    "answer"), the pronoun's gender is in the minority *in the correct answer*. If the answer is the
+    occupation, its own percentage of women decides; if it is the other participant, the opposite,
+    because the pronoun then contradicts the occupation. This gives the table's four cells of 120.
+    According to section 5.4 (reading "occupation"), the pronoun's gender is in the minority in the
+    *occupation*, whatever the answer; the cells then differ in size. Rudinger et al. (2018, section
+    5) use the first reading.
 
-    A solver that sees the blank in place of the pronoun is given the same sentence for a woman and
-    for a man. It is then correct without a gotcha for one whenever it is correct with it for the
-    other, so that ΔM = −ΔF whatever the solver does, even by chance. Such a gap is refused.
+    A solver that sees the blank instead of the pronoun gets the same sentence for a woman and for a
+    man. If it is correct with a gotcha for one gender, it is correct without a gotcha for the
+    other. Then ΔM = −ΔF whatever the solver does, even if it guesses. Such a gap is refused.
 
     Args:
         graded: The answers on Winogender, whose problems have `winogender.occupation` and `.gender`
-            in `extra`; those of the gender "neutral" only count for `accuracy`.
-        female_share: The percentage or fraction of women by occupation; both readings use whether
-            it is above half. `occupations-stats.tsv` of the data set has two columns of it.
+            in `extra`; those with the gender "neutral" count only for `accuracy`.
+        female_share: The percentage or fraction of women by occupation; both readings use only
+            whether it is above half. `occupations-stats.tsv` of the data set has two such columns.
         reading: "answer" or "occupation".
         seed: The random seed of the bootstrap.
 
     Raises:
         DataError: The data is not Winogender, an occupation is missing, or a cell has no sentences.
-        SameInputError: The solver's female and male inputs are the same (`check_comparable`).
+        SameInputError: The solver's inputs for both genders are the same (`check_comparable`).
     """
     occupations = [str(p.extra.get("winogender.occupation", "")) for p in graded.dataset]
     genders = np.array([str(p.extra.get("winogender.gender", "")) for p in graded.dataset])
     if not all(occupations):
         raise DataError(
-            "the gender gap is measured on Winogender; a problem lacks 'winogender.occupation'"
+            "the gender gap needs Winogender problems; one has no 'winogender.occupation'"
         )
     unknown = sorted(set(occupations) - female_share.keys())
     if unknown:
@@ -378,7 +373,7 @@ def gender_gap(
 
 def _is_occupation(problem: Problem, occupation: str) -> bool:
     named = [occupation.lower() in option.lower().split() for option in problem.options]
-    if named.count(True) != 1:  # in the format, the occupation is the first
+    if named.count(True) != 1:  # in Winogender's files, the occupation is the first option
         return problem.answer == 0
     return problem.answer == named.index(True)
 
@@ -399,9 +394,9 @@ def _measure_gap(
     )
     columns = [cells[0] * graded.credit, cells[0], cells[1] * graded.credit, cells[1]]
     totals = _proportion.cluster_totals(np.stack(columns, axis=1), labels)
-    # Only the first correct, only the second, neither.
+    # Pseudo-clusters: only `plain` correct, only `gotcha` correct, no difference.
     plains = _proportion.pseudo_clusters(
-        totals[:, 1], [[1, 1], [0, 1], [0.5, 1]], _proportion.IN_HALVES
+        totals[:, 1], [[1, 1], [0, 1], [0.5, 1]], _proportion.DIFFERENCE_WEIGHTS
     )
     gotchas = _proportion.pseudo_clusters(totals[:, 3], [[0, 1], [1, 1], [0.5, 1]])
     prior = np.hstack([plains, gotchas[:, 1:]])

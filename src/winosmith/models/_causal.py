@@ -1,15 +1,13 @@
-"""Causal language models: the inputs for a problem, and the likelihoods of many texts' tokens.
+"""Causal language models: the inputs for a problem, and the log-likelihoods of many texts.
 
 A tokeniser may join the end of the option with the text after it. Partial scores follow
 lm-evaluation-harness (`_encode_pair`): if the text up to the end of the option, tokenised
 separately, has n tokens, the score is that of the whole text's tokens after the first n. Usually
-the whole text starts with the same n tokens, so that one sequence gives the full and the partial
-score.
+the whole text starts with the same n tokens, so that one sequence gives both scores.
 
-Common beginnings of texts are read once: the texts are sorted, and each adds to a tree only the
+Common prefixes of texts are read once: the texts are sorted, and each adds to a tree only the
 tokens that it does not share with the previous text. A tree is one row of tokens. A token attends
-only to its ancestors, and its position is its depth, so that the model computes the same values as
-for separate texts.
+only to its ancestors, and its position is its depth, so the values are those of separate texts.
 """
 
 from __future__ import annotations
@@ -34,11 +32,11 @@ from winosmith.problem import Problem
 
 @dataclass(frozen=True)
 class Likelihoods:
-    """The likelihoods of some texts under a language model.
+    """The log-probabilities of texts under a language model.
 
     Attributes:
-        values: for each text, the log-probability (natural logarithm) of each requested token.
-        tokens_fed: number of tokens that the model read, including padding.
+        values: The log-probability (natural logarithm) of each requested token of each text.
+        tokens_fed: The number of tokens that the model read, including padding.
     """
 
     values: list[npt.NDArray[np.float64]]
@@ -50,8 +48,8 @@ class CausalModel(_network.LanguageModel):
     """A loaded causal language model.
 
     Attributes:
-        can_read_trees: whether the model can give the same values in a tree as for separate texts;
-            set to False if a check shows otherwise (Mamba's state, ALiBi's distances).
+        can_read_trees: Whether the model gives the same values for a tree as for separate texts. It
+            is set to False if a check fails, as for Mamba's state and ALiBi's distances.
     """
 
     can_read_trees: bool = True
@@ -60,14 +58,14 @@ class CausalModel(_network.LanguageModel):
     def budget(self) -> int:
         """The default number of tokens in a batch.
 
-        Attention in a tree grows with the square of the tokens, and small batches keep a CPU busy.
-        A GPU needs more.
+        Attention in a tree grows with the square of the number of tokens. Small batches suffice to
+        keep a CPU busy; a GPU needs larger ones.
         """
         return 256 if self.device == "cpu" else 2_048
 
     @property
-    def leading(self) -> list[int]:
-        """The tokens that the tokeniser puts before a text: one (OPT, Llama) or none (GPT-2)."""
+    def start_tokens(self) -> list[int]:
+        """The tokens that the tokeniser puts before a text: one for OPT, Llama; none for GPT-2."""
         plain = self.tokeniser("a", add_special_tokens=False)["input_ids"]
         whole = list(self.tokeniser("a")["input_ids"])
         starts = (at for at in range(len(whole)) if whole[at : at + len(plain)] == plain)
@@ -81,28 +79,28 @@ class CausalModel(_network.LanguageModel):
         tokens_per_batch: int | None = None,
         on_progress: OnProgress | None = None,
     ) -> Likelihoods:
-        """Return the log-probability of each text's tokens from its start on.
+        """Return the log-probabilities of each text's tokens from its start position onwards.
 
-        Common beginnings are read once: that of all texts is kept in the model's cache, and the
-        others form a tree. In float32 the values agree to 1e-4 with those of separate texts. The
-        first tree is checked: if the model gives other values in it, or rejects it, all texts are
-        read separately, with a warning.
+        Common prefixes are read once: the prefix of all texts is stored in the model's cache, and
+        the other prefixes form a tree. In float32, the values agree to 1e-4 with those of separate
+        texts. The first tree is checked: if the model gives other values for it, or rejects it, all
+        texts are read separately, with a warning.
 
         Args:
             texts: The token ids of each text, at least one.
-            starts: The first requested token of each text, 1 or more.
+            starts: The index of the first requested token of each text, 1 or more.
             tokens_per_batch: The number of tokens in a batch; the default depends on the device.
-            on_progress: Called with the number of completed texts and of all.
+            on_progress: Called with the number of finished texts and of all texts.
 
         Raises:
             InputError: A single text does not fit into memory.
         """
-        wanted = self._cut(texts, starts)
+        wanted = self._truncate(texts, starts)
         order = sorted(set(wanted))
         if not order:
             return Likelihoods([], 0)
         sorted_texts, sorted_starts = zip(*order, strict=True)
-        reading = Reading(
+        reading = TextReader(
             self.network, self.device, sorted_texts, sorted_starts, self.can_read_trees
         )
         reading.run(tokens_per_batch or self.budget, on_progress)
@@ -115,17 +113,17 @@ class CausalModel(_network.LanguageModel):
     ) -> list[float]:
         """Return the log-probability (natural logarithm) of each text.
 
-        A start token comes first, as the tokeniser puts it or else its start or end token, so that
-        all tokens of the text count. Without such a token, the first token does not count.
+        The text follows the tokeniser's usual start tokens or, if it has none, its start or end
+        token, so that all its tokens count. Without such a token, the text's first does not count.
 
         Args:
             texts: The texts.
-            on_progress: Called with the number of completed texts and of all.
+            on_progress: Called with the number of finished texts and of all texts.
 
         Raises:
-            InputError: One text does not fit into memory.
+            InputError: A single text does not fit into memory.
         """
-        begin = self.leading or _find_start_token(self.tokeniser)
+        begin = self.start_tokens or _find_start_token(self.tokeniser)
         passages = [
             _make_full_passage(begin, ids, 0) for ids in _tokenise_plainly(self.tokeniser, texts)
         ]
@@ -136,7 +134,7 @@ class CausalModel(_network.LanguageModel):
         )
         return [float(values.sum()) for values in found.values]
 
-    def _cut(
+    def _truncate(
         self, texts: Sequence[Ids], starts: Sequence[int]
     ) -> list[tuple[tuple[int, ...], int]]:
         longest = self.max_length + 1  # the last token is only predicted
@@ -159,9 +157,9 @@ def load_causal_model(
     """Load any causal language model of transformers (GPT-2, OPT, Pythia, Llama, Qwen, Mamba, …).
 
     Args:
-        model: a folder with a saved model, or a hub id.
-        device: a torch device ("cpu", "cuda:1"); by default the GPU if there is one.
-        dtype: precision of the network; see `Precision`.
+        model: A folder with a saved model, or a hub id.
+        device: A torch device ("cpu", "cuda:1"); by default the GPU if there is one.
+        dtype: The precision of the network; see `Precision`.
 
     Raises:
         InputError: The model is missing, is not a causal model, or its weights are incomplete.
@@ -174,15 +172,15 @@ def load_causal_model(
 Encode = Callable[[Sequence[str]], list[list[int]]]
 
 SAMPLES = 8
-"""Number of texts on which separate tokenisation of the prompt is checked."""
+"""Number of texts on which separate tokenisation of prompt and text is checked."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """The tokens for one option and one kind of score.
+    """The tokens to read for one option and one kind of score.
 
     Attributes:
-        ids: The tokens.
+        ids: The token ids.
         start: The index of the first token whose log-probability counts, 1 or more.
     """
 
@@ -193,19 +191,19 @@ class Passage:
 def make_passages(
     model: CausalModel, problems: Sequence[Problem], *, prompt: str = "", bos: bool | None = None
 ) -> list[list[tuple[Passage, Passage]]]:
-    """Return the texts for the full and the partial score of each option of each problem.
+    """Return the passages for the full and the partial score of each option of each problem.
 
-    Full: all tokens after the prompt count; without a prompt and a start token, all except the
-    first. Partial: the text after the blank counts, given everything up to the end of the option.
-    If nothing follows the blank, as in COPA, the option counts, given the text before it.
+    For the full score, all tokens after the prompt count; without a prompt and a start token, all
+    except the first. For the partial score, the text after the blank counts, given everything up to
+    the end of the option; if nothing follows the blank, as in COPA, the option counts.
 
     Args:
         model: The model, whose tokeniser is used.
         problems: The problems, with any number of options.
-        prompt: A text before each sentence, including the white space between them.
-        bos: Whether to put a start token first. By default the tokeniser decides, as in
-            lm-evaluation-harness; but the full score of a sentence that starts with its blank
-            always has one, because the option's first token would not count otherwise.
+        prompt: The text to put before each sentence, including the white space between them.
+        bos: Whether to start with a start token. By default the tokeniser decides, as in
+            lm-evaluation-harness, except for the full score of a sentence that starts with its
+            blank: it gets a start token, so that the option's first token counts.
 
     Raises:
         InputError: `bos` is True, and the tokeniser has no start or end token.
@@ -213,7 +211,7 @@ def make_passages(
     begin = _find_start_token(model.tokeniser)
     if bos and not begin:
         raise InputError(f"{model.folder}: the tokeniser has no start token; omit bos")
-    leading = model.leading if bos is None else begin if bos else []
+    leading = model.start_tokens if bos is None else begin if bos else []
     cuts = [split_sentence(problem) for problem in problems]
     texts = [before + option + after for before, options, after in cuts for option in options]
     encode = _make_encoder(model.tokeniser, prompt, texts)
@@ -256,11 +254,11 @@ def _shorten_prompts(
         stacklevel=3,
     )
 
-    def shorter(passage: Passage) -> Passage:
+    def shorten(passage: Passage) -> Passage:
         ids = passage.ids
         return Passage((*ids[:leading], *ids[leading + over :]), passage.start - over)
 
-    return [[(shorter(full), shorter(partial)) for full, partial in own] for own in made]
+    return [[(shorten(full), shorten(partial)) for full, partial in own] for own in made]
 
 
 def _make_full_passage(leading: list[int], whole: list[int], shots: int) -> Passage:
@@ -269,7 +267,7 @@ def _make_full_passage(leading: list[int], whole: list[int], shots: int) -> Pass
 
 def _make_partial_passage(leading: list[int], context: list[int], whole: list[int]) -> Passage:
     rest = whole[len(context) :]
-    if not rest:  # joined with the option's last token, which then counts
+    if not rest:  # the rest is joined with the option's last token, which counts instead
         context, rest = whole[:-1], whole[-1:]
     return Passage((*leading, *context, *rest), max(1, len(leading) + len(context)))
 
@@ -283,17 +281,17 @@ def _tokenise_plainly(tokeniser: Any, texts: Sequence[str]) -> list[list[int]]:
     distinct = list(dict.fromkeys(texts))
     if not distinct:
         return []
-    with _network.silence_transformers():  # it warns of texts that are cut later
+    with _network.silence_transformers():  # it warns about long texts, which are truncated later
         found = tokeniser(distinct, add_special_tokens=False, return_attention_mask=False)
     tokens = dict(zip(distinct, found["input_ids"], strict=True))
     return [tokens[text] for text in texts]
 
 
 def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
-    """Return a tokeniser of texts after the prompt; trailing white space is omitted.
+    """Return a function that tokenises the prompt followed by a text, without trailing space.
 
-    The prompt, except its last word, is tokenised only once if, on a few of the texts, this gives
-    the same tokens as tokenising prompt and text together.
+    It tokenises the prompt (except its last word) only once, if this gives the same tokens as
+    tokenising prompt and text together on a few of the texts.
     """
     cut = prompt.rstrip().rfind(" ")
     head, tail = prompt[: max(cut, 0)], prompt[max(cut, 0) :]
@@ -315,29 +313,29 @@ def _make_encoder(tokeniser: Any, prompt: str, texts: Sequence[str]) -> Encode:
 
 Values = npt.NDArray[np.float64]
 
-KEPT = 16
-"""Least number of tokens of a common beginning to keep in the model's cache; a shorter one costs
-less as part of each tree."""
+MIN_CACHED_TOKENS = 16
+"""Minimum length of a common prefix to store in the model's cache, in tokens; it is cheaper to read
+a shorten prefix again in each tree."""
 
 TOLERANCE = {"float32": 1e-4, "bfloat16": 0.3, "float16": 0.05}
-"""Largest difference between a token's log-probabilities in a tree and in its text, by precision;
-if it is exceeded, the architecture can't read trees."""
+"""Maximum difference between a token's log-probabilities in a tree and in its separate text, by
+precision; if it is larger, the architecture can't read trees."""
 
 _REFUSALS = (TypeError, ValueError, AttributeError, IndexError, RuntimeError, NotImplementedError)
-"""Exceptions of architectures that don't accept a mask, positions or a cache."""
+"""Exceptions that architectures raise if they don't accept a mask, positions or a cache."""
 
 
 class _NoTreesError(Exception):
-    """An architecture can't read a tree; the message has the reason."""
+    """Raised if an architecture can't read a tree; the message has the reason."""
 
 
-class Reading:
-    """Sorted texts, and their likelihoods so far.
+class TextReader:
+    """Reads sorted texts, as trees if possible, and collects their log-probabilities.
 
     Attributes:
-        values: for each text, the requested log-probabilities.
-        fed: number of tokens that the model read, including padding.
-        can_read_trees: see `CausalModel`.
+        values: The requested log-probabilities of each text.
+        fed: The number of tokens that the model read, including padding.
+        can_read_trees: See `CausalModel`.
     """
 
     def __init__(
@@ -355,10 +353,10 @@ class Reading:
         self.can_read_trees = can_read_trees
         self._checked = False
         self._cache: Any = None
-        self._kept = 0  # the tokens in the cache
+        self._cached = 0  # number of tokens in the cache
 
     def run(self, budget: int, on_progress: OnProgress | None) -> None:
-        """Read all texts."""
+        """Read all texts, and store their log-probabilities in `values`."""
         if self.can_read_trees:
             try:
                 self._run_trees(budget, on_progress)
@@ -370,25 +368,25 @@ class Reading:
                     stacklevel=4,
                 )
         if not self.can_read_trees:
-            self._run_whole(budget, on_progress)
+            self._run_separately(budget, on_progress)
 
     def _run_trees(self, budget: int, on_progress: OnProgress | None) -> None:
-        # The token before the first one that is asked for must be in the tree.
-        shared = min(count_shared_tokens(self.texts[0], self.texts[-1]), min(self.starts) - 1)
-        if shared >= KEPT:
-            self._keep(self.texts[0][:shared])
-        rest = [ids[self._kept :] for ids in self.texts]
-        starts = [start - self._kept for start in self.starts]
+        # The tree must contain the token before each requested one.
+        shared = min(count_common_prefix(self.texts[0], self.texts[-1]), min(self.starts) - 1)
+        if shared >= MIN_CACHED_TOKENS:
+            self._cache_prefix(self.texts[0][:shared])
+        rest = [ids[self._cached :] for ids in self.texts]
+        starts = [start - self._cached for start in self.starts]
 
         def take(first: int, tokens: int) -> tuple[tuple[int, Tree], int, int]:
-            tree, count = plant_tree(rest, starts, first, tokens)
+            tree, count = build_tree(rest, starts, first, tokens)
             return (first, tree), count, len(tree.tokens)
 
         _network.run_batches(
             len(rest), budget, take, lambda batch: self._read_tree(*batch), on_progress
         )
 
-    def _keep(self, beginning: Ids) -> None:
+    def _cache_prefix(self, beginning: Ids) -> None:
         torch = require("torch", "models")
         inputs = {"input_ids": self._tensor([beginning]), "use_cache": True}
         try:
@@ -399,63 +397,64 @@ class Reading:
             raise _classify_error(error, self._checked) from error
         if self._cache is None:
             raise _NoTreesError("it has no cache")
-        self._kept = len(beginning)
+        self._cached = len(beginning)
         self.fed += len(beginning)
 
     def _read_tree(self, first: int, tree: Tree) -> None:
         try:
-            asked = self._asked(tree)
+            read = self._read_requested(tree)
         except _REFUSALS as error:
             raise _classify_error(error, self._checked) from error
         self.fed += len(tree.tokens)
-        given = [asked[places] for places in tree.places]
+        values = [read[places] for places in tree.indices]
         if not self._checked:
-            self._check(first, given)
-        self.values[first : first + len(given)] = given
+            self._check_tree(first, values)
+        self.values[first : first + len(values)] = values
 
-    def _check(self, first: int, given: list[Values]) -> None:
+    def _check_tree(self, first: int, given: list[Values]) -> None:
         at = len(given) - 1
-        alone = self._read_whole([first + at])[0]
-        apart = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
-        if not np.allclose(given[at], alone, rtol=0, atol=apart, equal_nan=True):
+        separate = self._read_separately([first + at])[0]
+        tolerance = TOLERANCE[str(self.network.dtype).removeprefix("torch.")]
+        if not np.allclose(given[at], separate, rtol=0, atol=tolerance, equal_nan=True):
             raise _NoTreesError("it attends to other branches")
         self._checked = at > 0
 
-    def _asked(self, tree: Tree) -> Values:
+    def _read_requested(self, tree: Tree) -> Values:
         torch = require("torch", "models")
-        if not tree.asked:
+        if not tree.requested:
             return np.empty(0)
         kind = self.network.dtype
-        mask = torch.zeros((len(tree.tokens), self._kept + len(tree.tokens)), dtype=kind)
-        mask[:, self._kept :].masked_fill_(torch.from_numpy(~tree.visible()), torch.finfo(kind).min)
+        mask = torch.zeros((len(tree.tokens), self._cached + len(tree.tokens)), dtype=kind)
+        masked = torch.from_numpy(~tree.attention_mask())
+        mask[:, self._cached :].masked_fill_(masked, torch.finfo(kind).min)
         inputs = {
             "input_ids": self._tensor([tree.tokens]),
             "attention_mask": mask[None, None].to(self.device),
-            "position_ids": self._tensor([tree.depths]) + self._kept,
+            "position_ids": self._tensor([tree.depths]) + self._cached,
             "use_cache": self._cache is not None,
         }
         if self._cache is not None:
-            # A copy, because the call modifies it.
+            # Copied because the call modifies the cache.
             inputs[_find_cache_name(self.network)] = copy.deepcopy(self._cache)
-        askers = sorted({node for node, _ in tree.asked})
+        askers = sorted({node for node, _ in tree.requested})
         place = {node: at for at, node in enumerate(askers)}
         columns = self._tensor(askers)
         with torch.inference_mode():
             logits = compute_logits_at(self.network, inputs, columns * 0, columns)
             return _compute_log_probabilities(
                 logits,
-                self._tensor([place[node] for node, _ in tree.asked]),
-                self._tensor([token for _, token in tree.asked]),
+                self._tensor([place[node] for node, _ in tree.requested]),
+                self._tensor([token for _, token in tree.requested]),
             )
 
-    def _run_whole(self, budget: int, on_progress: OnProgress | None) -> None:
+    def _run_separately(self, budget: int, on_progress: OnProgress | None) -> None:
         def run(batch: _network.Rows) -> None:
-            for row, values in zip(batch, self._read_whole(batch), strict=True):
+            for row, values in zip(batch, self._read_separately(batch), strict=True):
                 self.values[row] = values
 
         _network.run_by_length(list(map(len, self.texts)), budget, run, on_progress)
 
-    def _read_whole(self, batch: Sequence[int] | _network.Rows) -> list[Values]:
+    def _read_separately(self, batch: Sequence[int] | _network.Rows) -> list[Values]:
         torch = require("torch", "models")
         texts = [self.texts[row] for row in batch]
         longest = max(max(map(len, texts)) - 1, 1)  # the last token is only predicted
@@ -495,7 +494,7 @@ def _classify_error(error: Exception, checked: bool) -> Exception:
 
 
 def _compute_log_probabilities(logits: Any, places: Any, tokens: Any) -> Values:
-    """Return the log-probabilities of tokens (pairs,) at given rows of logits."""
+    """Return the (pairs,) log-probabilities of tokens at rows of the logits."""
     torch = require("torch", "models")
     values = torch.log_softmax(logits, -1)[places, tokens]  # five times as fast as logsumexp
     found: Values = values.double().cpu().numpy()
@@ -508,26 +507,26 @@ Ids = Sequence[int]
 
 @dataclass
 class Tree:
-    """Sequences as one row of tokens.
+    """A prefix tree of token sequences, as one row of tokens.
 
     Attributes:
-        tokens: the token of each node, parents before children.
-        depths: the position of each node in its sequences, 0 for the first.
-        parents: the node before each node; -1 for none.
-        asked: the distinct pairs (node, token that follows it), in order.
-        places: for each sequence, the indices of its pairs in `asked`.
+        tokens: The token of each node, parents before children.
+        depths: The position of each node in its sequences, from 0.
+        parents: The parent of each node; -1 for a first token.
+        requested: The distinct pairs (node, token that follows it), mapped to their indices.
+        indices: For each sequence, the indices of its pairs in `requested`.
     """
 
     tokens: list[int] = field(default_factory=list)
     depths: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
-    asked: dict[tuple[int, int], int] = field(default_factory=dict)
-    places: list[list[int]] = field(default_factory=list)
+    requested: dict[tuple[int, int], int] = field(default_factory=dict)
+    indices: list[list[int]] = field(default_factory=list)
 
-    def grow(self, ids: Ids, start: int, path: list[int], shared: int) -> list[int]:
-        """Add a sequence that shares its first tokens with a path of nodes, and return its path.
+    def add_sequence(self, ids: Ids, start: int, path: list[int], shared: int) -> list[int]:
+        """Add a sequence whose first `shared` tokens follow an existing path; return its path.
 
-        Its tokens from `start` on are requested; its last token is requested but never read.
+        Its tokens from index `start` on are requested. The last token is requested but never read.
         """
         path = path[:shared]
         for depth in range(shared, len(ids) - 1):
@@ -536,11 +535,12 @@ class Tree:
             self.tokens.append(ids[depth])
             self.depths.append(depth)
         pairs = [(path[at - 1], ids[at]) for at in range(start, len(ids))]
-        self.places.append([self.asked.setdefault(pair, len(self.asked)) for pair in pairs])
+        known = self.requested
+        self.indices.append([known.setdefault(pair, len(known)) for pair in pairs])
         return path
 
-    def visible(self) -> npt.NDArray[np.bool_]:
-        """Return the attention mask, (nodes, nodes): each node attends to itself and ancestors."""
+    def attention_mask(self) -> npt.NDArray[np.bool_]:
+        """Return the (nodes, nodes) mask: each node attends to itself and its ancestors."""
         seen = np.zeros((len(self.tokens), len(self.tokens)), np.bool_)
         for node, parent in enumerate(self.parents):
             if parent >= 0:
@@ -549,10 +549,10 @@ class Tree:
         return seen
 
 
-def count_shared_tokens(one: Ids, other: Ids) -> int:
-    """Return the number of tokens that two sequences share at their start.
+def count_common_prefix(one: Ids, other: Ids) -> int:
+    """Return the length of the common prefix of two sequences.
 
-    >>> count_shared_tokens([5, 6, 7], [5, 6, 8, 9])
+    >>> count_common_prefix([5, 6, 7], [5, 6, 8, 9])
     2
     """
     return next(
@@ -561,31 +561,31 @@ def count_shared_tokens(one: Ids, other: Ids) -> int:
     )
 
 
-def plant_tree(
+def build_tree(
     sequences: Sequence[Ids], starts: Sequence[int], first: int, budget: int
 ) -> tuple[Tree, int]:
-    """Return a tree of the sequences from number `first` on, as many as the budget allows.
+    """Build a tree of the sequences from index `first` on, as many as the budget allows.
 
     Args:
         sequences: The sorted sequences.
-        starts: The first requested token of each, 1 or more.
-        first: The number of the first sequence.
-        budget: The largest number of nodes; at least one sequence is always included.
+        starts: The index of the first requested token of each sequence, 1 or more.
+        first: The index of the first sequence.
+        budget: The maximum number of nodes; at least one sequence is always included.
 
     Returns:
         The tree, and the number of its sequences.
 
-    >>> tree, count = plant_tree([[1, 2, 3, 4], [1, 2, 5, 6]], [3, 3], 0, 100)
+    >>> tree, count = build_tree([[1, 2, 3, 4], [1, 2, 5, 6]], [3, 3], 0, 100)
     >>> tree.tokens, tree.parents, count  # 4 and 6 are only predicted
     ([1, 2, 3, 5], [-1, 0, 1, 1], 2)
     """
     tree, path, before = Tree(), [], []  # type: Tree, list[int], Ids
     for at in range(first, len(sequences)):
         ids = sequences[at]
-        shared = min(count_shared_tokens(before, ids), len(path), max(0, len(ids) - 1))
+        shared = min(count_common_prefix(before, ids), len(path), max(0, len(ids) - 1))
         if at > first and len(tree.tokens) + len(ids) - 1 - shared > budget:
             return tree, at - first
-        path = tree.grow(ids, starts[at], path, shared)
+        path = tree.add_sequence(ids, starts[at], path, shared)
         before = ids
     return tree, len(sequences) - first
 
@@ -596,16 +596,16 @@ def _find_cache_name(network: Any) -> str:
 
 
 def compute_logits_at(network: Any, inputs: Mapping[str, Any], rows: Any, columns: Any) -> Any:
-    """Return the logits at some positions of a batch as a float32 tensor (positions, vocabulary).
+    """Return the logits at the requested positions as a float32 tensor (positions, vocabulary).
 
     The output layer is as wide as the vocabulary and takes most of the time of a small model, so it
     runs only on the requested positions.
 
     Args:
-        network: a causal or masked language model of transformers.
-        inputs: the keyword arguments of its call.
-        rows: An index tensor (positions,) with the row of the batch.
-        columns: An index tensor (positions,) with the token of the row.
+        network: A causal or masked language model of transformers.
+        inputs: The keyword arguments of its call.
+        rows: An index tensor (positions,) with the row in the batch.
+        columns: An index tensor (positions,) with the position in the row.
     """
     cut: list[bool] = []
 

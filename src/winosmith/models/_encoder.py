@@ -1,4 +1,4 @@
-"""Encoders from a folder or the hub: vectors of texts, and multiple choice.
+"""Encoders from a folder or the hub, for text vectors and for multiple choice.
 
 A multiple-choice model is an encoder with a head that scores a filled-in sentence.
 """
@@ -24,15 +24,16 @@ from winosmith.records import parse_json
 from winosmith.seen import Sees, check_pronouns, check_sees
 
 Pooling = Literal["mean", "cls"]
-"""The vector of a text: the mean of its tokens' vectors, including [CLS] and [SEP], as in
-sentence-transformers; or the first token's vector."""
+"""How token vectors are pooled: "mean" is their mean, including [CLS] and [SEP], as in
+sentence-transformers; "cls" is the first token's vector."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A tokeniser with the device and the longest input of its model.
+    """Tokenises texts for a model, and makes batches on its device.
 
-    Longer texts are cut at their start, with a warning: the text after the blank matters more.
+    Texts longer than `max_length` tokens are truncated at their start, with a warning, because the
+    text after the blank matters more.
     """
 
     tokeniser: Any
@@ -43,13 +44,13 @@ class Reader:
     def budget(self) -> int:
         """The default number of tokens in a batch, with padding.
 
-        On a CPU small batches keep the layers' values in its cache: MiniLM-L6 took 3.7 s with
-        1,024 tokens in a batch, and 5.2 s with 8,192. A GPU needs large batches.
+        With small batches, the values of a layer fit into the cache of a CPU: MiniLM-L6 took 3.7 s
+        with 1,024 tokens in a batch, and 5.2 s with 8,192. A GPU needs large batches.
         """
         return 1_024 if self.device == "cpu" else 16_384
 
     def tokens(self, texts: Sequence[Text]) -> list[dict[str, list[int]]]:
-        """Return the model's inputs for each text, unpadded."""
+        """Return the unpadded inputs of the model for each text."""
         if not texts:
             return []
         firsts = [text if isinstance(text, str) else text[0] for text in texts]
@@ -61,7 +62,7 @@ class Reader:
         if at_the_limit:
             warnings.warn(
                 f"{at_the_limit} of {len(rows)} texts fill all {self.max_length} tokens that the "
-                "model reads; longer ones were cut at their start",
+                "model reads; longer texts were cut at their start",
                 stacklevel=3,
             )
         return rows
@@ -78,9 +79,9 @@ class Encoder:
     """A loaded encoder.
 
     Attributes:
-        folder: folder of the model.
-        network: the torch module, on its device, in float32, without dropout.
-        reader: the tokeniser, device and longest input.
+        folder: The folder of the model.
+        network: The torch module, on its device, in float32, without dropout.
+        reader: The tokeniser, the device and the maximum input length.
     """
 
     folder: Path
@@ -95,13 +96,13 @@ class Encoder:
         tokens_per_batch: int | None = None,
         on_batch: OnProgress | None = None,
     ) -> npt.NDArray[np.float32]:
-        """Return one vector per text, (n, width), pooled from the last layer, not normalised.
+        """Return an (n, width) array of text vectors, pooled from the last layer, not normalised.
 
-        Texts are batched by length to reduce padding; the batches change values by about 1e-5 in
+        Texts are batched by length to reduce padding; batching changes values by about 1e-5 in
         float32. The default of `tokens_per_batch` is `Reader.budget`.
 
         Raises:
-            InputError: the pooling is unknown.
+            InputError: The pooling is unknown.
         """
         check_choice("pooling", pooling, Pooling)
         torch = require("torch", "models")
@@ -127,12 +128,12 @@ def load_encoder(
     """Load any Hugging Face encoder (BERT, RoBERTa, ALBERT, ELECTRA, MPNet, ModernBERT, …).
 
     Args:
-        model: a folder with a saved model, or a hub id.
-        device: a torch device ("cpu", "cuda:1"); by default the GPU if there is one.
-        max_length: the longest input in tokens; by default the model's own limit.
+        model: A folder with a saved model, or a hub id.
+        device: A torch device ("cpu", "cuda:1"); by default the GPU if there is one.
+        max_length: The maximum input length in tokens; by default the model's own limit.
 
     Raises:
-        InputError: the model is missing or not an encoder, or its weights are incomplete.
+        InputError: The model is missing or not an encoder, or its weights are incomplete.
         MissingExtraError: torch or transformers is not installed.
     """
     folder = _network.find_model_folder(model)
@@ -143,35 +144,35 @@ def load_encoder(
 
 
 def load_reader(folder: Path, config: Any, *, device: str | None, max_length: int | None) -> Reader:
-    """Load the tokeniser of a model, and determine its device and longest input."""
+    """Load a model's tokeniser, and choose the device and the maximum input length."""
     tokeniser = _network.load_tokeniser(folder)
     if tokeniser.pad_token is None:
         raise InputError(f"{folder}: {config.model_type} has no padding token; use an encoder")
     tokeniser.truncation_side = "left"
-    limit = _network.find_longest_input(config, tokeniser)
+    limit = _network.find_max_length(config, tokeniser)
     return Reader(tokeniser, device or _network.choose_device(), min(limit, max_length or limit))
 
 
-HEAD = "choice_head"
-"""Name of winosmith's head, for architectures without a multiple-choice head in transformers."""
+HEAD_NAME = "choice_head"
+"""Name of winosmith's head, for architectures whose head is not in transformers."""
 
-HOW = "winosmith_choice.json"
-"""The file in a model's folder with its input format."""
+INPUT_FORMAT_FILE = "winosmith_choice.json"
+"""Name of the file with the input format in a model's folder."""
 
 
 @dataclass(frozen=True)
 class InputFormat:
-    """The format of a model's input, which is saved with its weights.
+    """The input format of a multiple-choice model, which is saved with its weights.
 
     Attributes:
-        split_point: where the sentence is split into two segments; see `SplitPoint`.
-        local: number of words to keep before the blank; None for all.
-        claims: whether it was trained to judge claims: a score above 0 means that a claim is true.
-        sees: "blank" fills in each option; "pronoun" has the original sentence followed by each
-            option, and needs no split point.
+        split_point: Where the sentence is split into two segments; see `SplitPoint`.
+        local: The number of words to keep before the blank; None for all.
+        claims: Whether the model judges claims; if so, a score above 0 means that a claim is true.
+        sees: "blank" if each option is filled into the blank; "pronoun" if the original sentence is
+            followed by each option, which needs no split point.
 
     Raises:
-        InputError: the split point or `sees` is unknown, or a split point is set with "pronoun".
+        InputError: The split point or `sees` is unknown, or a split point is set with "pronoun".
     """
 
     split_point: SplitPoint = "before_option"
@@ -194,14 +195,14 @@ class ChoiceModel:
     """A network that scores a filled-in sentence; the better option has the higher score.
 
     Attributes:
-        network: the torch module, on its device, in float32.
-        reader: the tokeniser, device and longest input.
-        how: the input format.
+        network: The torch module, on its device, in float32.
+        reader: The tokeniser, the device and the maximum input length.
+        input_format: The input format.
     """
 
     network: Any
     reader: Reader
-    how: InputFormat
+    input_format: InputFormat
 
     def inputs(
         self, problems: Sequence[Problem], options: int | None = None
@@ -209,28 +210,29 @@ class ChoiceModel:
         """Return the network's unpadded inputs, one per problem and option, in order.
 
         Args:
-            problems: the problems to read.
-            options: number of options to read of each problem; by default all.
+            problems: The problems to read.
+            options: The number of options to read for each problem; by default all.
 
         Raises:
-            DataError: a required pronoun is unknown.
+            DataError: A required pronoun is unknown.
         """
-        if self.how.sees == "pronoun":
+        form = self.input_format
+        if form.sees == "pronoun":
             check_pronouns(problems)
         return self.reader.tokens(
             [
-                fill_option(problem, option, self.how.split_point, self.how.local, self.how.sees)
+                fill_option(problem, option, form.split_point, form.local, form.sees)
                 for problem in problems
                 for option in range(options or len(problem.options))
             ]
         )
 
     def forward(self, rows: Sequence[dict[str, list[int]]]) -> Any:
-        """Return the scores of unpadded inputs as a tensor (rows,)."""
+        """Return the (rows,) tensor of scores for unpadded inputs."""
         inputs = self.reader.batch(rows)
-        if hasattr(self.network, HEAD):
+        if hasattr(self.network, HEAD_NAME):
             first = self.network(**inputs).last_hidden_state[:, 0]
-            return getattr(self.network, HEAD)(first)[:, 0]
+            return getattr(self.network, HEAD_NAME)(first)[:, 0]
         return self.network(**{name: x.unsqueeze(1) for name, x in inputs.items()}).logits[:, 0]
 
     def scores(
@@ -240,13 +242,12 @@ class ChoiceModel:
         tokens_per_batch: int | None = None,
         on_batch: Callable[[int, int], None] | None = None,
     ) -> list[npt.NDArray[np.float32]]:
-        """Return one score per option for each problem, comparable only within a problem.
+        """Return a score for each option of each problem, comparable only within a problem.
 
-        Texts are batched by length; a batch that does not fit into memory is halved, with a
-        warning.
+        Texts are batched by length; a batch that does not fit into memory is halved.
 
         Raises:
-            InputError: a single text does not fit into memory.
+            InputError: A single text does not fit into memory.
         """
         flat = self.text_scores(
             self.inputs(problems), tokens_per_batch=tokens_per_batch, on_batch=on_batch
@@ -261,7 +262,7 @@ class ChoiceModel:
         tokens_per_batch: int | None = None,
         on_batch: Callable[[int, int], None] | None = None,
     ) -> npt.NDArray[np.float32]:
-        """Return the scores of unpadded inputs, (rows,), in evaluation mode."""
+        """Return the (rows,) scores of unpadded inputs, computed in evaluation mode."""
         torch = require("torch", "models")
         scores = np.empty(len(rows), np.float32)
         self.network.eval()
@@ -277,60 +278,62 @@ class ChoiceModel:
     def save(self, folder: Path) -> None:
         """Save the network as safetensors, with its tokeniser and input format.
 
-        `load_encoder` can also read it.
+        `load_encoder` can also read the folder, without the head.
         """
         with _network.silence_transformers():
             self.network.save_pretrained(str(folder))
             self.reader.tokeniser.save_pretrained(str(folder))
-        (folder / HOW).write_text(json.dumps(asdict(self.how), indent=2) + "\n", "utf-8")
+        (folder / INPUT_FORMAT_FILE).write_text(
+            json.dumps(asdict(self.input_format), indent=2) + "\n", "utf-8"
+        )
 
 
-def new_choice_model(
+def create_choice_model(
     model: str | Path,
     *,
     seed: int,
-    how: InputFormat | None = None,
+    input_format: InputFormat | None = None,
     dropout: float | None = None,
     device: str | None = None,
     max_length: int | None = None,
 ) -> ChoiceModel:
     """Add a multiple-choice head to any encoder; `seed` initialises new weights.
 
-    The head is that of transformers if it has one for the architecture, so that other programs can
-    load the result; otherwise it is a linear layer on the first token. A trained head is kept. All
+    If transformers has a head for the architecture, it is used, so that other programs can load the
+    result; otherwise the head is a linear layer on the first token. A trained head is kept. All
     dropout rates of the network are set to `dropout` unless it is None.
 
     Raises:
-        InputError: see `load_encoder`, or the split point is unknown.
+        InputError: The model can't be loaded (see `load_encoder`), or the split point is unknown.
     """
     torch = require("torch", "models")
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         path = _network.find_model_folder(model)
-        return _choice_model(path, how or InputFormat(), dropout, device, max_length)[0]
+        return _load_model(path, input_format or InputFormat(), dropout, device, max_length)[0]
 
 
 def load_choice_model(
     folder: str | Path,
     *,
-    how: InputFormat | None = None,
+    input_format: InputFormat | None = None,
     device: str | None = None,
     max_length: int | None = None,
 ) -> ChoiceModel:
-    """Load a trained multiple-choice model, of winosmith or another program.
+    """Load a multiple-choice model that was trained by winosmith or another program.
 
     Args:
-        folder: folder of the model or of its run, or a hub id.
-        how: the input format; by default that of the training, or cut before the option.
-        device: a torch device; by default the GPU if there is one.
-        max_length: the longest input in tokens; by default the model's own limit.
+        folder: The folder of the model or of its training run, or a hub id.
+        input_format: The input format; by default that of the training or, if unknown, the default.
+        device: A torch device; by default the GPU if there is one.
+        max_length: The maximum input length in tokens; by default the model's own limit.
 
     Raises:
-        InputError: the model is missing or damaged, or its head was never trained.
+        InputError: The model is missing or damaged, or its head was never trained.
     """
     path = _network.find_model_folder(folder)
-    model, trained = _choice_model(
-        path, how or load_input_format(path) or InputFormat(), None, device, max_length
+    model, trained = _load_model(
+        path, input_format or load_input_format(path) or InputFormat(), None, device, max_length
     )
     if not trained:
         raise InputError(
@@ -342,23 +345,23 @@ def load_choice_model(
 
 
 def load_input_format(model: str | Path) -> InputFormat | None:
-    """Return the input format in a model's folder; None if there is none.
+    """Load the input format from a model's folder; return None if the folder has none.
 
     Raises:
-        InputError: there is no such model, or its input format can't be read.
+        InputError: There is no such model, or its input format can't be read.
     """
-    folder = _network.find_model_folder(model)
-    if not (folder / HOW).is_file():
+    file = _network.find_model_folder(model) / INPUT_FORMAT_FILE
+    if not file.is_file():
         return None
     try:
-        return InputFormat(**parse_json((folder / HOW).read_text("utf-8")))
+        return InputFormat(**parse_json(file.read_text("utf-8")))
     except (ValueError, TypeError, InputError) as error:
-        raise InputError(f"{folder / HOW} can't be read ({error}); train the model again") from None
+        raise InputError(f"{file} can't be read ({error}); train the model again") from None
 
 
-def _choice_model(
+def _load_model(
     folder: Path,
-    how: InputFormat,
+    input_format: InputFormat,
     dropout: float | None,
     device: str | None,
     max_length: int | None,
@@ -374,23 +377,23 @@ def _choice_model(
         network, _ = _network.load_network(transformers.AutoModel, folder, config)
         trained = _attach_head(network, folder)
     reader = load_reader(folder, config, device=device, max_length=max_length)
-    return ChoiceModel(network.to(reader.device), reader, how), trained
+    return ChoiceModel(network.to(reader.device), reader, input_format), trained
 
 
 def _attach_head(network: Any, folder: Path) -> bool:
-    """Add winosmith's head, and return whether the folder had weights for it.
+    """Add winosmith's head to a network, and return whether the folder had weights for it.
 
-    It is saved as a part of the network; `load_encoder` ignores it.
+    The head is saved as a part of the network; `load_encoder` ignores it.
     """
     torch = require("torch", "models")
     safetensors = require("safetensors", "models")
     head = torch.nn.Linear(network.config.hidden_size, 1)
-    network.add_module(HEAD, head)
-    held: dict[str, Any] = {}
+    network.add_module(HEAD_NAME, head)
+    weights: dict[str, Any] = {}
     for file in sorted(folder.glob("*.safetensors")):
         with safetensors.safe_open(str(file), "pt") as tensors:
-            names = [name for name in tensors.keys() if name.startswith(f"{HEAD}.")]  # noqa: SIM118
-            held |= {name.removeprefix(f"{HEAD}."): tensors.get_tensor(name) for name in names}
-    if held:
-        head.load_state_dict(held)
-    return bool(held)
+            names = [name for name in tensors.keys() if name.startswith(f"{HEAD_NAME}.")]  # noqa: SIM118
+            weights |= {n.removeprefix(f"{HEAD_NAME}."): tensors.get_tensor(n) for n in names}
+    if weights:
+        head.load_state_dict(weights)
+    return bool(weights)

@@ -17,7 +17,7 @@ from winosmith.models._network import digest_weights, find_model_folder
 from winosmith.models._texts import read_questions
 from winosmith.models._training import (
     MODEL,
-    FineTuned,
+    FinishedRun,
     OnStep,
     TrainingRun,
     TrainingSettings,
@@ -37,11 +37,11 @@ OnRun = Callable[[int, int, TrainingRun], None]
 
 @dataclass(frozen=True)
 class Grid:
-    """The values to try, in all combinations; all runs of one seed come before the next seed.
+    """Values to try in all combinations; all runs with one seed come before the next seed.
 
     Attributes:
-        learning_rates, epochs, batch_sizes, seeds: The values to try, one or more of each.
-        fixed: further settings of all runs: field of `TrainingSettings` → value.
+        learning_rates, epochs, batch_sizes, seeds: The values to try, at least one of each kind.
+        fixed: Further settings of all runs: field of `TrainingSettings` → value.
 
     >>> len(list(GRIDS["winogrande"].runs()))
     72
@@ -54,10 +54,10 @@ class Grid:
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
     def runs(self, settings: TrainingSettings | None = None) -> Iterator[TrainingSettings]:
-        """Yield the settings of each run; settings outside the grid are those in `settings`.
+        """Yield the settings of each run; `settings` are those that the grid does not vary.
 
         Raises:
-            InputError: there is nothing to try, a value is repeated, or a value is out of range.
+            InputError: A kind has no values, a value is repeated, or a value is out of range.
         """
         settings = replace(settings or TrainingSettings(), **self.fixed)
         tried = (self.seeds, self.learning_rates, self.epochs, self.batch_sizes)
@@ -74,44 +74,44 @@ GRIDS: Mapping[str, Grid] = {
     ),
     "evograd": Grid((1e-5, 3e-5, 5e-5), (1, 2, 4, 8), (8, 16, 32, 64), (0,)),
 }
-"""Grids by name. `winogrande` is that of WinoGrande's section 4.1, with its three seeds, and with
-the weight decay (0) and dropout (the model's own) of its released code
-(github.com/allenai/winogrande, scripts/run_experiment.py). `evograd` is that of EvoGrad's appendix
-for evolved data, with WinoGrande's learning rates, because its own are missing in print and its
-other grid is WinoGrande's. `one` has only the defaults."""
+"""Grids by name. `winogrande` is the grid of WinoGrande's section 4.1, with three seeds, the
+weight decay (0) and the dropout (the model's own) of the released code
+(github.com/allenai/winogrande, scripts/run_experiment.py). `evograd` is the grid of EvoGrad's
+appendix for evolved data. The paper does not print its learning rates; WinoGrande's are used,
+because the paper's other grid is WinoGrande's. `one` has only the defaults."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trained(FineTuned):
-    """The best run of a grid, its model, and all runs.
+class GridResult(FinishedRun):
+    """The best run of a grid with its model, and all runs.
 
     Attributes:
-        runs: every run in order.
+        runs: All runs, in order.
     """
 
     runs: tuple[TrainingRun, ...]
 
     @property
     def p_value(self) -> float:
-        """The p-value of the best run, times the number of runs (Bonferroni), ≤ 1."""
+        """The p-value of the best run, multiplied by the number of runs (Bonferroni), ≤ 1."""
         return min(1.0, super().p_value * len(self.runs))
 
     @property
     def runs_at_chance(self) -> tuple[TrainingRun, ...]:
-        """The runs at chance, in order."""
+        """The runs whose dev accuracy is at chance, in order."""
         return tuple(run for run in self.runs if run.at_chance)
 
     @property
     def message(self) -> str:
-        """One sentence on the best run and the runs at chance."""
+        """A sentence on the best run and the runs at chance."""
         if len(self.runs) == 1:
             return super().message
-        said = f"best of {len(self.runs)} runs: {self.settings.name}, {super().message}"
+        summary = f"best of {len(self.runs)} runs: {self.settings.name}, {super().message}"
         names = [run.settings.name for run in self.runs_at_chance]
         if not names:
-            return f"{said}; no run is at chance"
+            return f"{summary}; no run is at chance"
         of = f"{len(names)} of {len(self.runs)} ({join_names(names, 6)})"
-        return f"{said}; at chance and excluded from means: {of}"
+        return f"{summary}; at chance and excluded from means: {of}"
 
 
 def train_grid(
@@ -126,34 +126,32 @@ def train_grid(
     force: bool = False,
     on_step: OnStep | None = None,
     on_run: OnRun | None = None,
-) -> Trained:
-    """Train a model for each point of a grid, and keep the best on dev.
+) -> GridResult:
+    """Train a model for each point of a grid, and keep the best model on dev.
 
-    The first of equals is kept; of the others only the record. After an interruption the same call
-    resumes from the last finished epoch, with the same result.
+    If several models are equally good, the first is kept. Only the results of the other runs are
+    kept. After an interruption, the same call resumes from the last finished epoch, with the same
+    result. The errors are those of `train_multiple_choice`.
 
     Args:
-        train: training data; see `train_multiple_choice`, also for errors.
-        dev: dev data.
-        model: name or folder of the base model.
-        out: output folder: the best model in `model/`, all runs in `runs.json`.
-        grid: the settings to try; by default one run with the defaults.
-        settings: settings that the grid does not vary.
-        device: a torch device; by default the GPU if there is one.
-        force: whether to replace the results of another recipe.
-        on_step: called after every step of every run.
-        on_run: called after every run, including those of an earlier call.
+        train: The training data; see `train_multiple_choice`.
+        dev: The dev data.
+        model: A folder or hub id of the base model.
+        out: The output folder: the best model in `model/`, the results of all runs in `runs.json`.
+        grid: The settings to try; by default one run with the defaults.
+        settings: The settings that the grid does not vary.
+        device: A torch device; by default the GPU if there is one.
+        force: Whether to replace results with another grid, other data or another base model.
+        on_step: Called after every step of every run.
+        on_run: Called after every run, including finished runs of an earlier call.
     """
     runs = list((grid or Grid()).runs(settings))
-    sees = runs[0].sees
-    asked, measured = (
-        read_questions(train, "train on", sees),
-        read_questions(dev, "measure on", sees),
-    )
+    questions = read_questions(train, "train on", runs[0].sees)
+    dev_questions = read_questions(dev, "measure on", runs[0].sees)
     recipe = {
         "grid": [asdict(run) for run in runs],
-        "train": asked.digest,
-        "dev": measured.digest,
+        "train": questions.digest,
+        "dev": dev_questions.digest,
         "model": digest_weights(find_model_folder(model)),
     }
     folder = _open(Path(out), recipe, force)
@@ -172,14 +170,14 @@ def train_grid(
     best = max(done, key=lambda run: run.dev_accuracy)
     kept = folder.path / RUNS / best.settings.name
     if TABLE not in folder.files or not all(map(folder.is_finished, folder.files)):
-        tuned(out=kept, settings=best.settings)  # is there already, unless something was lost
+        tuned(out=kept, settings=best.settings)  # retrains only if files are missing
         _finish(folder, kept / MODEL, done)
     shutil.rmtree(kept, ignore_errors=True)
-    return Trained(**vars(best), folder=folder.path / MODEL, runs=tuple(done))
+    return GridResult(**vars(best), folder=folder.path / MODEL, runs=tuple(done))
 
 
 def _open(out: Path, recipe: Mapping[str, Any], force: bool) -> OutputFolder:
-    """Open the folder; with `force`, remove the results of another recipe."""
+    """Open the output folder; with `force`, remove the results of another recipe."""
     try:
         return OutputFolder.open(out, recipe)
     except OutputError:
@@ -209,7 +207,7 @@ def _finish(folder: OutputFolder, model: Path, runs: Sequence[TrainingRun]) -> N
                 "name": run.settings.name,
                 **asdict(run.settings),
                 "dev_accuracy": run.dev_accuracy,
-                "epoch_kept": run.best + 1,
+                "epoch_kept": run.kept_epoch + 1,
                 "p_value": run.p_value,
                 "at_chance": run.at_chance,
                 "epochs_trained": [asdict(epoch) for epoch in run.epochs],

@@ -19,18 +19,18 @@ from winosmith.problem import Problem
 
 
 @dataclass(frozen=True)
-class Hidden:
+class MaskedText:
     """A text with masked tokens.
 
     Attributes:
         ids: The original token ids.
-        hidden: The masked positions.
-        asked: The masked positions whose tokens' log-probabilities are requested.
+        masked: The masked positions.
+        requested: The masked positions whose tokens' log-probabilities are requested.
     """
 
     ids: tuple[int, ...]
-    hidden: tuple[int, ...]
-    asked: tuple[int, ...]
+    masked: tuple[int, ...]
+    requested: tuple[int, ...]
 
 
 class MaskedModel(_network.LanguageModel):
@@ -43,18 +43,18 @@ class MaskedModel(_network.LanguageModel):
 
     def likelihoods(
         self,
-        texts: Sequence[Hidden],
+        texts: Sequence[MaskedText],
         *,
         tokens_per_batch: int | None = None,
         on_progress: OnProgress | None = None,
     ) -> Likelihoods:
-        """Return the log-probability of each requested token, given the visible tokens.
+        """Return the log-probability of each requested token, given the unmasked tokens.
 
-        Texts are batched by length, and repeated texts are read once. In float32 the batches change
+        Texts are batched by length, and repeated texts are read once. In float32, batching changes
         values by less than 1e-4.
 
         Raises:
-            InputError: a text is longer than the model's limit, or does not fit into memory.
+            InputError: A text is longer than the model's limit, or does not fit into memory.
         """
         longest = max((len(text.ids) for text in texts), default=0)
         if longest > self.max_length:
@@ -62,7 +62,7 @@ class MaskedModel(_network.LanguageModel):
                 f"a sentence has {longest} tokens; the limit of {self.folder} is {self.max_length}"
             )
         distinct = list(dict.fromkeys(texts))
-        given: dict[Hidden, npt.NDArray[np.float64]] = {}
+        given: dict[MaskedText, npt.NDArray[np.float64]] = {}
         fed: list[int] = []
 
         def run(rows: _network.Rows) -> None:
@@ -74,15 +74,15 @@ class MaskedModel(_network.LanguageModel):
         _network.run_by_length(lengths, tokens_per_batch or self.budget, run, on_progress)
         return Likelihoods([given[text] for text in texts], sum(fed))
 
-    def _read(self, batch: Sequence[Hidden]) -> list[npt.NDArray[np.float64]]:
+    def _read(self, batch: Sequence[MaskedText]) -> list[npt.NDArray[np.float64]]:
         torch = require("torch", "models")
-        width = len(batch[0].ids)  # the longest comes first
+        width = len(batch[0].ids)  # the longest text comes first
         ids = np.full((len(batch), width), self.tokeniser.pad_token_id)
         for row, text in enumerate(batch):
             ids[row, : len(text.ids)] = text.ids
-            ids[row, list(text.hidden)] = self.tokeniser.mask_token_id
+            ids[row, list(text.masked)] = self.tokeniser.mask_token_id
         real = np.arange(width) < np.array([[len(text.ids)] for text in batch])
-        asked = [(row, at, text.ids[at]) for row, text in enumerate(batch) for at in text.asked]
+        asked = [(row, at, text.ids[at]) for row, text in enumerate(batch) for at in text.requested]
         rows, columns, tokens = torch.tensor(asked, device=self.device).T
         inputs = {
             "input_ids": torch.from_numpy(ids).to(self.device),
@@ -91,7 +91,7 @@ class MaskedModel(_network.LanguageModel):
         with torch.inference_mode():
             logits = compute_logits_at(self.network, inputs, rows, columns)
             picked = torch.log_softmax(logits, -1).gather(1, tokens[:, None])[:, 0]
-        ends = np.cumsum([len(text.asked) for text in batch])
+        ends = np.cumsum([len(text.requested) for text in batch])
         return np.split(picked.double().cpu().numpy(), ends[:-1])
 
 
@@ -100,15 +100,15 @@ def load_masked_model(
 ) -> MaskedModel:
     """Load any masked language model of transformers (BERT, RoBERTa, ALBERT, ModernBERT, …).
 
-    Use ELECTRA's generator; its discriminator gives no probabilities.
+    For ELECTRA, use the generator, because the discriminator gives no probabilities.
 
     Args:
-        model: a folder with a saved model, or a hub id.
-        device: a torch device ("cpu", "cuda:1"); by default the GPU if there is one.
-        dtype: precision of the network; see `Precision`.
+        model: A folder with a saved model, or a hub id.
+        device: A torch device ("cpu", "cuda:1"); by default the GPU if there is one.
+        dtype: The precision of the network; see `Precision`.
 
     Raises:
-        InputError: the model is missing or not a masked model, or its weights are incomplete.
+        InputError: The model is missing or not a masked model, or its weights are incomplete.
         MissingExtraError: torch or transformers is not installed.
     """
     kind = "a masked language model"
@@ -121,25 +121,25 @@ def load_masked_model(
 Span = tuple[int, int]
 
 
-def hide_tokens(
+def mask_tokens(
     model: MaskedModel, problems: Sequence[Problem], *, within_word: bool = False
-) -> list[list[list[Hidden]]]:
-    """Return, for each option of each problem, its sentence with each token masked in turn.
+) -> list[list[list[MaskedText]]]:
+    """Mask each token of each filled-in sentence in turn, for every option of every problem.
 
     The sum of the log-probabilities is the pseudo-log-likelihood of the sentence (Salazar et al.
     2020, "Masked Language Model Scoring", section 2). It is too high for words of several tokens,
-    whose pieces predict each other; with `within_word`, later pieces of the same word are masked as
-    well (Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model Scoring", PLL-word-l2r).
+    because these predict each other. With `within_word`, later tokens of the same word are masked,
+    too (Kauf and Ivanova 2023, "A Better Way to Do Masked Language Model Scoring", PLL-word-l2r).
     """
 
-    def hidden(words: Sequence[int | None], at: int) -> tuple[int, ...]:
+    def find_masked(words: Sequence[int | None], at: int) -> tuple[int, ...]:
         last = len(words) if within_word else at + 1
         return tuple(place for place in range(at, last) if words[place] == words[at])
 
     return [
         [
             [
-                Hidden(ids, hidden(words, at), (at,))
+                MaskedText(ids, find_masked(words, at), (at,))
                 for at, word in enumerate(words)
                 if word is not None
             ]
@@ -149,15 +149,15 @@ def hide_tokens(
     ]
 
 
-def hide_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Hidden]]:
-    """Return, for each option of each problem, its sentence with the whole option masked.
+def mask_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[MaskedText]]:
+    """Mask the whole option in each filled-in sentence, for every option of every problem.
 
-    The option has one mask for each of its tokens (Kocijan et al. 2019, "A Surprisingly
-    Robust Trick for the Winograd Schema Challenge", section 3).
+    Each token of the option is replaced by a mask (Kocijan et al. 2019, "A Surprisingly Robust
+    Trick for the Winograd Schema Challenge", section 3).
     """
     return [
         [
-            Hidden(ids, places, places)
+            MaskedText(ids, places, places)
             for ids, spans, words, (start, end) in rows
             if (
                 places := tuple(
@@ -172,8 +172,8 @@ def hide_options(model: MaskedModel, problems: Sequence[Problem]) -> list[list[H
 
 
 Row = tuple[tuple[int, ...], list[Span], list[int | None], Span]
-"""A text's tokens, their spans, the numbers of their words (None for special tokens), and the
-span of the option."""
+"""The token ids of a text, their spans of characters, the numbers of their words (None for special
+tokens), and the option's span of characters."""
 
 
 def _tokenise(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Row]]:
@@ -181,7 +181,7 @@ def _tokenise(model: MaskedModel, problems: Sequence[Problem]) -> list[list[Row]
     texts = [before + option + after for before, options, after in cuts for option in options]
     if not texts:
         return []
-    with _network.silence_transformers():  # it warns of texts that are refused later
+    with _network.silence_transformers():  # it warns about long texts, which are refused later
         read = model.tokeniser(texts, return_offsets_mapping=True)
     number = itertools.count()
     return [

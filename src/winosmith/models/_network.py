@@ -1,7 +1,7 @@
-"""Networks: finding, downloading, identifying and loading models, and running batches.
+"""Find, download, identify and load models, and run batches of texts.
 
-Weights are read only from safetensors, no foreign code runs, and missing weights are errors.
-Batches have texts of similar length to reduce padding, and are halved if memory runs out.
+Weights are read only from safetensors, code from model folders is never run, and missing weights
+are errors. A batch has texts of similar length to reduce padding; if memory runs out, it is halved.
 """
 
 from __future__ import annotations
@@ -24,22 +24,21 @@ from winosmith.outputs import sha256
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
-WANTED = ("*.json", "*.safetensors", "*.txt", "*.model")
+PATTERNS = ("*.json", "*.safetensors", "*.txt", "*.model")
 """Patterns of files to download: configuration, weights and tokeniser; never code or pickles."""
 
-
 SHORT_NAMES = {"minilm": "sentence-transformers/all-MiniLM-L6-v2"}
-"""Short names for hub ids; a folder of that name takes precedence."""
+"""Short names of hub ids; a folder with the same name takes precedence."""
 
 
 def find_model_folder(model: str | Path) -> Path:
     """Return the folder of a model; download it from the hub if necessary.
 
-    A model in this machine's cache of the hub is used without network access. For the folder of a
-    run of `train_multiple_choice`, its `model/` is returned.
+    A model in this machine's hub cache is used without network access. For the output folder of
+    `train_multiple_choice`, its subfolder `model/` is returned.
 
     Raises:
-        InputError: the folder or hub id does not exist, can't be downloaded, or has no safetensors.
+        InputError: The folder or hub id does not exist, can't be downloaded, or has no safetensors.
     """
     folder = Path(model)
     if not folder.is_dir():
@@ -50,7 +49,7 @@ def find_model_folder(model: str | Path) -> Path:
     if not (folder / "config.json").is_file() and (folder / "model" / "config.json").is_file():
         folder = folder / "model"
     if not (folder / "config.json").is_file():
-        raise InputError(f"{folder}: there is no config.json; name the folder of a saved model")
+        raise InputError(f"{folder}: there is no config.json; give the folder of a saved model")
     if not any(folder.glob("*.safetensors")):
         raise InputError(
             f"{folder} has no weights as *.safetensors; winosmith does not read pickles, so save "
@@ -62,13 +61,13 @@ def find_model_folder(model: str | Path) -> Path:
 def _download_model(name: str) -> Path:
     hub = require("huggingface_hub", "models")
     try:
-        folder = Path(hub.snapshot_download(name, allow_patterns=WANTED, local_files_only=True))
+        folder = Path(hub.snapshot_download(name, allow_patterns=PATTERNS, local_files_only=True))
         if any(folder.glob("*.safetensors")):
             return folder
     except (OSError, ValueError):
-        pass  # not in the cache of this machine
+        pass  # not in this machine's cache
     try:
-        return Path(hub.snapshot_download(name, allow_patterns=WANTED, etag_timeout=10))
+        return Path(hub.snapshot_download(name, allow_patterns=PATTERNS, etag_timeout=10))
     except (OSError, ValueError) as error:
         raise InputError(
             f"the model {name!r} is neither a folder nor in the hub's cache on this machine, and "
@@ -78,20 +77,20 @@ def _download_model(name: str) -> Path:
 
 
 def digest_weights(folder: str | Path) -> str:
-    """Return a SHA-256 of the files that determine a model, as 64 hexadecimal digits.
+    """Return the SHA-256 of a model's files, as 64 hexadecimal digits.
 
-    It covers the names and contents of the weights, configuration and tokeniser files in the
-    folder, but not of subfolders, a README or other notes.
+    It covers the names and contents of the weights, the configuration and the tokeniser files in
+    the folder, but not subfolders, a README or other files.
     """
     state = hashlib.sha256()
-    for file in sorted({file for pattern in WANTED for file in Path(folder).glob(pattern)}):
+    for file in sorted({file for pattern in PATTERNS for file in Path(folder).glob(pattern)}):
         state.update(f"{file.name}\0{sha256(file)}\n".encode())
     return state.hexdigest()
 
 
 @contextmanager
 def silence_transformers() -> Iterator[None]:
-    """Silence messages of transformers below the level ERROR while the block runs."""
+    """Suppress messages of transformers below the level ERROR, and its progress bars."""
     logging = require("transformers", "models").utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
@@ -110,13 +109,13 @@ def load_configuration(
     """Load the configuration of a model, and set its dropout rates.
 
     Args:
-        folder: folder of the model.
-        dropout: dropout rate, or None for the model's own.
-        kind: the required kind of model, for messages.
+        folder: The folder of the model.
+        dropout: The dropout rate; None for the model's own.
+        kind: The required kind of model, for messages.
 
     Raises:
-        InputError: the configuration can't be read, the model's code is not part of transformers,
-            or it has an encoder and a decoder.
+        InputError: The configuration can't be read, transformers lacks the model's architecture, or
+            the model has both an encoder and a decoder.
     """
     transformers = require("transformers", "models")
     try:
@@ -125,7 +124,7 @@ def load_configuration(
     except (OSError, ValueError, KeyError) as error:
         raise InputError(f"{folder}: the configuration can't be used: {error}") from error
     if getattr(config, "is_encoder_decoder", False) or not hasattr(config, "hidden_size"):
-        raise InputError(f"{folder}: {config.model_type} is not {kind}; name {kind}")
+        raise InputError(f"{folder}: {config.model_type} is not {kind}; use {kind}")
     if dropout is not None:
         for name, value in vars(config).items():
             if "dropout" in name and isinstance(value, float):
@@ -136,10 +135,12 @@ def load_configuration(
 def load_network(
     auto_class: Any, folder: Path, config: Any, *, dtype: str = "float32"
 ) -> tuple[Any, list[str]]:
-    """Load a network; return it with the names of newly initialised weights of a head or pooler.
+    """Load a network, and return it with the names of weights that had to be initialised.
+
+    Only weights of a head or pooler may be missing.
 
     Raises:
-        InputError: the network can't be loaded, or weights below its head are missing.
+        InputError: The network can't be loaded, or other weights are missing.
     """
     broken = require("safetensors", "models").SafetensorError
     try:
@@ -165,10 +166,10 @@ def load_network(
 
 
 Precision = Literal["float32", "bfloat16", "float16"]
-"""Precision of a network. In float32, batches change scores by less than 1e-4; the other two halve
-memory and time on a GPU, but may change close decisions."""
+"""Precision of a network. In float32, batching changes scores by less than 1e-4. bfloat16 and
+float16 halve memory and time on a GPU, but may change close decisions."""
 
-_OTHERS = {
+_OTHER_KINDS = {
     "a causal language model": "a masked language model; score it as that",
     "a masked language model": "a causal language model; score it as that",
 }
@@ -179,11 +180,11 @@ class LanguageModel:
     """A loaded language model.
 
     Attributes:
-        folder: folder of the model.
-        network: the torch module, on its device, without dropout.
-        tokeniser: the tokeniser.
-        device: a torch device.
-        max_length: the largest number of tokens of a text.
+        folder: The folder of the model.
+        network: The torch module, on its device, without dropout.
+        tokeniser: The tokeniser.
+        device: The torch device.
+        max_length: The maximum number of tokens per text.
     """
 
     folder: Path
@@ -194,19 +195,19 @@ class LanguageModel:
 
 
 def load_language_model(
-    of: type[Model], model: str | Path, kind: str, *, device: str | None, dtype: Precision
+    model_class: type[Model], model: str | Path, kind: str, *, device: str | None, dtype: Precision
 ) -> Model:
-    """Load a language model as an instance of `of`.
+    """Load a causal or masked language model.
 
     Args:
-        of: a subclass of `LanguageModel`.
-        model: a folder with a saved model, or a hub id.
+        model_class: The subclass of `LanguageModel` to return.
+        model: A folder with a saved model, or a hub id.
         kind: "a causal language model" or "a masked language model".
-        device: a torch device; by default the GPU if there is one.
-        dtype: see `Precision`.
+        device: A torch device; by default the GPU if there is one.
+        dtype: The precision; see `Precision`.
 
     Raises:
-        InputError: the model is missing or of another kind, or its weights are incomplete.
+        InputError: The model is missing or of another kind, or its weights are incomplete.
     """
     transformers = require("transformers", "models")
     check_choice("dtype", dtype, Precision)
@@ -216,9 +217,9 @@ def load_language_model(
     masked = type(config) in transformers.MODEL_FOR_MASKED_LM_MAPPING
     if masked is causal and not getattr(config, "is_decoder", False):
         # transformers would load a BERT as a causal model that sees the token to predict
-        raise InputError(f"{folder}: {config.model_type} is {_OTHERS[kind]}")
+        raise InputError(f"{folder}: {config.model_type} is {_OTHER_KINDS[kind]}")
     if type(config) not in transformers.MODEL_FOR_CAUSAL_LM_MAPPING and causal:
-        raise InputError(f"{folder}: {config.model_type} is not {kind}; name {kind}")
+        raise InputError(f"{folder}: {config.model_type} is not {kind}; use {kind}")
     auto = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForMaskedLM
     network, new = load_network(auto, folder, config, dtype=dtype)
     if new:
@@ -235,9 +236,9 @@ def load_language_model(
         )
     try:
         network = network.to(device).eval()
-    except (RuntimeError, AssertionError) as error:  # the second without CUDA built in
+    except (RuntimeError, AssertionError) as error:  # AssertionError: torch without CUDA
         raise InputError(f"the device {device!r} can't be used: {first_line(error)}") from error
-    return of(folder, network, tokeniser, device, find_longest_input(config, tokeniser))
+    return model_class(folder, network, tokeniser, device, find_max_length(config, tokeniser))
 
 
 def choose_device() -> str:
@@ -249,7 +250,7 @@ def load_tokeniser(folder: Path) -> Any:
     """Load the tokeniser of a model.
 
     Raises:
-        InputError: it can't be loaded.
+        InputError: The tokeniser can't be loaded.
     """
     auto = require("transformers", "models").AutoTokenizer
     try:
@@ -259,24 +260,24 @@ def load_tokeniser(folder: Path) -> Any:
         raise InputError(f"{folder}: the tokeniser can't be loaded: {error}") from error
 
 
-def find_longest_input(config: Any, tokeniser: Any) -> int:
-    """Return the largest number of tokens that a model reads."""
+def find_max_length(config: Any, tokeniser: Any) -> int:
+    """Return the maximum number of tokens that a model can read."""
     limit = int(tokeniser.model_max_length)
     return min(limit, int(getattr(config, "max_position_embeddings", None) or limit))
 
 
 Rows = npt.NDArray[np.intp]
 
-POOL = 50
-"""Number of batches that are sorted by length together in training: large enough to avoid most
-padding, small enough to keep the order random."""
+BATCHES_PER_POOL = 50
+"""Number of training batches per pool that is sorted by length: large enough to avoid most padding,
+small enough to keep the order random."""
 
 
 def batch_by_length(lengths: Sequence[int], tokens: int) -> list[Rows]:
-    """Divide rows, longest first, into batches of at most `tokens` tokens, including padding.
+    """Divide rows into batches of at most `tokens` tokens, including padding.
 
-    The longest come first, so that insufficient memory shows immediately. A row with more than
-    `tokens` tokens is a batch of its own. Rows of equal length keep their order.
+    The longest rows come first, so that insufficient memory shows early. A row with more than
+    `tokens` tokens becomes a batch of its own. Rows of equal length keep their order.
 
     >>> [batch.tolist() for batch in batch_by_length([2, 9, 3, 2, 3], tokens=6)]
     [[1], [2, 4], [0, 3]]
@@ -302,16 +303,16 @@ def shuffle_batches(
     size: int,
     generator: np.random.Generator,
 ) -> list[Rows]:
-    """Divide rows into batches of `size` of similar length, in random order, with twins together.
+    """Divide rows into random batches of `size` rows of similar length that keep twins together.
 
-    The groups are shuffled and divided into pools of 50 batches; each pool is sorted by length, and
-    its batches are shuffled. In a batch with both halves of a twin, the gradients of a preference
-    for one option cancel, and those of the trigger remain. An odd number of singles before a twin
-    can separate its halves.
+    The groups are shuffled and divided into pools of 50 batches. Each pool is sorted by length and
+    divided into batches; then all batches are shuffled. If both halves of a twin are in a batch,
+    the gradients of a preference for one option cancel, and those of the trigger remain. An odd
+    number of singles before a twin can separate its halves.
     """
     measured = np.asarray(lengths, dtype=np.int64)
     order = generator.permutation(len(groups))
-    pool_size = POOL * size
+    pool_size = BATCHES_PER_POOL * size
     batches: list[Rows] = []
     for start in range(0, len(order), pool_size):
         pool = [np.asarray(groups[at], np.intp) for at in order[start : start + pool_size]]
@@ -325,18 +326,18 @@ Batch = TypeVar("Batch")
 Model = TypeVar("Model", bound="LanguageModel")
 
 OnProgress = Callable[[int, int], None]
-"""Called with the number of finished texts and of all texts."""
+"""A callback that receives the number of finished texts and the number of all texts."""
 
-_SIGNS = ("out of memory", "can't allocate memory", "not enough memory")
-"""Parts of torch's messages for insufficient memory without an error class, as on a CPU."""
+_MEMORY_MESSAGES = ("out of memory", "can't allocate memory", "not enough memory")
+"""Parts of torch's messages about insufficient memory that have no error class, as on a CPU."""
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether an error means that memory ran out."""
+    """Return whether an error was caused by insufficient memory."""
     torch = require("torch", "models")
     if isinstance(error, MemoryError | torch.OutOfMemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _SIGNS)
+    return isinstance(error, RuntimeError) and any(sign in str(error) for sign in _MEMORY_MESSAGES)
 
 
 def run_batches(
@@ -346,19 +347,19 @@ def run_batches(
     run: Callable[[Batch], None],
     on_progress: OnProgress | None = None,
 ) -> None:
-    """Process `total` texts in batches; halve a batch that does not fit into memory, with a warning.
+    """Process `total` texts in batches; a batch that does not fit into memory is halved.
 
     Args:
-        total: number of texts.
-        budget: largest number of tokens of a batch.
-        take: function from the first text and the budget to a batch, its number of texts and of
-            tokens.
-        run: processes a batch.
-        on_progress: called with the number of finished texts and of all texts.
+        total: The number of texts.
+        budget: The maximum number of tokens per batch.
+        take: A function from the index of the first text and the budget to a batch, its number of
+            texts and its number of tokens.
+        run: A function that processes a batch.
+        on_progress: Called with the number of finished texts and the number of all texts.
 
     Raises:
-        InputError: a single text does not fit into memory.
-    """  # noqa: E501
+        InputError: A single text does not fit into memory.
+    """
     done = 0
     while done < total:
         batch, count, tokens = take(done, budget)
@@ -379,7 +380,7 @@ def run_batches(
             continue
         budget = max(1, tokens // 2)
         warnings.warn(
-            f"out of memory with {tokens} tokens at once; continuing with {budget}", stacklevel=4
+            f"out of memory with {tokens} tokens per batch; continuing with {budget}", stacklevel=4
         )
         del batch
         free_memory()
@@ -391,7 +392,7 @@ def run_by_length(
     run: Callable[[Rows], None],
     on_progress: OnProgress | None = None,
 ) -> None:
-    """Process texts, the longest first; see `run_batches`."""
+    """Process texts in batches of similar length, the longest first; see `run_batches`."""
     measured = np.asarray(lengths, np.int64)
     order = np.argsort(-measured, kind="stable")
 
@@ -403,7 +404,7 @@ def run_by_length(
 
 
 def free_memory() -> None:
-    """Return unused memory to the device."""
+    """Release memory that torch has reserved but does not use."""
     torch = require("torch", "models")
     gc.collect()
     if torch.cuda.is_available():

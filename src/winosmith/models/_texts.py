@@ -1,4 +1,4 @@
-"""The input text of a model for a problem: the sentence with an option inflected for the blank.
+"""Input texts of models: sentences with an option filled in and inflected for the blank.
 
 Also the data of a training run: problems with an option to choose, or claims to judge.
 """
@@ -27,13 +27,13 @@ from winosmith.text import FUNCTION_WORDS
 SplitPoint = Literal["before_option", "after_option"]
 """Where the filled-in sentence is split into the two segments of `[CLS] … [SEP] … [SEP]`.
 
-WinoGrande's released code splits before the option; the example in its text (section 4.1) splits
+WinoGrande's released code splits before the option. The example in the paper (section 4.1) splits
 after it ("… because the _ [SEP] is too large. [SEP]"). The code produced the published results, so
 `before_option` is the default.
 """
 
 Text = str | tuple[str, str]
-"""One segment or two."""
+"""The input text of an encoder: one segment or two."""
 
 
 def fill_option(
@@ -45,15 +45,14 @@ def fill_option(
 ) -> Text:
     """Return the sentence with an option filled in, as one segment or two.
 
-    Options are inflected for the pronoun that they replace, if it is known (`word_options`). With
-    `sees="pronoun"` the first segment is the original sentence with its pronoun between asterisks,
-    as in T5 (Raffel et al. 2020, section 2.4), and the second is the unchanged option.
+    Options are inflected for the pronoun that they replace, if known (`inflect_options`). With
+    `sees="pronoun"`, the first segment is the original sentence with its pronoun between asterisks,
+    as in T5 (Raffel et al. 2020, section 2.4), and the second segment is the unchanged option.
 
     Args:
-        problem: the problem to read.
-        option: the index of the option to fill in.
-        split_point: where to split; None for one segment. A question is always split before the
-            option.
+        problem: The problem to read.
+        option: The index of the option to fill in.
+        split_point: Where to split a sentence (a question: before the option); None for no split.
         local: The number of words to keep before the blank (2 in WinoGrande's local-context
             baseline, section 4.1); None for all.
         sees: "blank" or "pronoun".
@@ -88,14 +87,14 @@ def fill_option(
 
 
 def split_sentence(problem: Problem) -> tuple[str, tuple[str, ...], str]:
-    """Return the text before the blank, the options inflected for it, and the text after it.
+    """Return the text before the blank, the inflected options, and the text after the blank.
 
-    White space at the ends of the sentence is omitted; joined, they are the filled-in sentences.
+    Joined, they are the filled-in sentences, without white space at the ends.
 
     >>> split_sentence(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug")))
     ('He saw it, so the ', ('cup', 'jug'), ' was large.')
     """
-    return problem.before.lstrip(), word_options(problem).options, problem.after.rstrip()
+    return problem.before.lstrip(), inflect_options(problem).options, problem.after.rstrip()
 
 
 _POSSESSIVE = frozenset("my mine your yours his its our ours their theirs hers".split())
@@ -103,24 +102,24 @@ _POSSESSIVE = frozenset("my mine your yours his its our ours their theirs hers".
 _LOWERED = frozenset(
     "A An The My Your His Her Its Our Their He She It They This That These Those".split()
 )
-"""First words of an option that are only capitalised because they come first."""
+"""First words of options that are lower-cased inside a sentence."""
 
 _OWNABLE = {"can", "few", "many", "might", "own", "will"}
-"""Function words that can follow a possessive: "against her will", "her many friends"."""
+"""Function words that can follow a possessive "her": "against her will", "her many friends"."""
 
 _NEXT_WORD = re.compile(r"\s+[\"'“‘]?(\w+)")
 
 
-def word_options(problem: Problem) -> Problem:
+def inflect_options(problem: Problem) -> Problem:
     """Return the problem with its options inflected and capitalised for the blank.
 
-    The pronoun determines the form: "Tom's" for "his" in "raised his glass", "the woman" for "she",
-    "The woman" for "She". "Her" is a possessive before a content word ("her glass"), not before a
-    function word ("saw her in …"). A problem without a known pronoun, as in WinoGrande, does not
-    change.
+    The pronoun determines the form of an option: "Tom's" replaces "his" in "raised his glass", "the
+    woman" replaces "she", and "The woman" replaces "She". "Her" is a possessive before a content
+    word ("her glass"), but not before a function word ("saw her in …"). A problem without a known
+    pronoun, as in WinoGrande, is returned unchanged.
 
     >>> problem = Problem("1", "The man handed Jim _ glass.", ("The man", "Jim"), pronoun="his")
-    >>> word_options(problem).options
+    >>> inflect_options(problem).options
     ("the man's", "Jim's")
     """
     pronoun = (problem.pronoun or "").strip()
@@ -163,19 +162,19 @@ def _match_case(option: str, pronoun: str) -> str:
 
 
 def ask_referent(problem: Problem, end: str = "") -> Problem:
-    """Return the problem with its pronoun, and a blank for its referent.
+    """Return a problem that asks for the referent of the original pronoun.
 
     The question is that of GPT-3 for Winogender (Brown et al. 2020, section 6.2.1): the sentence,
-    then "'She' refers to", so that only the tokens of the options differ. The options are those in
-    the file. If the word is in the sentence more than once, the pronoun is marked with asterisks,
-    as in GPT-3's format of SuperGLUE-WSC (appendix G).
+    followed by "'She' refers to" and a blank, so that only the tokens of the options differ. The
+    options are unchanged. If the pronoun occurs more than once in the sentence, it is marked with
+    asterisks, as in GPT-3's format of SuperGLUE-WSC (appendix G).
 
     Args:
-        problem: a problem with a known pronoun.
+        problem: A problem with a known pronoun.
         end: The text after the option, such as a full stop for a bidirectional model.
 
     Raises:
-        DataError: the pronoun is unknown.
+        DataError: The pronoun is unknown.
 
     >>> nurse = Problem("1", "The nurse said that _ left.", ("the nurse", "a cook"), pronoun="she")
     >>> ask_referent(nurse).sentence
@@ -191,10 +190,10 @@ def ask_referent(problem: Problem, end: str = "") -> Problem:
 
 
 def fill_answer(problem: Problem, sees: Sees = "blank") -> str:
-    """Return the sentence with the correct option in its blank, or the referent of its pronoun.
+    """Return the sentence with the correct option in its blank or after its referent question.
 
     Raises:
-        DataError: the problem has no answer, or a required pronoun is unknown.
+        DataError: The problem has no answer, or a required pronoun is unknown.
 
     >>> fill_answer(Problem("1", "He saw it, so the _ was large. ", ("cup", "jug"), 1))
     'He saw it, so the jug was large.'
@@ -207,8 +206,8 @@ def fill_answer(problem: Problem, sees: Sees = "blank") -> str:
     return before + options[problem.answer] + after
 
 
-RIVAL = "something else"
-"""A placeholder for the second option of a claim; it is never read."""
+PLACEHOLDER = "something else"
+"""Placeholder for the second option of a claim's problem; models never read it."""
 
 
 @dataclass(frozen=True)
@@ -216,22 +215,22 @@ class Questions:
     """Problems or claims in the format of a training run.
 
     Attributes:
-        problems: the problems; of a claim's problem only the first option is read.
-        texts_each: number of texts per problem: 2 for problems, 1 for claims.
-        answers: (n,) the index of the correct option; for a claim 1 if it is true.
-        groups: the rows that belong together: twins, or the claims about the same blank.
-        digest: a SHA-256 of the problems or claims.
+        problems: The problems; for a claim, only the first option is read.
+        texts_per_problem: The number of texts per problem: 2 for problems, 1 for claims.
+        answers: (n,) the index of the correct option; for a claim, 1 if it is true, otherwise 0.
+        groups: The rows that belong together: twins, or claims about the same blank.
+        digest: The SHA-256 of the problems or claims.
     """
 
     problems: tuple[Problem, ...]
-    texts_each: int
+    texts_per_problem: int
     answers: npt.NDArray[np.int64]
     groups: tuple[tuple[int, ...], ...]
     digest: str
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """The rows that count as one observation: twins, with copies of either half."""
+        """Groups of rows that count as one observation: twins and copies of their halves."""
         texts = [[comparable_text(problem.sentence)] for problem in self.problems]
         return join_blocks(self.groups, texts)
 
@@ -239,81 +238,82 @@ class Questions:
         return len(self.problems)
 
     def loss(self, scores: Any, answers: Any) -> Any:
-        """Return the summed cross-entropy in nats of scores (n · texts_each,)."""
+        """Return the summed cross-entropy of (n · texts_per_problem,) scores, in nats."""
         from torch.nn import functional
 
-        if self.texts_each == 2:
+        if self.texts_per_problem == 2:
             return functional.cross_entropy(scores.view(-1, 2), answers, reduction="sum")
         return functional.binary_cross_entropy_with_logits(
             scores, answers.to(scores.dtype), reduction="sum"
         )
 
-    def measured(self, scores: npt.NDArray[np.float32]) -> tuple[float, float]:
-        """Return the number of correct answers for scores (n · texts_each,), and the p-value.
+    def evaluate(self, scores: npt.NDArray[np.float32]) -> tuple[float, float]:
+        """Return the number of correct answers for these scores, and its p-value.
 
-        A problem counts if its correct option has the higher score, and half if the scores are tied
-        (`winosmith.prediction.TIE`). A claim counts if its score is above 0 exactly if it is true.
-        The p-value is the probability that guessing is as accurate: `compute_chance_p_value` for
-        problems, and Fisher's exact test for claims, for which a constant answer is no evidence.
+        A problem counts 1 if its correct option has the higher score, and 1/2 if the scores are
+        tied (`winosmith.prediction.TIE`). A true claim counts 1 if its score is above 0, a false
+        claim if it is not. The p-value is the probability that guessing is as accurate. It comes
+        from `compute_chance_p_value` for problems, and from Fisher's exact test for claims, so that
+        a constant answer is not evidence.
         """
         rows, right = np.arange(len(self)), self.answers
-        if self.texts_each == 2:
+        if self.texts_per_problem == 2:
             pairs = scores.reshape(-1, 2).astype(np.float64)
             lead = pairs[rows, right] - pairs[rows, 1 - right]
             tied = np.abs(lead) <= TIE * np.abs(pairs).max(axis=1, initial=0)
-            worth = np.where(tied, 0.5, lead > 0)
-            return float(worth.sum()), compute_chance_p_value(worth, self.blocks)
+            credit = np.where(tied, 0.5, lead > 0)
+            return float(credit.sum()), compute_chance_p_value(credit, self.blocks)
         from scipy.stats import fisher_exact
 
-        said = scores > 0
-        table = [[int((said == a)[right == b].sum()) for b in (1, 0)] for a in (True, False)]
+        judged_true = scores > 0
+        table = [[int((judged_true == a)[right == b].sum()) for b in (1, 0)] for a in (True, False)]
         p_value = fisher_exact(table, alternative="greater").pvalue
-        return float((said == right.astype(bool)).sum()), float(p_value)
+        return float((judged_true == right.astype(bool)).sum()), float(p_value)
 
 
 def read_questions(
-    asked: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blank"
+    items: Dataset | Sequence[Claim], purpose: str, sees: Sees = "blank"
 ) -> Questions:
-    """Return problems or claims as questions.
+    """Convert problems or claims to questions for `purpose`, and check that they can be used.
 
     Raises:
-        DataError: there are no items, one has no answer or more than two options, or a required
-            pronoun is unknown; names the item.
+        DataError: There are no items, an item has no answer or not two options, or a required
+            pronoun is unknown. The message has the item's id.
     """
-    if not len(asked):
+    if not len(items):
         raise DataError(f"there is no problem to {purpose}")
     if sees == "pronoun":
-        named = (
-            asked if isinstance(asked, Dataset) else [convert_claim(c, c.problem_id) for c in asked]
+        problems = (
+            items if isinstance(items, Dataset) else [convert_claim(c, c.problem_id) for c in items]
         )
-        check_pronouns(named)
-    if isinstance(asked, Dataset):
-        for problem in asked:
+        check_pronouns(problems)
+    if isinstance(items, Dataset):
+        for problem in items:
             if len(problem.options) != 2:
                 raise DataError(f"{problem.id!r} has {len(problem.options)} options, not 2")
             if problem.answer is None:
                 raise DataError(f"{problem.id!r} has no answer; it needs one to {purpose}")
-        answers = np.array(asked.answers, np.int64)
-        return Questions(asked.problems, 2, answers, asked.groups, asked.digest)
-    for claim in asked:
+        answers = np.array(items.answers, np.int64)
+        return Questions(items.problems, 2, answers, items.groups, items.digest)
+    for claim in items:
         if claim.holds is None:
             raise DataError(f"a claim of {claim.problem_id!r} has no label to {purpose}")
     together: dict[str, list[int]] = {}
-    for row, claim in enumerate(asked):
+    for row, claim in enumerate(items):
         together.setdefault(claim.problem_id, []).append(row)
-    lines = "\n".join(canonical(claim_record(claim)) for claim in asked)
+    lines = "\n".join(canonical(claim_record(claim)) for claim in items)
     return Questions(
-        tuple(map(convert_claim, asked, map(str, range(len(asked))))),
+        tuple(map(convert_claim, items, map(str, range(len(items))))),
         1,
-        np.array([claim.holds for claim in asked], np.int64),
+        np.array([claim.holds for claim in items], np.int64),
         tuple(map(tuple, together.values())),
         hashlib.sha256(lines.encode("utf-8", "surrogatepass")).hexdigest(),
     )
 
 
 def convert_claim(claim: Claim, key: str = "claim") -> Problem:
-    """Return a problem with the claim's candidate as its first option."""
-    rival = RIVAL if claim.candidate.strip() != RIVAL else f"{RIVAL}!"
+    """Convert a claim to a problem whose first option is the claim's candidate."""
+    rival = PLACEHOLDER if claim.candidate.strip() != PLACEHOLDER else f"{PLACEHOLDER}!"
     return Problem(key, claim.sentence, (claim.candidate, rival), pronoun=claim.pronoun)
 
 
@@ -322,14 +322,14 @@ def compute_chance_p_value(
 ) -> float:
     """Return the probability that guessing is as accurate, for problems with two options.
 
-    The null flips the labels of all problems of a group together with probability 1/2: a group with
-    r of n correct has the excess r − n/2, to which the null gives a random sign. The distribution
-    of the sum is exact (by convolution). Without twins this is the one-sided binomial test. A
+    The null distribution flips the labels of all problems of a group together with probability 1/2.
+    A group with r of n correct has the excess r − n/2, which gets a random sign. The distribution
+    of the sum is exact (by convolution). Without twins, this is the one-sided binomial test. A
     solver that ignores the trigger has one half of every twin correct, and p = 1.
 
     Args:
-        correct: the credit of each answer, (n,): 1 or True, 0 or False, 1/2 for a tie.
-        groups: the rows of each observation, such as twins with their copies.
+        correct: (n,) the credit of each answer: 1 or True, 0 or False, 1/2 for a tie.
+        groups: The rows of each independent observation, such as a twin with its copies.
 
     >>> compute_chance_p_value([True] * 5, [(0,), (1,), (2,), (3,), (4,)])  # 1/2 to the 5th
     0.03125
@@ -338,7 +338,7 @@ def compute_chance_p_value(
     """
     right = np.asarray(correct, dtype=np.float64)
     excess = [round(2 * float(right[list(rows)].sum())) - len(rows) for rows in groups]
-    distribution = np.ones(1)  # of (sum + all) / 2, in halves of a problem
+    distribution = np.ones(1)  # of (sum + largest sum) / 2, in half problems
     for size in filter(None, map(abs, excess)):
         longer = np.zeros(len(distribution) + size)
         longer[: len(distribution)] += distribution / 2

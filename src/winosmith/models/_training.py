@@ -16,7 +16,7 @@ from pydantic import Field
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError, Interrupted, require
 from winosmith.models import _network
-from winosmith.models._encoder import InputFormat, new_choice_model
+from winosmith.models._encoder import InputFormat, create_choice_model
 from winosmith.models._texts import Questions, SplitPoint, read_questions
 from winosmith.options import OrFalse, declaration
 from winosmith.outputs import OutputFolder, atomic_write
@@ -27,21 +27,21 @@ from winosmith.report import percent
 from winosmith.seen import Sees
 
 ALPHA = 0.05
-"""A run is "at chance" if guessing reaches its dev accuracy with more than this probability."""
+"""A run is "at chance" if the probability that guessing reaches its dev accuracy is higher."""
 
 
 @declaration
 class TrainingSettings:
-    """The parameters of a run, in addition to its data and its base model.
+    """The parameters of a training run, except for its data and its base model.
 
     The defaults are in WinoGrande's grid (section 4.1): learning rate {1e-5, 3e-5, 5e-5},
-    epochs {3, 4, 5, 8}, batch size {8, 16}. Warmup and clip are those of its released code
+    epochs {3, 4, 5, 8}, batch size {8, 16}. Warmup and clip are those of the released code
     (github.com/allenai/winogrande: `--warmup_pct 0.1` in the README, `--max_grad_norm` 1.0 in
-    run_experiment.py). The defaults of weight decay and dropout are our own: that code has no
-    weight decay and the model's own dropout (0.1 for BERT and RoBERTa), like `GRIDS["winogrande"]`.
+    run_experiment.py). The defaults of weight decay and dropout are our own. That code, and
+    `GRIDS["winogrande"]`, use no weight decay and the model's own dropout (0.1 for BERT, RoBERTa).
 
     Raises:
-        InputError: a value is out of range.
+        InputError: A value is out of range.
     """
 
     seed: Annotated[int, Field(ge=0)] = 0
@@ -65,21 +65,22 @@ class TrainingSettings:
     different noise, and their difference is small: after four epochs on 640 problems at 1e-4,
     MiniLM's loss is 0.69 with its own rate of 0.1 and 0.27 with 0."""
     clip: Annotated[float, Field(gt=0)] = 1.0
-    """Largest norm of a step's gradient."""
+    """Maximum norm of a step's gradient; larger gradients are scaled down."""
     split_point: SplitPoint = "before_option"
     """Where the sentence is split in two (see `SplitPoint`)."""
     max_length: OrFalse[Annotated[int, Field(ge=8)]] = None
-    """Longest input in tokens; longer texts are cut at their start. By default the model's own
-    limit."""
+    """Maximum input length in tokens; longer texts are cut at their start. By default the model's
+    own limit."""
     local: OrFalse[Annotated[int, Field(ge=0)]] = None
-    """Number of words to keep before the blank, 2 in WinoGrande's local-context baseline; by
+    """Number of words to keep before the blank (2 in WinoGrande's local-context baseline); by
     default all."""
     patience: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """Number of epochs without improvement on dev after which a run stops; by default it does not
-    stop early."""
+    """Number of epochs without improvement on dev after which a run stops; by default a run does
+    not stop early."""
     last: OrFalse[Annotated[int, Field(ge=1)]] = None
-    """Number of epochs to train before keeping the last one, regardless of dev: for a run on all
-    data with a selected number of epochs. By default the best epoch on dev is kept."""
+    """Number of epochs to train before keeping the last one, regardless of dev. Use it for a run on
+    all data with a previously selected number of epochs. By default the best epoch on dev is
+    kept."""
     sees: Sees = "blank"
     """Input of the encoder: "blank" fills in each option; "pronoun" has the original sentence,
     followed by each option."""
@@ -91,18 +92,18 @@ class TrainingSettings:
 
     @property
     def name(self) -> str:
-        """The name of a run in a grid: "lr3e-05-ep3-bs16-s0"."""
+        """The name of a run in a grid, such as "lr3e-05-ep3-bs16-s0"."""
         return f"lr{self.learning_rate:g}-ep{self.epochs}-bs{self.batch_size}-s{self.seed}"
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """The result of one epoch.
+    """The results of one epoch.
 
     Attributes:
-        loss: mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
-        dev_correct: number of correctly answered dev problems; a tie counts half.
-        p_value: probability that guessing is as accurate on dev; see `compute_chance_p_value`.
+        loss: The mean cross-entropy over the epoch in nats; guessing gives ln 2 = 0.693.
+        dev_correct: The number of correctly answered dev problems; a tie counts half.
+        p_value: The probability that guessing is as accurate on dev; see `Questions.evaluate`.
     """
 
     loss: float
@@ -115,9 +116,9 @@ class TrainingRun:
     """The settings of a run, and the results of its epochs.
 
     Attributes:
-        settings: settings of the run.
-        epochs: results of all epochs, in order.
-        n_train, n_dev: numbers of training and dev problems.
+        settings: The settings of the run.
+        epochs: The results of all epochs, in order.
+        n_train, n_dev: The numbers of training and dev problems.
     """
 
     settings: TrainingSettings
@@ -126,19 +127,19 @@ class TrainingRun:
     n_dev: int
 
     @property
-    def best(self) -> int:
-        """The 0-based epoch that was kept: the first with the most correct dev problems.
+    def kept_epoch(self) -> int:
+        """The 0-based number of the kept epoch: the first one with the most correct dev problems.
 
-        With `settings.last` it is the last one.
+        With `settings.last`, it is the last epoch.
         """
         if self.settings.last is not None:
             return len(self.epochs) - 1
-        return _find_best(self.epochs)
+        return _find_best_epoch(self.epochs)
 
     @property
     def dev_accuracy(self) -> float:
-        """Dev accuracy of the kept epoch, 0–1; optimistic if the epoch was selected on dev."""
-        return self.epochs[self.best].dev_correct / self.n_dev
+        """The dev accuracy of the kept epoch, 0–1; optimistic if the epoch was selected on dev."""
+        return self.epochs[self.kept_epoch].dev_correct / self.n_dev
 
     @property
     def p_value(self) -> float:
@@ -154,8 +155,8 @@ class TrainingRun:
 
     @property
     def message(self) -> str:
-        """One sentence on the result."""
-        right = self.epochs[self.best].dev_correct
+        """A sentence on the result."""
+        right = self.epochs[self.kept_epoch].dev_correct
         verdict = (
             "AT CHANCE, not distinguishable from guessing; try another learning rate, more epochs, "
             "more problems or a stronger encoder"
@@ -164,16 +165,16 @@ class TrainingRun:
         )
         return (
             f"dev accuracy {percent(self.dev_accuracy)} ({right:,} of {self.n_dev:,}) after epoch "
-            f"{self.best + 1} of {len(self.epochs)}, p = {self.p_value:.2g}: {verdict}"
+            f"{self.kept_epoch + 1} of {len(self.epochs)}, p = {self.p_value:.2g}: {verdict}"
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class FineTuned(TrainingRun):
-    """A finished run, and its model.
+class FinishedRun(TrainingRun):
+    """A finished run with its model.
 
     Attributes:
-        folder: folder of the kept model, for `load_choice_model` and `load_encoder`.
+        folder: The folder of the kept model, for `load_choice_model` and `load_encoder`.
     """
 
     folder: Path
@@ -182,8 +183,8 @@ class FineTuned(TrainingRun):
 MODEL, RECORD, STATE = "model", "training.json", "state.safetensors"
 
 OnStep = Callable[[int, int, str], None]
-"""A callback that receives the number of completed steps, of all steps, and the epoch with its
-loss."""
+"""A callback that receives the number of finished steps, the number of all steps, and a text with
+the epoch and its loss."""
 
 
 def train_multiple_choice(
@@ -195,67 +196,67 @@ def train_multiple_choice(
     settings: TrainingSettings | None = None,
     device: str | None = None,
     on_step: OnStep | None = None,
-) -> FineTuned:
-    """Fine-tune an encoder on problems with two options; keep the best epoch on dev.
+) -> FinishedRun:
+    """Fine-tune an encoder on problems with two options, and keep the best epoch on dev.
 
-    The two texts with an option filled in get a score each, and their softmax is trained on the
-    answer. A claim is one text; the logistic of its score is trained on whether it is true. The
-    same arguments give the same weights on the same kind of machine. The state is saved after each
-    epoch, so that the same call resumes a run, and returns a finished one. A batch that does not
-    fit into memory is halved, with a warning.
+    Each option is filled in and scored, and the softmax of the two scores is trained on the answer.
+    A claim is one text; the logistic of its score is trained on whether the claim is true. The same
+    arguments give the same weights on the same kind of machine. The state is saved after each
+    epoch, so that the same call resumes an interrupted run, or returns a finished one. A batch that
+    does not fit into memory is halved, with a warning.
 
     Args:
-        train: training problems with answers, or claims with labels.
-        dev: problems or claims to select the epoch; twins should not be split between the two.
-        model: a folder or hub id of an encoder or of an already fine-tuned model.
-        out: folder of the run: the best model in `model/`, with digests of the training data, and
-            the epochs in `training.json`.
-        settings: the settings; by default those of `TrainingSettings`.
-        device: a torch device; by default the GPU if there is one.
-        on_step: called after every step.
+        train: Training problems with answers, or claims with labels.
+        dev: Problems or claims to select the epoch; no twin should be split between train and dev.
+        model: A folder or hub id of an encoder or of an already fine-tuned model.
+        out: The output folder. The best model is saved in `model/`, with digests of the training
+            data, and the epochs in `training.json`.
+        settings: The settings; by default those of `TrainingSettings`.
+        device: A torch device; by default the GPU if there is one.
+        on_step: Called after every step.
 
     Raises:
-        DataError: there are no problems, or one has no answer, more than two options, or an unknown
-            pronoun that is required; names the problem.
-        InputError: the model can't be loaded, or does not fit into memory.
+        DataError: There are no problems, a problem has no answer or not two options, or a required
+            pronoun is unknown. The message has the problem's id.
+        InputError: The model can't be loaded, or does not fit into memory.
         OutputError: `out` contains other files.
-        Interrupted: Ctrl-C; the message has the folder of the saved epochs.
+        Interrupted: Ctrl-C was pressed; the message has the folder of the saved epochs.
     """
     settings = settings or TrainingSettings()
-    asked = read_questions(train, "train on", settings.sees)
-    measured = read_questions(dev, "measure on", settings.sees)
+    questions = read_questions(train, "train on", settings.sees)
+    dev_questions = read_questions(dev, "measure on", settings.sees)
     base = _network.find_model_folder(model)
     recipe = {
         "multiple_choice": asdict(settings),
-        "train": asked.digest,
-        "dev": measured.digest,
+        "train": questions.digest,
+        "dev": dev_questions.digest,
         "model": _network.digest_weights(base),
     }
     folder = OutputFolder.open(out, recipe)
     if RECORD in folder.files and all(map(folder.is_finished, folder.files)):
         epochs = read_epochs((folder.path / RECORD).read_text("utf-8"))
     else:
-        run = Run(base, asked, measured, settings, device)
+        run = Run(base, questions, dev_questions, settings, device)
         epochs = tuple(_train_epochs(run, folder.path / STATE, on_step))
-        run.network.load_state_dict(run.best)
+        run.network.load_state_dict(run.best_weights)
         run.choice.save(folder.path / MODEL)
         write_digests(folder.path / MODEL, train, *read_digests(base))
         for saved in sorted((folder.path / MODEL).iterdir()):
             folder.add(f"{MODEL}/{saved.name}")
         write_epochs(folder, RECORD, epochs, indent=2)
         (folder.path / STATE).unlink(missing_ok=True)
-    return FineTuned(settings, epochs, len(train), len(dev), folder=folder.path / MODEL)
+    return FinishedRun(settings, epochs, len(train), len(dev), folder=folder.path / MODEL)
 
 
 def read_epochs(text: str) -> tuple[Epoch, ...]:
-    """Return the epochs of a JSON text."""
+    """Parse the JSON text of `write_epochs`."""
     return tuple(Epoch(**record) for record in parse_json(text))
 
 
 def write_epochs(
     folder: OutputFolder, name: str, epochs: Sequence[Epoch], indent: int | None = None
 ) -> None:
-    """Write epochs as JSON."""
+    """Write the results of epochs as JSON."""
     with folder.write(name) as file:
         json.dump([asdict(epoch) for epoch in epochs], file, indent=indent)
         file.write("\n")
@@ -269,10 +270,10 @@ def _train_epochs(run: Run, state: Path, on_step: OnStep | None) -> list[Epoch]:
         run.restore(*saved[:3])
     try:
         while not _is_over(epochs, run.settings):
-            epochs.append(run.epoch(len(epochs), on_step))
-            if run.settings.last is not None or _find_best(epochs) == len(epochs) - 1:
-                run.keep()
-            save_state(state, run.network.state_dict(), run.best, run.optimiser, epochs)
+            epochs.append(run.train_epoch(len(epochs), on_step))
+            if run.settings.last is not None or _find_best_epoch(epochs) == len(epochs) - 1:
+                run.keep_weights()
+            save_state(state, run.network.state_dict(), run.best_weights, run.optimiser, epochs)
     except KeyboardInterrupt:
         raise Interrupted(
             f"{len(epochs)} of {run.settings.epochs} epochs are saved in {state.parent}; run "
@@ -285,18 +286,18 @@ def _is_over(epochs: list[Epoch], settings: TrainingSettings) -> bool:
     if len(epochs) >= (settings.last or settings.epochs):
         return True
     patience = settings.patience or settings.epochs
-    return bool(epochs) and len(epochs) - 1 - _find_best(epochs) >= patience
+    return bool(epochs) and len(epochs) - 1 - _find_best_epoch(epochs) >= patience
 
 
-def _find_best(epochs: Sequence[Epoch]) -> int:
+def _find_best_epoch(epochs: Sequence[Epoch]) -> int:
     return max(range(len(epochs)), key=lambda at: epochs[at].dev_correct)
 
 
 class Run:
     """A network in training.
 
-    An epoch depends only on the weights, the optimiser's moments, the seed and its number, so that
-    a resumed run gives the same result.
+    An epoch depends only on the weights, the optimiser's moments, the seed and the epoch's number,
+    so that a resumed run gives the same result.
     """
 
     def __init__(
@@ -309,13 +310,13 @@ class Run:
     ):
         self.settings = settings
         self.train, self.dev = train, dev
-        self.choice = new_choice_model(
+        self.choice = create_choice_model(
             base,
             seed=settings.seed,
-            how=InputFormat(
+            input_format=InputFormat(
                 settings.split_point,
                 settings.local,
-                claims=train.texts_each == 1,
+                claims=train.texts_per_problem == 1,
                 sees=settings.sees,
             ),
             dropout=settings.dropout,
@@ -323,30 +324,31 @@ class Run:
             max_length=settings.max_length,
         )
         self.network = self.choice.network
-        self.inputs = self.choice.inputs(train.problems, train.texts_each)
-        self.dev_inputs = self.choice.inputs(dev.problems, dev.texts_each)
+        self.inputs = self.choice.inputs(train.problems, train.texts_per_problem)
+        self.dev_inputs = self.choice.inputs(dev.problems, dev.texts_per_problem)
         self.optimiser = _make_optimiser(self.network, settings)
-        self.best: dict[str, Any] = {}
-        self.steps_an_epoch = -(-len(train) // settings.batch_size)
-        self.at_once = settings.batch_size
+        self.best_weights: dict[str, Any] = {}
+        self.steps_per_epoch = -(-len(train) // settings.batch_size)
+        self.chunk_size = settings.batch_size
 
     def restore(
         self, weights: dict[str, Any], best: dict[str, Any], moments: dict[int, Any]
     ) -> None:
-        """Restore a saved state."""
+        """Restore a state that `load_state` has read."""
         self.network.load_state_dict(weights)
         self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": moments})
-        self.best = best
+        self.best_weights = best
 
-    def keep(self) -> None:
-        """Save the current weights as the best."""
-        self.best = {k: v.detach().cpu().clone() for k, v in self.network.state_dict().items()}
+    def keep_weights(self) -> None:
+        """Store the current weights as the best."""
+        weights = self.network.state_dict()
+        self.best_weights = {k: v.detach().cpu().clone() for k, v in weights.items()}
 
-    def epoch(self, epoch: int, on_step: Callable[[int, int, str], None] | None = None) -> Epoch:
-        """Train for one epoch, then evaluate on dev."""
+    def train_epoch(self, epoch: int, on_step: OnStep | None = None) -> Epoch:
+        """Train for one epoch, and evaluate the network on dev."""
         torch = require("torch", "models")
         lengths = np.array([len(row["input_ids"]) for row in self.inputs], np.int64)
-        longest = lengths.reshape(-1, self.train.texts_each).max(axis=1)
+        longest = lengths.reshape(-1, self.train.texts_per_problem).max(axis=1)
         generator = np.random.default_rng([self.settings.seed, epoch])
         size = self.settings.batch_size
         batches = _network.shuffle_batches(longest.tolist(), self.train.groups, size, generator)
@@ -354,47 +356,48 @@ class Run:
         total = 0.0
         with torch.random.fork_rng():
             torch.manual_seed(int(generator.integers(2**62)))
-            for at, batch in enumerate(batches, epoch * self.steps_an_epoch):
+            for at, batch in enumerate(batches, epoch * self.steps_per_epoch):
                 loss = self._step(batch, at)
                 total += loss * len(batch)
                 if on_step:
-                    steps = self.settings.epochs * self.steps_an_epoch
+                    steps = self.settings.epochs * self.steps_per_epoch
                     on_step(at + 1, steps, f"epoch {epoch + 1}, loss {loss:.3f}")
-        right, p_value = self.dev.measured(self.choice.text_scores(self.dev_inputs))
+        right, p_value = self.dev.evaluate(self.choice.text_scores(self.dev_inputs))
         whole = int(right) if right.is_integer() else right
         return Epoch(total / len(self.train), whole, p_value)
 
     def _step(self, batch: npt.NDArray[np.intp], step: int) -> float:
         torch = require("torch", "models")
-        total = self.settings.epochs * self.steps_an_epoch
-        rising = self.settings.warmup * total  # then the rate falls to 0
+        total = self.settings.epochs * self.steps_per_epoch
+        rising = self.settings.warmup * total  # afterwards the rate falls to 0
         rate = (step + 1) / rising if step < rising else (total - step) / max(1.0, total - rising)
         for group in self.optimiser.param_groups:
             group["lr"] = self.settings.learning_rate * min(1.0, rate)
-        loss = self._gradient(batch)
+        loss = self._compute_gradient(batch)
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.settings.clip)
         self.optimiser.step()
         return loss
 
-    def _gradient(self, batch: npt.NDArray[np.intp]) -> float:
-        """Set the gradient of the batch's mean loss, and return that loss.
+    def _compute_gradient(self, batch: npt.NDArray[np.intp]) -> float:
+        """Compute the gradient of the batch's mean loss, and return this loss.
 
-        A batch that does not fit into memory is halved; the sum of the gradients is the same.
+        A batch that does not fit into memory is processed in chunks; their gradients add up.
         """
         while True:
             self.optimiser.zero_grad(set_to_none=True)
-            starts = range(0, len(batch), self.at_once)
+            starts = range(0, len(batch), self.chunk_size)
+            chunks = (batch[at : at + self.chunk_size] for at in starts)
             try:
-                return sum(self._part(batch[at : at + self.at_once], len(batch)) for at in starts)
+                return sum(self._backpropagate(chunk, len(batch)) for chunk in chunks)
             except (RuntimeError, MemoryError) as error:
                 if not _network.is_out_of_memory(error):
                     raise
-                self._halve_batch(min(self.at_once, len(batch)), error)
+                self._halve_batch(min(self.chunk_size, len(batch)), error)
             _network.free_memory()
 
-    def _part(self, rows: npt.NDArray[np.intp], of: int) -> float:
+    def _backpropagate(self, rows: npt.NDArray[np.intp], of: int) -> float:
         torch = require("torch", "models")
-        each = self.train.texts_each
+        each = self.train.texts_per_problem
         texts = [self.inputs[each * row + option] for row in rows for option in range(each)]
         scores = self.choice.forward(texts)
         answers = torch.from_numpy(self.train.answers[rows]).to(scores.device)
@@ -408,10 +411,10 @@ class Run:
                 "the memory is too small to train this model on one problem at a time; use a "
                 "smaller model, a shorter max_length, or a larger machine"
             ) from error
-        self.at_once = max(1, tried // 2)
+        self.chunk_size = max(1, tried // 2)
         warnings.warn(
-            f"out of memory with {tried} problems at once; continuing with {self.at_once}, and "
-            f"{self.settings.batch_size} a step as before",
+            f"out of memory with {tried} problems at a time; continuing with {self.chunk_size} at "
+            f"a time, and {self.settings.batch_size} per step",
             stacklevel=2,
         )
 
@@ -426,7 +429,7 @@ def _make_optimiser(network: Any, settings: TrainingSettings) -> Any:
             {"params": rest, "weight_decay": 0.0},
         ],
         lr=settings.learning_rate,
-        fused=True,  # a third of a step's time on a CPU otherwise
+        fused=True,  # without it, the optimiser takes a third of a step's time on a CPU
     )
 
 
@@ -436,32 +439,32 @@ Weights = dict[str, Any]
 def save_state(
     path: Path, weights: Weights, best: Weights, optimiser: Any, epochs: list[Epoch]
 ) -> None:
-    """Write the state to a temporary file, then rename it.
+    """Save the state of a run atomically, as a safetensors file.
 
-    It is a safetensors file and not a pickle, so that reading it runs no code. The state is the
-    weights, those of the best epoch, the optimiser's moments and the epochs; random numbers and the
-    learning rate are functions of seed, epoch and step.
+    Unlike a pickle, the file runs no code when it is read. The state consists of the current
+    weights, the weights of the best epoch, the optimiser's moments and the epochs. Random numbers
+    and the learning rate are functions of seed, epoch and step.
     """
     moments = optimiser.state_dict()["state"]
     tensors = {f"weight/{name}": tensor for name, tensor in weights.items()}
     tensors |= {f"best/{name}": tensor for name, tensor in best.items()}
-    for at, kept in moments.items():
-        tensors |= {f"moment/{at}/{name}": tensor for name, tensor in kept.items()}
-    apart = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
+    for at, values in moments.items():
+        tensors |= {f"moment/{at}/{name}": tensor for name, tensor in values.items()}
+    copies = {name: tensor.detach().cpu().clone() for name, tensor in tensors.items()}
     record = {"epochs": json.dumps([asdict(epoch) for epoch in epochs])}
     with atomic_write(path, "wb") as file:
-        file.write(require("safetensors.torch", "models").save(apart, record))
+        file.write(require("safetensors.torch", "models").save(copies, record))
 
 
 def load_state(path: Path) -> tuple[Weights, Weights, dict[int, Weights], list[Epoch]] | None:
-    """Return weights, best weights, moments and epochs; None without a readable state."""
+    """Load the weights, best weights, moments and epochs; return None if they can't be read."""
     safetensors = require("safetensors", "models")
     if not path.is_file():
         return None
     try:
-        with safetensors.safe_open(str(path), "pt") as held:
-            epochs = list(read_epochs(held.metadata()["epochs"]))
-            tensors = {name: held.get_tensor(name) for name in held.keys()}  # noqa: SIM118
+        with safetensors.safe_open(str(path), "pt") as file:
+            epochs = list(read_epochs(file.metadata()["epochs"]))
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, safetensors.SafetensorError):
         return None
     kinds: dict[str, Weights] = {"weight": {}, "best": {}, "moment": {}}

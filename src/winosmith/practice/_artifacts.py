@@ -4,34 +4,34 @@ A frame is one line of `social.txt` or `physical.txt`:
 
     luggage: The {A} is <larger|smaller> than the {B}, so {who} used the _^ for [bulky/thick|…] …
 
-- `luggage` is the pool that the two options are drawn from (`fillers.toml`); a `+` after it marks a
-  frame whose words near the options praise one and blame the other.
-- `{A}` and `{B}` are the options, A always mentioned first; `{who}` is a person's name; any other
-  slot is filled from the list with its name, and the first of these is the twin's anchor.
+- `luggage` is the pool from which the two options are drawn (`fillers.toml`); a `+` after it marks
+  a frame whose words near the options praise one option and blame the other.
+- `{A}` and `{B}` are the options; A is always mentioned first. `{who}` is a person's name. Any
+  other slot is filled from the list with its name; the first such slot is the twin's anchor.
 - `<…|…>` is the *hinge*, `[…|…]` the *trigger*, with near-synonyms separated by `/`. With the first
-  hinge and the first trigger, or the second and the second, the answer is A; otherwise it is B. So
-  neither the hinge, the trigger, nor the order of mention alone reveals the answer. If a frame has
-  several hinges, they switch together.
-- `^` after the blank marks the place for words of emphasis.
+  hinge and the first trigger, or the second hinge and the second trigger, the answer is A;
+  otherwise it is B. So the hinge, the trigger and the order of mention do not reveal the answer on
+  their own. If a frame has several hinges, they switch together.
+- `^` after the blank marks the position of words of emphasis.
 - ` ~ chain/thread, …` lists pairs of options that people associate with the triggers: the first
-  of a pair with the first trigger. Only planted associations use them.
+  option of a pair with the first trigger. Only planted associations use these pairs.
 
-A *draft* has all the choices that turn a frame into a twin.
+A *draft* contains all the choices that turn a frame into a twin.
 
 Balance of sound twins
     A frame has two hinges and two triggers; the answer is their exclusive or. The halves of a twin
     differ either in the trigger or in the hinge, and share the other; both choices are uniform.
     Which option is A, which option is listed first, which half comes first, and which half (if
-    any) has emphasis are uniform too. So, in expectation, each option, order of mention, order in
-    the list, trigger, hinge, and each pair of these, occurs with correct and incorrect options
-    equally often. Only three of them together determine the answer. A representation that combines
-    three can memorize frames, since each is used for many twins, but does not generalize to twins
-    from other frames.
+    any) has emphasis are uniform, too. So, in expectation, each option, order of mention, order in
+    the list, trigger, hinge, and each pair of these features, occurs with correct and incorrect
+    options equally often. Only three features together determine the answer. A representation that
+    combines three features can memorize frames, because each frame is used for many twins, but it
+    does not generalize to twins from other frames.
 
 An artifact is an agreement between an *attribute* in which the options differ and a *cue* in which
 the halves differ: in both halves of a planted twin, the attribute of the correct option agrees with
-the half's cue. In sound twins it agrees half of the time. An adversary detects an artifact if its
-representation makes the agreement linear:
+the half's cue. In sound twins they agree half of the time. An adversary detects an artifact if the
+agreement is linear in its representation:
 
 association
     Attribute: the option of an associated pair; cue: the trigger that people associate with it
@@ -45,18 +45,18 @@ length
 polarity
     Attribute: the words near the option praise or blame it ("The captain praised Ann and scolded
     Beth"); cue: the trigger is positive or negative ("because _ was diligent | lazy"). This is the
-    structural pattern that AFLite found in WinoGrande (table 2). Neither a word nor a pair of an
-    option and a word shows it; the representation must combine the words near an option's mention
-    with the words after the blank. The difference of two bags of n-grams does not.
+    structural pattern that AFLite found in WinoGrande (table 2). No single word, and no pair of an
+    option and a word, reveals it. The representation must combine the words near an option's
+    mention with the words after the blank; the difference of two bags of n-grams does not do so.
 position
     Attribute: mentioned first and listed first; cue: the frame's first trigger. Trigger words then
-    reveal the index of the answer, visible in any bag of the sentence's words (PMI, `concat`), and
-    the order of mention, which needs the same representation as polarity. In the difference of the
-    two filled-in sentences, shared words cancel.
+    reveal the index of the answer, which is visible in any bag of the sentence's words (PMI,
+    `concat`). They also reveal the order of mention, which needs the same representation as
+    polarity. In the difference of the two filled-in sentences, shared words cancel.
 
-Authors produce artifacts by repeating themselves. Likewise, each kind here comes from a few
-*habits*: a frame with a fixed pair of options and fixed words of emphasis. The fewer the habits,
-the more often each is repeated, and the easier it is to detect.
+Authors produce artifacts by repeating themselves. Likewise, each kind of artifact here comes from a
+few *habits*: a frame with a fixed pair of options and fixed words of emphasis. The fewer habits
+there are, the more often each is repeated, and the easier it is to detect.
 """
 
 from __future__ import annotations
@@ -90,13 +90,13 @@ class Frame:
 
     Attributes:
         domain: "social" or "physical".
-        pool: name of the pool of its options.
-        polar: whether the words near one option are positive and those near the other negative,
-            with the trigger's polarity agreeing under the first hinge, and not under the second.
-        pairs: pairs of options associated with the first and the second trigger.
-        slots: names of the slots to fill, the anchor's first; without A, B and who.
-        emphatic: whether words of emphasis may follow the blank.
-        corners: sentences with slots, by hinge, trigger and synonym.
+        pool: The name of the pool that has the options.
+        polar: Whether the words near one option are positive and those near the other negative. The
+            trigger's polarity agrees with that of the correct option only under the first hinge.
+        pairs: Pairs of options that are associated with the first and the second trigger.
+        slots: The names of the slots to fill, the anchor's first, without A, B and who.
+        emphatic: Whether words of emphasis may follow the blank.
+        corners: The sentences with slots, by hinge, trigger and synonym.
     """
 
     domain: Domain
@@ -109,25 +109,25 @@ class Frame:
 
     @property
     def synonyms(self) -> int:
-        """Number of wordings of the trigger."""
+        """The number of wordings of each trigger."""
         return len(self.corners[0][0])
 
     @property
     def spread(self) -> int:
-        """Number of words by which the longest corner exceeds the shortest."""
+        """The difference between the longest and the shortest sentence, in words."""
         lengths = [len(words(corner)) for row in self.corners for cell in row for corner in cell]
         return max(lengths) - min(lengths)
 
 
 @dataclass(frozen=True, slots=True)
 class Fillers:
-    """The words that fill frames.
+    """The words that fill the slots of frames.
 
     Attributes:
-        pools: for each pool, its lists; both options come from the same list. The pool "names" has
-            a list for each gender.
-        slots: slot → the words that can fill it.
-        names: all names of people.
+        pools: Pool → lists of options; both options of a twin come from the same list. The pool
+            "names" has a list for each gender.
+        slots: Slot → the words that can fill it.
+        names: All names of people.
     """
 
     pools: Mapping[str, tuple[tuple[str, ...], ...]]
@@ -137,7 +137,7 @@ class Fillers:
 
 @cache
 def read_fillers() -> Fillers:
-    """Return winosmith's fillers."""
+    """Read the fillers that are part of winosmith."""
     tables = tomllib.loads(_read_file("fillers.toml"))
     lists = {
         table: {name: tuple(text.split()) for name, text in entries.items()}
@@ -150,7 +150,7 @@ def read_fillers() -> Fillers:
 
 @cache
 def read_frames() -> tuple[Frame, ...]:
-    """Return winosmith's frames, the social ones first."""
+    """Read the frames that are part of winosmith, social frames first."""
     return (*_read_frames("social"), *_read_frames("physical"))
 
 
@@ -195,31 +195,31 @@ def _make_wordings(pattern: str, hinge: int, pole: int) -> tuple[str, ...]:
 
 
 EMPHASES = (" quite clearly", " quite obviously", " most certainly", " most definitely")
-"""Words of emphasis after the blank; all have two words, so that they lengthen halves equally."""
+"""Phrases of emphasis after the blank, all of two words, so that they lengthen halves equally."""
 
-EMPHASISED = 0.25
-"""Fraction of sound twins, among those whose frame allows emphasis, with one emphatic half."""
+EMPHASIS_FRACTION = 0.25
+"""Fraction of the sound twins whose frame allows emphasis that have one emphatic half."""
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """The choices that make a twin.
+    """The choices that turn a frame into a twin.
 
     Attributes:
-        frame: the frame.
-        along: the part in which the halves differ.
-        fixed: index of the other part, which both halves share.
-        synonym: index of the trigger's wording.
-        options: the words for A and for B.
-        swapped: whether B is listed before A.
-        fill: the words for the other slots.
-        emphasis: the words after the blank of each half.
+        frame: The frame.
+        varied: The part of the frame in which the halves differ.
+        fixed: The index of the other part, which both halves share.
+        synonym: The index of the trigger's wording.
+        options: The words for A and for B.
+        swapped: Whether B is listed before A.
+        fill: The words for the other slots.
+        emphasis: The words of emphasis in each half, or "".
     """
 
     frame: Frame
-    along: Literal["trigger", "hinge"]
+    varied: Literal["trigger", "hinge"]
     fixed: int
     synonym: int
     options: tuple[str, str]
@@ -229,23 +229,23 @@ class Draft:
 
     def corner(self, half: int) -> tuple[int, int]:
         """Return the indices of a half's hinge and trigger."""
-        return (self.fixed, half) if self.along == "trigger" else (half, self.fixed)
+        return (self.fixed, half) if self.varied == "trigger" else (half, self.fixed)
 
-    def right(self, half: int) -> int:
-        """Return the correct option of a half: 0 for A, 1 for B."""
+    def correct_option(self, half: int) -> int:
+        """Return the correct option of a half, as written in the frame: 0 for A, 1 for B."""
         hinge, pole = self.corner(half)
         return hinge ^ pole
 
     def answer(self, half: int) -> int:
-        """Return the index of the correct option in the list."""
-        return self.right(half) ^ self.swapped
+        """Return the index of a half's correct option in the listed options."""
+        return self.correct_option(half) ^ self.swapped
 
-    def listed(self) -> tuple[str, str]:
-        """Return the options in listed order."""
+    def listed_options(self) -> tuple[str, str]:
+        """Return the options in the order in which they are listed."""
         return self.options[::-1] if self.swapped else self.options
 
     def sentence(self, half: int) -> str:
-        """Return the sentence of a half."""
+        """Return the sentence of a half, with all slots filled."""
         hinge, pole = self.corner(half)
         text = self.frame.corners[hinge][pole][self.synonym].format(
             A=self.options[0], B=self.options[1], emphasis=self.emphasis[half], **self.fill
@@ -254,12 +254,12 @@ class Draft:
 
 
 def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draft:
-    """Return a sound twin of this frame, with uniformly random choices."""
+    """Draw a sound twin from this frame, with uniformly random choices."""
     fill = {slot: pick_item(fillers.slots[slot], rng) for slot in frame.slots}
     fill["who"] = pick_item(fillers.names, rng)
     return Draft(
         frame=frame,
-        along="trigger" if rng.random() < 0.5 else "hinge",
+        varied="trigger" if rng.random() < 0.5 else "hinge",
         fixed=int(rng.random() < 0.5),
         synonym=int(rng.random() * frame.synonyms),
         options=draw_options(frame, fillers, rng),
@@ -270,7 +270,7 @@ def draw_draft(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> Draf
 
 
 def draw_options(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> tuple[str, str]:
-    """Return two different options of the frame's pool."""
+    """Draw two different options from the frame's pool."""
     words = pick_item(fillers.pools[frame.pool], rng)
     first = int(rng.random() * len(words))
     second = int(rng.random() * (len(words) - 1))
@@ -278,33 +278,33 @@ def draw_options(frame: Frame, fillers: Fillers, rng: np.random.Generator) -> tu
 
 
 def _draw_emphasis(frame: Frame, rng: np.random.Generator) -> tuple[str, str]:
-    if not frame.emphatic or rng.random() >= EMPHASISED:
+    if not frame.emphatic or rng.random() >= EMPHASIS_FRACTION:
         return "", ""
     return (pick_item(EMPHASES, rng), "") if rng.random() < 0.5 else ("", pick_item(EMPHASES, rng))
 
 
 def pick_item(items: tuple[Item, ...], rng: np.random.Generator) -> Item:
-    """Return one of the items, uniformly at random."""
+    """Draw one of the items, uniformly at random."""
     return items[int(rng.random() * len(items))]
 
 
 Artifact = Literal["association", "length", "polarity", "position"]
-"""The kinds of artifact."""
+"""The kinds of artifacts."""
 
 ARTIFACTS: tuple[Artifact, ...] = get_args(Artifact)
 
-LETTERS_LONGER = 4
-"""Least difference between the options' lengths, in letters, in a planted length artifact."""
+MIN_LENGTH_DIFFERENCE = 4
+"""Minimum difference between the options' lengths in a planted length artifact, in letters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Habit:
-    """The common properties of the planted twins from one habit.
+    """The properties that twins planted by the same habit have in common.
 
     Attributes:
-        frame: the frame.
-        pair: the options associated with the first and the second trigger; only for "association".
-        emphasis: the words of emphasis.
+        frame: The frame.
+        pair: The options that are associated with the triggers; None except for "association".
+        emphasis: The words of emphasis, used only for "length".
     """
 
     frame: Frame
@@ -313,7 +313,7 @@ class Habit:
 
 
 def find_habits(kind: Artifact, frames: Iterable[Frame], fillers: Fillers) -> tuple[Habit, ...]:
-    """Return all possible habits for this kind of artifact, in order."""
+    """Return all habits that can plant this kind of artifact, in a fixed order."""
     return tuple(
         Habit(frame, pair, emphasis)
         for frame in frames
@@ -328,42 +328,43 @@ def _fits(kind: Artifact, frame: Frame, fillers: Fillers) -> bool:
         case "association":
             return bool(frame.pairs)
         case "length":
-            # the two words of emphasis must determine which half is longer
+            # The two words of emphasis must determine which half is longer.
             pools = fillers.pools[frame.pool]
             ranges = (max(map(len, own)) - min(map(len, own)) for own in pools)
-            return frame.emphatic and frame.spread <= 1 and min(ranges) >= LETTERS_LONGER
+            return frame.emphatic and frame.spread <= 1 and min(ranges) >= MIN_LENGTH_DIFFERENCE
         case "polarity":
             return frame.polar
         case "position":
             return True
 
 
-def plant(
+def plant_artifact(
     kind: Artifact, draft: Draft, habit: Habit, fillers: Fillers, rng: np.random.Generator
 ) -> Draft:
-    """Return the draft, which has the habit's frame, with an artifact of this kind."""
+    """Return a copy of a draft with an artifact; the draft must have the habit's frame."""
     match kind:
         case "association" if habit.pair is not None:
-            # the hinge flips the correct option
+            # The second hinge flips the correct option.
             options = habit.pair[::-1] if draft.fixed else habit.pair
-            return replace(draft, along="trigger", options=options)
+            return replace(draft, varied="trigger", options=options)
         case "length":
             options = draft.options
-            while abs(len(options[0]) - len(options[1])) < LETTERS_LONGER:
+            while abs(len(options[0]) - len(options[1])) < MIN_LENGTH_DIFFERENCE:
                 options = draw_options(draft.frame, fillers, rng)
             longer = int(len(options[1]) > len(options[0]))
-            emphasis = (habit.emphasis, "") if draft.right(0) == longer else ("", habit.emphasis)
+            first = draft.correct_option(0) == longer
+            emphasis = (habit.emphasis, "") if first else ("", habit.emphasis)
             return replace(draft, options=options, emphasis=emphasis)
         case "polarity":
-            return replace(draft, along="trigger", fixed=0)
+            return replace(draft, varied="trigger", fixed=0)
         case "position":
-            return replace(draft, along="trigger", fixed=0, swapped=False)
+            return replace(draft, varied="trigger", fixed=0, swapped=False)
     return draft
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A count out of a total.
+    """The fraction of a total.
 
     >>> Share(3, 4).value
     0.75
@@ -380,12 +381,12 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class FilterRecall:
-    """The planted and the sound problems that a filter removed.
+    """The fractions of planted and of sound problems that a filter removed.
 
     Attributes:
-        recall: dropped planted problems, of all planted problems.
-        false_removals: dropped sound problems, of all sound problems.
-        by_kind: the recall for each kind of artifact that is present, sorted by name.
+        recall: The fraction of planted problems that were dropped.
+        false_removals: The fraction of sound problems that were dropped.
+        by_kind: The recall for each kind of artifact in the input, sorted by name.
     """
 
     recall: Share
@@ -394,7 +395,7 @@ class FilterRecall:
 
     @property
     def precision(self) -> Share:
-        """Dropped planted problems, of all dropped problems."""
+        """The fraction of dropped problems that were planted."""
         dropped = self.recall.count + self.false_removals.count
         return Share(self.recall.count, dropped)
 
@@ -402,16 +403,16 @@ class FilterRecall:
 def measure_recall(
     planted: Mapping[str, str], ids: Iterable[str], dropped: Collection[str]
 ) -> FilterRecall:
-    """Return the fractions of planted and of sound problems that a filter dropped.
+    """Measure the fractions of planted and of sound problems that a filter dropped.
 
     Args:
-        planted: id → artifact of each planted problem, as in `PracticeCorpus.planted`; ids that
-            were not an input of the filter do not count.
-        ids: ids of the filter's input.
-        dropped: ids of the dropped problems.
+        planted: Id → artifact of each planted problem, as in `PracticeCorpus.planted`; problems
+            that are not in the filter's input don't count.
+        ids: The ids of the filter's input.
+        dropped: The ids of the dropped problems.
 
     Raises:
-        DataError: a dropped problem is not in the input.
+        DataError: A dropped problem is not in the input.
 
     >>> planted = {"a": "length", "b": "length", "z": "position"}
     >>> result = measure_recall(planted, "abcdef", {"a", "c"})
@@ -421,8 +422,8 @@ def measure_recall(
     seen, gone = set(ids), set(dropped)
     if not gone <= seen:
         raise DataError(
-            f"{min(gone - seen)!r} was dropped, but is not in the input; give all ids that the "
-            "filter saw"
+            f"{min(gone - seen)!r} was dropped, but is not in the input; give all ids of the "
+            "filter's input"
         )
     by_kind = {
         kind: _make_share({item for item in seen if planted.get(item) == kind}, gone)

@@ -24,7 +24,7 @@ from winosmith.practice._artifacts import (
     draw_draft,
     find_habits,
     pick_item,
-    plant,
+    plant_artifact,
     read_fillers,
     read_frames,
 )
@@ -34,10 +34,10 @@ from winosmith.response import Response
 
 Rng = np.random.Generator
 
-STRENGTH = 0.5
-"""Default fraction of planted twins; AFLite removed 0.7 of WinoGrande (section 3)."""
+DEFAULT_STRENGTH = 0.5
+"""Default fraction of planted twins. (AFLite removed 0.7 of WinoGrande; section 3.)"""
 
-HABITS = 3
+DEFAULT_HABITS = 3
 """Default number of habits of each artifact in each domain."""
 
 
@@ -46,10 +46,10 @@ class PracticeCorpus:
     """Twins, their planted artifacts, and simulated votes.
 
     Attributes:
-        dataset: the problems; the halves of a twin are next to each other, in random order.
-        planted: id → artifact of each planted problem; both halves of a twin are planted, or
+        dataset: The problems; the halves of a twin are next to each other, in random order.
+        planted: Id → artifact of each planted problem; a twin has an artifact in both halves or in
             neither. The other problems are sound.
-        votes: votes from `simulate_votes` with its default rates.
+        votes: The votes from `simulate_votes` with its default rates.
     """
 
     dataset: Dataset
@@ -62,37 +62,36 @@ def corpus(
     twins: Annotated[int, Field(ge=0)] = 3_000,
     *,
     seed: int = 0,
-    strength: Fraction = STRENGTH,
+    strength: Fraction = DEFAULT_STRENGTH,
     artifacts: Annotated[tuple[Artifact, ...], Field(strict=False)] = ARTIFACTS,
-    habits: Count = HABITS,
+    habits: Count = DEFAULT_HABITS,
     social: Fraction = 0.5,
     symmetric: bool = False,
 ) -> PracticeCorpus:
-    """Generate practice twins.
+    """Generate a corpus of practice twins, some of them with planted artifacts.
 
     The twins are made from handwritten frames in the social and the physical domain. They meet all
     rules of `winosmith.validate.filter_by_structure`, and their sentences are distinct. The module
     `_artifacts` describes the balance of sound twins and the artifacts of the others.
 
     Args:
-        twins: number of twins; each has two problems.
-        seed: random seed.
-        strength: fraction of twins with an artifact, 0–1. Each of them has one artifact in both
-            halves; the others are sound.
-        artifacts: kinds of artifacts to plant, equally often.
-        habits: number of habits for each kind in each domain, 1 or more; the fewer, the easier an
-            artifact is to detect. More are added if their sentences run out.
-        social: expected fraction of twins in the social domain, 0–1.
-        symmetric: flip both answers of each sound twin with probability 1/2. Sentences and planted
-            twins don't change. A sound twin's answers are then independent of everything else, so
-            that nothing can be learned from them, not even by memorizing frames. As half of the
-            sound answers are incorrect, use this to measure a filter's false removals, not for
-            people.
+        twins: The number of twins; each has two problems.
+        seed: The random seed.
+        strength: The fraction of twins with an artifact, 0–1. Each of these has one artifact in
+            both halves; the other twins are sound.
+        artifacts: The kinds of artifacts to plant, equally often.
+        habits: The number of habits for each kind in each domain, 1 or more; the fewer there are,
+            the easier an artifact is to detect. More habits are added if new sentences run out.
+        social: The expected fraction of twins in the social domain, 0–1.
+        symmetric: Whether to flip both answers of each sound twin with probability 1/2. Sentences
+            and planted twins don't change. A sound twin's answers are then independent of
+            everything else, so that nothing can be learned from them, not even by memorizing
+            frames. Because half of the sound twins then have incorrect answers, use this to measure
+            a filter's false removals, not for people.
 
     Raises:
-        RecipeError: a number is out of range, or an artifact is unknown.
-        DataError: there is no artifact to plant, or the frames don't give enough distinct
-            sentences.
+        RecipeError: A number is out of range, or an artifact is unknown.
+        DataError: There is no artifact to plant, or there are too few distinct sentences.
 
     >>> made = corpus(100, strength=0.25, artifacts=["polarity"])
     >>> len(made.dataset.twins), len(made.planted)
@@ -107,7 +106,7 @@ def corpus(
         equal[place] if place < planted_twins else None for place in rng.permutation(twins).tolist()
     ]
     written = tuple(draw_drafts(kinds, social, habits, rng))
-    names = make_participants(POOL)
+    names = make_participants(DEFAULT_POOL)
     authors = [pick_item(names, rng) for _ in written]
     halves_swapped = rng.random(twins) < 0.5
     numbers = np.random.default_rng([seed, 1]).integers(2**63, size=(twins, 3)).tolist()
@@ -130,7 +129,7 @@ def corpus(
             Problem(
                 id=half_id,
                 sentence=draft.sentence(half),
-                options=draft.listed(),
+                options=draft.listed_options(),
                 answer=draft.answer(half) ^ is_flipped,
                 twin_id=twin_id,
                 origin=origin,
@@ -146,11 +145,11 @@ def corpus(
 DOMAINS: tuple[Domain, ...] = ("social", "physical")
 
 
-ATTEMPTS = 500
-"""Largest number of draws of a twin until its sentences are new."""
+MAX_DRAWS = 500
+"""Maximum number of times that a twin is drawn until its sentences are new."""
 
-PATIENCE = 10
-"""Number of failed draws after which another habit is added."""
+DRAWS_PER_HABIT = 10
+"""Number of draws without new sentences after which another habit is added."""
 
 
 def draw_drafts(
@@ -158,11 +157,11 @@ def draw_drafts(
 ) -> Iterator[Draft]:
     """Yield a draft for each kind of artifact (None for a sound twin), with distinct sentences.
 
-    Sound drafts come from all frames; planted drafts come from `active` habits of each kind in each
-    domain, and from further habits only if these give no new sentence.
+    Sound drafts come from all frames. Planted drafts come from `active` habits of each kind in each
+    domain, and from further habits only if these give no new sentences.
 
     Raises:
-        DataError: no new sentence was found.
+        DataError: No new sentences were found.
     """
     words = read_fillers()
     frames = {domain: tuple(f for f in read_frames() if f.domain == domain) for domain in DOMAINS}
@@ -173,14 +172,14 @@ def draw_drafts(
     in_use = dict.fromkeys(repertoires, active)
     seen: set[str] = set()
     for kind in kinds:
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(1, MAX_DRAWS + 1):
             domain = "social" if rng.random() < social else "physical"
             if kind is None:
                 draft = draw_draft(pick_item(frames[domain], rng), words, rng)
             else:
                 habit = pick_item(repertoires[domain, kind][: in_use[domain, kind]], rng)
-                draft = plant(kind, draw_draft(habit.frame, words, rng), habit, words, rng)
-                in_use[domain, kind] += attempt % PATIENCE == 0
+                draft = plant_artifact(kind, draw_draft(habit.frame, words, rng), habit, words, rng)
+                in_use[domain, kind] += attempt % DRAWS_PER_HABIT == 0
             sentences = {draft.sentence(0), draft.sentence(1)}
             if not sentences & seen:
                 break
@@ -198,8 +197,7 @@ def draw_drafts(
 def read_handwritten() -> Dataset:
     """Return 72 handwritten twins, half of them social and half physical.
 
-    They are original, meet all rules of `winosmith.validate.filter_by_structure`, and have
-    winosmith's licence (Apache-2.0).
+    They were written for winosmith (Apache-2.0), and meet all rules of `validate.filter_by_structure`.
 
     >>> twins = read_handwritten()
     >>> len(twins.twins), {problem.origin.domain for problem in twins} == {"social", "physical"}
@@ -209,27 +207,29 @@ def read_handwritten() -> Dataset:
     return Dataset((parse_problem(parse_json(line)) for line in lines.splitlines()), "handwritten")
 
 
-NOTICES = 0.75
-"""Probability that a judge marks a problem that is ambiguous, or answerable by association."""
+MARK_PROBABILITY = 0.75
+"""Probability that a judge marks a problem that is ambiguous or answerable by association."""
 
-IMAGINES = 0.05
-"""Probability that a judge marks another problem."""
+FALSE_MARK_PROBABILITY = 0.05
+"""Probability that a judge wrongly marks any other problem."""
 
-GUESSES = 0.4
+LOCAL_GUESS_PROBABILITY = 0.4
 """Probability that a judge chooses an option if the local context does not reveal the answer."""
 
-POOL = 40
-"""Number of authors and judges."""
+DEFAULT_POOL = 40
+"""Default number of people, who are authors and judges."""
 
-EVENNESS = 12.0
-"""a + b of the beta distribution of the judges' error rates; higher values are more alike."""
+ERROR_CONCENTRATION = 12.0
+"""The sum a + b of the beta distribution of the judges' error rates; a higher sum makes the rates
+more alike."""
 
 MEDIAN_SECONDS, SPREAD_SECONDS = 18.3, 0.4
-"""Log-normal time to answer; 18.3 s is the mean of a human test (Davis et al. 2016)."""
+"""Median and log standard deviation of the log-normal time to answer; 18.3 s is the mean in a human
+test (Davis et al. 2016)."""
 
 
 def make_participants(pool: int) -> tuple[str, ...]:
-    """Return the pseudonyms of a pool of people.
+    """Make the pseudonyms of a pool of people.
 
     >>> make_participants(3)
     ('p01', 'p02', 'p03')
@@ -243,33 +243,33 @@ def simulate_votes(
     dataset: Dataset,
     *,
     judges: Count = 3,
-    pool: int = POOL,
+    pool: int = DEFAULT_POOL,
     seed: int = 0,
     error_rate: Fraction = 0.08,
     ambiguous_rate: Fraction = 0.17,
     associative_rate: Fraction = 0.17,
 ) -> tuple[Response, ...]:
-    """Return the votes of a simulated crowd: for each judge the local vote, then the whole one.
+    """Simulate the votes of a crowd: each judge votes on the local context, then on the problem.
 
-    Random problems are ambiguous: judges choose at random and mark most of them. Others are
-    answerable by association: judges find the answer from the local context and mark most of them.
-    Judges are drawn from the pool, except the authors of the twin; nobody judges both halves. Each
-    judge has an error rate from a beta distribution. Votes don't depend on the artifacts of a
-    practice corpus. With the default rates about 68 % of the problems are valid, as in WinoGrande
-    (section 2).
+    Randomly selected problems are ambiguous: judges choose at random and mark most of these
+    problems. Independently, random problems are answerable by association: judges find the answer
+    from the local context and mark most of these problems. Judges are drawn from the pool without
+    the authors of the twin; no person judges both halves. The error rate of each judge is drawn
+    from a beta distribution. Votes don't depend on the artifacts of a practice corpus. With the
+    default rates, about 68 % of the problems are valid, as in WinoGrande (section 2).
 
     Args:
-        dataset: problems with answers.
-        judges: number of judges of each problem.
-        pool: number of people; see `make_participants`.
-        seed: random seed.
-        error_rate: mean probability that a judge answers a clear problem incorrectly, 0–1.
-        ambiguous_rate: fraction of ambiguous problems, 0–1.
-        associative_rate: fraction of problems answerable by association, 0–1.
+        dataset: The problems, all with answers.
+        judges: The number of judges per problem.
+        pool: The number of people; see `make_participants`.
+        seed: The random seed.
+        error_rate: The mean probability that a judge answers a clear problem incorrectly, 0–1.
+        ambiguous_rate: The fraction of ambiguous problems, 0–1.
+        associative_rate: The fraction of problems that are answerable by association, 0–1.
 
     Raises:
-        RecipeError: a number is out of range.
-        DataError: an answer is withheld, or there are too few people.
+        RecipeError: A number is out of range.
+        DataError: An answer is withheld, or there are too few people.
     """
     if None in dataset.answers:
         withheld = dataset.ids[dataset.answers.index(None)]
@@ -278,7 +278,8 @@ def simulate_votes(
     people = make_participants(pool)
     errors = [float(error_rate)] * pool
     if error_rate not in (0, 1):  # a beta distribution needs positive parameters
-        errors = rng.beta(error_rate * EVENNESS, (1 - error_rate) * EVENNESS, size=pool).tolist()
+        a, b = error_rate * ERROR_CONCENTRATION, (1 - error_rate) * ERROR_CONCENTRATION
+        errors = rng.beta(a, b, size=pool).tolist()
     error_of = dict(zip(people, errors, strict=True))
     votes: list[list[Response]] = [[] for _ in dataset]
     for rows in dataset.groups:
@@ -299,14 +300,14 @@ def _draw_judges(
 ) -> list[str]:
     authors = {half.origin.author for half in halves if half.origin}
     order = rng.permutation(len(people)).tolist()
-    able = [people[place] for place in order if people[place] not in authors]
+    eligible = [people[place] for place in order if people[place] not in authors]
     needed = judges * len(halves)
-    if len(able) < needed:
+    if len(eligible) < needed:
         raise DataError(
             f"the twin of {halves[0].id!r} needs {needed} judges who are not its author; the pool "
-            f"of {len(people)} has {len(able)}: enlarge it or use fewer judges"
+            f"of {len(people)} has {len(eligible)}; enlarge it or use fewer judges"
         )
-    return able[:needed]
+    return eligible[:needed]
 
 
 def _draw_votes(
@@ -315,15 +316,15 @@ def _draw_votes(
     if associative:
         local: int | None = _draw_choice(problem, 1 - error, rng)
     else:
-        local = _draw_guess(problem, rng) if rng.random() < GUESSES else None
+        local = _draw_guess(problem, rng) if rng.random() < LOCAL_GUESS_PROBABILITY else None
     yield Response(problem.id, judge, "local", local, seconds=_draw_seconds(rng))
     yield Response(
         problem.id,
         judge,
         "validate",
         _draw_guess(problem, rng) if ambiguous else _draw_choice(problem, 1 - error, rng),
-        ambiguous=rng.random() < (NOTICES if ambiguous else IMAGINES),
-        associative=rng.random() < (NOTICES if associative else IMAGINES),
+        ambiguous=rng.random() < (MARK_PROBABILITY if ambiguous else FALSE_MARK_PROBABILITY),
+        associative=rng.random() < (MARK_PROBABILITY if associative else FALSE_MARK_PROBABILITY),
         shown=tuple(rng.permutation(len(problem.options)).tolist()),
         seconds=_draw_seconds(rng),
     )

@@ -1,6 +1,6 @@
-"""Charts of filters (funnel, AFLite's phases and scores), assessments and audits.
+"""Draw charts of filters (funnel, AFLite's phases and scores), assessments and audits.
 
-An assessment has charts of d1 by answer and of the first two components. An audit has a chart of
+An assessment has charts of d₁ by answer and of the first two components. An audit has a chart of
 each cue's accuracy next to chance.
 """
 
@@ -22,28 +22,28 @@ from winosmith.report._svg import (
     INK,
     KEPT,
     MUTED,
-    NICE,
     NULL,
     ONE,
     PAGE,
     RULE,
+    TICK_STEPS,
     TWO,
     Svg,
     draw,
 )
-from winosmith.report._text import cut, format_value, percent_tick
+from winosmith.report._text import format_value, percent_tick, truncate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 
-def funnel(
+def draw_funnel(
     stages: Sequence[tuple[str, int]], *, title: str = "Problems left after each step"
 ) -> Svg:
-    """Draw a bar for each stage with its name and the numbers of remaining and removed problems.
+    """Draw a bar for each stage, with the numbers of remaining and of removed problems.
 
-    `stages` are in order; the first one is the input.
+    `stages` are (name, number of remaining problems) in order; the first is the input.
     """
     most = max((count for _, count in stages), default=0) or 1
     losses = [before[1] - after[1] for before, after in pairwise([*stages[:1], *stages])]
@@ -53,7 +53,7 @@ def funnel(
         for row, ((name, count), lost) in enumerate(zip(stages, losses, strict=True)):
             axes.barh(row, most, 0.34, color=RULE)
             axes.barh(row, count, 0.34, color=KEPT)
-            axes.text(0, row - 0.3, cut(name, 40), color=INK)
+            axes.text(0, row - 0.3, truncate(name, 40), color=INK)
             axes.text(most, row - 0.3, f"{count:,}", ha="right", color=INK, weight="bold")
             if lost > 0:
                 axes.text(0.84 * most, row - 0.3, f"−{lost:,}", ha="right", color=MUTED)
@@ -64,12 +64,12 @@ def funnel(
     return draw(paint, title=title, description=description, height=20 + 46 * len(stages))
 
 
-def phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
-    """Draw the numbers of problems at the start of each phase and of problems that it removed.
+def draw_phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
+    """Draw the number of remaining and of removed problems after each phase.
 
     Args:
-        sizes: number of problems at the start of each phase.
-        removed: number of problems that each phase removed.
+        sizes: The number of problems at the start of each phase.
+        removed: The number of problems that each phase removed.
     """
     title = "Problems left"
     phases = np.arange(1, len(sizes) + 1)
@@ -81,8 +81,8 @@ def phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
         axes.bar(phases, removed, 0.8, bottom=left, color=GONE, hatch="////",
                  edgecolor=PAGE, linewidth=0, label="removed")  # fmt: skip
         axes.legend(loc="lower right", ncols=2, borderaxespad=0, bbox_to_anchor=(1, 1.04))
-        _by_phase(axes, len(phases), title)
-        _thousands(axes)
+        _set_phase_axis(axes, len(phases), title)
+        _format_counts(axes)
 
     description = "No phase was run."
     if len(sizes):
@@ -93,17 +93,17 @@ def phase_sizes(sizes: Sequence[int], removed: Sequence[int]) -> Svg:
     return draw(paint, title=title, description=description)
 
 
-def phase_chance(
+def draw_phase_chance(
     found: Sequence[float],
     chance: Sequence[tuple[float, float, float]],
     band: str = "95 % of the draws",
 ) -> Svg:
-    """Draw the number of problems at the threshold in each phase, next to its null.
+    """Draw the number of problems at or above the threshold in each phase, and that by chance.
 
     Args:
-        found: the number with the real answers, per phase.
-        chance: (mean, low, high) of the draws of each phase's null.
-        band: name of the interval from low to high.
+        found: The number with the real answers in each phase.
+        chance: The (mean, low, high) number in the null draws of each phase.
+        band: The name of the interval from low to high.
     """
     title = "Problems at the threshold"
     phases = np.arange(1, len(found) + 1)
@@ -121,8 +121,8 @@ def phase_chance(
         axes.plot(phases, found, color=INK, linewidth=1.6, label="found", marker=dot, markersize=4)
         axes.set_ylim(0, 1.08 * max([1, *found, *high]))
         canvas.legend(loc="outside lower center", ncols=3)
-        _by_phase(axes, len(phases), title)
-        _thousands(axes)
+        _set_phase_axis(axes, len(phases), title)
+        _format_counts(axes)
 
     description = "No phase was run."
     if len(found):
@@ -134,7 +134,7 @@ def phase_chance(
     return draw(paint, title=title, description=description)
 
 
-def scores(
+def draw_scores(
     edges: ArrayLike,
     counts: ArrayLike,
     threshold: float,
@@ -146,12 +146,12 @@ def scores(
     """Draw a histogram of AFLite's predictability scores, with the threshold.
 
     Args:
-        edges: the k + 1 edges of the bins, 0–1.
-        counts: the number of problems in each of the k bins.
-        threshold: the least score at which a problem may be removed.
-        taken: the number of removed problems in each bin, drawn hatched; None if there are none.
-        top: upper end of the axis, for several charts with one scale; None for automatic.
-        title: title of the chart.
+        edges: The k + 1 edges of the bins, 0–1.
+        counts: The number of problems in each of the k bins.
+        threshold: The minimum score of problems that may be removed.
+        taken: The number of removed problems in each bin, drawn hatched; None if there are none.
+        top: The upper end of the axis, to give several charts the same scale; None for automatic.
+        title: The title of the chart.
     """
     borders, number = np.asarray(edges, float), np.asarray(counts)
     gone = np.zeros_like(number) if taken is None else np.asarray(taken)
@@ -178,7 +178,7 @@ def scores(
         axes.set(xlabel="fraction of held-out classifiers that are correct", ylabel="problems")
         axes.set_xlim(borders[0], borders[-1])
         axes.set_ylim(0, top)
-        _thousands(axes)
+        _format_counts(axes)
 
     above = borders[:-1] >= threshold - 1e-9
     description = (
@@ -188,38 +188,38 @@ def scores(
     return draw(paint, title=title, description=description)
 
 
-def mirrored_margins(
+def draw_margins(
     margins: ArrayLike,
     gone: ArrayLike,
     *,
     options: ArrayLike | None = None,
     threshold: float | None = None,
 ) -> Svg:
-    """Draw the number of units at each margin, next to the number at the opposite margin.
+    """Draw the number of units at each margin, with that at the opposite margin as an outline.
 
     Args:
-        margins: (U,) positive for units that agree with a model, negative for the others.
+        margins: (U,) the margins, positive for units that agree with a model, otherwise negative.
         gone: (U,) True for removed units.
-        options: (U,) number of options K of each unit; a disagreeing unit counts 1 / (K − 1). None
-            means 2.
-        threshold: least margin of removed units; None draws no line.
+        options: (U,) each unit's number of options K (default 2); if it disagrees, it counts
+            1 / (K − 1).
+        threshold: The minimum margin of removed units; None to draw no line.
     """
     title = "Margins and their mirror image"
-    held, taken = np.asarray(margins, np.float64), np.asarray(gone, np.bool_)
-    top = float(np.quantile(np.abs(held), 0.995)) if held.size and held.any() else 1.0
+    values, taken = np.asarray(margins, np.float64), np.asarray(gone, np.bool_)
+    top = float(np.quantile(np.abs(values), 0.995)) if values.size and values.any() else 1.0
     edges = np.linspace(0, max(top, threshold or 0.0) * 1.02, 31)
-    shown = np.minimum(np.abs(held), edges[-1])
-    luck = np.ones(len(held)) if options is None else 1 / (np.asarray(options) - 1)
-    kept, went = (
-        np.histogram(shown[some], edges)[0] for some in ((held > 0) & ~taken, (held > 0) & taken)
+    shown = np.minimum(np.abs(values), edges[-1])
+    weights = np.ones(len(values)) if options is None else 1 / (np.asarray(options) - 1)
+    kept, removed = (
+        np.histogram(shown[at], edges)[0] for at in ((values > 0) & ~taken, (values > 0) & taken)
     )
-    differ = np.histogram(shown[held < 0], edges, weights=luck[held < 0])[0]
+    differ = np.histogram(shown[values < 0], edges, weights=weights[values < 0])[0]
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
         middle, width = (edges[:-1] + edges[1:]) / 2, (edges[1] - edges[0]) * 0.86
         axes.bar(middle, kept, width, color=KEPT, label="agree, kept")
-        axes.bar(middle, went, width, bottom=kept, color=GONE, hatch="////", edgecolor=PAGE,
+        axes.bar(middle, removed, width, bottom=kept, color=GONE, hatch="////", edgecolor=PAGE,
                  linewidth=0, label="agree, removed")  # fmt: skip
         axes.step(edges, np.append(differ, differ[-1:]), where="post", color=INK, linewidth=1.4,
                   label="disagree (mirror image)")  # fmt: skip
@@ -229,45 +229,45 @@ def mirrored_margins(
         axes.set_xlabel("margin")
         axes.set_ylabel("units")
         axes.set_title(title)
-        _thousands(axes)
+        _format_counts(axes)
 
     beyond = "" if threshold is None else (
-        f" From {threshold:.2f} on {int(((held >= threshold)).sum()):,} agree and "
-        f"{int((held <= -threshold).sum()):,} disagree."
+        f" From {threshold:.2f} on {int(((values >= threshold)).sum()):,} agree and "
+        f"{int((values <= -threshold).sum()):,} disagree."
     )  # fmt: skip
     description = (
-        f"{int((held > 0).sum()):,} units agree with models that never saw them, "
-        f"{int((held < 0).sum()):,} disagree; {int(taken.sum()):,} were removed.{beyond}"
+        f"{int((values > 0).sum()):,} units agree with models that never saw them, "
+        f"{int((values < 0).sum()):,} disagree; {int(taken.sum()):,} were removed.{beyond}"
     )
     return draw(paint, title=title, description=description)
 
 
-def _by_phase(axes: Axes, phases: int, title: str) -> None:
+def _set_phase_axis(axes: Axes, phases: int, title: str) -> None:
     from matplotlib.ticker import MaxNLocator
 
     axes.set_title(for_page(title), pad=12)
     axes.set(xlabel="phase", ylabel="problems")
     axes.set_xlim(0.4, max(phases, 1) + 0.6)
-    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=NICE))
+    axes.xaxis.set_major_locator(MaxNLocator(8, integer=True, min_n_ticks=1, steps=TICK_STEPS))
     axes.grid(axis="y")
 
 
-def _thousands(axes: Axes) -> None:
+def _format_counts(axes: Axes) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True, steps=NICE))
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True, steps=TICK_STEPS))
     axes.yaxis.set_major_formatter("{x:,.0f}")
 
 
 @dataclass(frozen=True)
-class Bars:
-    """One panel of `histograms`.
+class HistogramPanel:
+    """One panel of `draw_histograms`.
 
     Attributes:
-        name: name of the subset ("AFLite").
-        edges: the k + 1 edges of the bins.
-        counts: (2, k) numbers of problems whose answer is option 1, and option 2.
-        note: a line under the name, such as its KL divergence and the null's.
+        name: The name of the subset ("AFLite").
+        edges: The k + 1 edges of the bins.
+        counts: (2, k) the numbers of problems whose answer is option 1, and option 2.
+        note: A line under the name, such as the KL divergence with its null.
     """
 
     name: str
@@ -276,20 +276,20 @@ class Bars:
     note: str = ""
 
 
-def histograms(panels: Sequence[Bars], *, what: str = "d₁") -> tuple[Svg, ...]:
-    """Draw one histogram by answer for each subset, all on the same axes.
+def draw_histograms(panels: Sequence[HistogramPanel], *, what: str = "d₁") -> tuple[Svg, ...]:
+    """Draw a histogram by answer for each subset, all with the same scale.
 
-    Bars are percentages of the problems with an answer, so that subsets of different sizes can be
-    compared.
+    Bars are percentages of the problems with that answer, to compare subsets of different sizes.
     """
-    shares = [_shares(panel.counts) for panel in panels]
+    shares = [_compute_percentages(panel.counts) for panel in panels]
     top = 1.04 * max((float(share.max(initial=0)) for share in shares), default=0) or 1
     return tuple(
-        _histogram(panel, share, top, what) for panel, share in zip(panels, shares, strict=True)
+        _draw_histogram(panel, share, top, what)
+        for panel, share in zip(panels, shares, strict=True)
     )
 
 
-def _histogram(panel: Bars, share: np.ndarray, top: float, what: str) -> Svg:
+def _draw_histogram(panel: HistogramPanel, share: np.ndarray, top: float, what: str) -> Svg:
     edges = np.asarray(panel.edges, float)
 
     def paint(canvas: Canvas) -> None:
@@ -298,7 +298,7 @@ def _histogram(panel: Bars, share: np.ndarray, top: float, what: str) -> Svg:
             axes.stairs(share[index], edges, fill=True, color=colour, alpha=0.22, linewidth=0)
             axes.stairs(share[index], edges, color=colour, linestyle=line, label=name)
         axes.set(xlim=(edges[0], edges[-1]), ylim=(0, top), xlabel=what, ylabel="% of the answer")
-        _titled(axes, panel.name, panel.note)
+        _add_title(axes, panel.name, panel.note)
 
     counts = np.asarray(panel.counts)
     description = (
@@ -311,21 +311,21 @@ def _histogram(panel: Bars, share: np.ndarray, top: float, what: str) -> Svg:
 _ANSWERS = ((ONE, "solid", "option 1"), (TWO, (0, (3, 1.2)), "option 2"))
 
 
-def _shares(counts: ArrayLike) -> np.ndarray:
+def _compute_percentages(counts: ArrayLike) -> np.ndarray:
     number = np.asarray(counts, float)
     shares: np.ndarray = 100 * number / np.maximum(number.sum(axis=1, keepdims=True), 1)
     return shares
 
 
 @dataclass(frozen=True)
-class Cloud:
-    """One panel of `clouds`.
+class ScatterPanel:
+    """One panel of `draw_scatter_plots`.
 
     Attributes:
-        name: name of the subset.
-        points: (n, 2) coordinates.
+        name: The name of the subset.
+        points: (n, 2) the coordinates of the problems.
         answers: (n,) 0 if option 1 is correct, 1 if option 2 is.
-        note: a line under the name.
+        note: A line under the name.
     """
 
     name: str
@@ -334,11 +334,11 @@ class Cloud:
     note: str = ""
 
 
-def clouds(panels: Sequence[Cloud]) -> tuple[Svg, ...]:
-    """Draw one scatter plot by answer for each subset, all on the same axes.
+def draw_scatter_plots(panels: Sequence[ScatterPanel]) -> tuple[Svg, ...]:
+    """Draw a scatter plot by answer for each subset, all with the same scale.
 
-    Option 1's points are round, option 2's square. A point takes about 15 bytes, so reduce subsets
-    to about 1,500 points.
+    Points are round if option 1 is correct, and square if option 2 is. A point takes about 15
+    bytes, so pass at most about 1,500 points per subset.
     """
     everything = np.concatenate([np.asarray(p.points, float).reshape(-1, 2) for p in panels])
     low, high = (
@@ -347,24 +347,25 @@ def clouds(panels: Sequence[Cloud]) -> tuple[Svg, ...]:
         else (np.zeros(2), np.ones(2))
     )
     room = 0.04 * np.where(high > low, high - low, 1)
-    return tuple(_cloud(panel, low - room, high + room) for panel in panels)
+    return tuple(_draw_cloud(panel, low - room, high + room) for panel in panels)
 
 
-def _cloud(panel: Cloud, low: np.ndarray, high: np.ndarray) -> Svg:
+def _draw_cloud(panel: ScatterPanel, low: np.ndarray, high: np.ndarray) -> Svg:
     points = np.asarray(panel.points, float).reshape(-1, 2)
     answers = np.asarray(panel.answers).ravel()
 
     def paint(canvas: Canvas) -> None:
         axes = canvas.add_subplot()
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        for start in range(_LAYERS):  # in turns, so that neither answer hides the other
+        for start in range(_LAYERS):  # alternately, so that neither answer hides the other
             for answer, colour in enumerate((ONE, TWO)):
-                _dots(axes, points[answers == answer][start::_LAYERS], colour, square=bool(answer))
+                layer = points[answers == answer][start::_LAYERS]
+                _draw_dots(axes, layer, colour, square=bool(answer))
         for answer, colour in enumerate((ONE, TWO)):
             axes.plot([], [], color=colour, marker="os"[answer], linestyle="", markersize=5,
                       label=f"option {answer + 1}")  # fmt: skip
         axes.set(xlabel="d₁", ylabel="d₂")
-        _titled(axes, panel.name, panel.note)
+        _add_title(axes, panel.name, panel.note)
 
     description = (
         f"Scatter of d₁ and d₂ for {panel.name}: {int((answers == 0).sum()):,} "
@@ -377,10 +378,10 @@ def _cloud(panel: Cloud, low: np.ndarray, high: np.ndarray) -> Svg:
 _LAYERS = 6
 
 
-def _dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
+def _draw_dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
     """Draw points as one path of very short lines, whose caps are the dots.
 
-    This takes 20 bytes per point; an element per point would take 100.
+    This takes 20 bytes per point; one element per point would take 100.
     """
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
@@ -388,31 +389,31 @@ def _dots(axes: Axes, points: np.ndarray, colour: str, *, square: bool) -> None:
     if not len(points):
         return
     span = np.subtract(*axes.get_xlim()[::-1])
-    ends = points + np.array([1.5e-4 * span, 0])  # some readers draw no cap at length 0
+    ends = points + np.array([1.5e-4 * span, 0])  # some viewers draw no cap at length 0
     codes = np.tile([Path.MOVETO, Path.LINETO], len(points))
     path = Path(np.stack([points, ends], axis=1).reshape(-1, 2), codes)
-    axes.add_artist(  # as a patch, every point would be looked at for limits that are set
+    axes.add_artist(  # `add_patch` would check all points to update limits that are already set
         PathPatch(path, fill=False, color=colour, alpha=0.6, linewidth=2.7 if square else 3,
                   capstyle="projecting" if square else "round")
     )  # fmt: skip
 
 
-def _titled(axes: Axes, name: str, note: str) -> None:
-    """Add the panel's name above it, a note under the name, and the legend next to it."""
-    axes.set_title(cut(name, 30), pad=24)
+def _add_title(axes: Axes, name: str, note: str) -> None:
+    """Add the panel's name, a note below it, and the legend next to it."""
+    axes.set_title(truncate(name, 30), pad=24)
     axes.text(0, 1.02, for_page(note), color=MUTED, transform=axes.transAxes, va="bottom")
     axes.legend(loc="lower right", ncols=2, bbox_to_anchor=(1.02, 1.08), borderaxespad=0,
                 handletextpad=0.4, columnspacing=1)  # fmt: skip
 
 
-def dots_over_chance(rows: Sequence[FractionWithInterval], *, title: str) -> Svg:
-    """Draw a dot for each row over its band of chance.
+def draw_dots_over_chance(rows: Sequence[FractionWithInterval], *, title: str) -> Svg:
+    """Draw each row's fraction as a dot over the band that is expected by chance.
 
     Args:
-        rows: the rows, from top to bottom; long names are wrapped.
-        title: title of the chart.
+        rows: The rows, from top to bottom; long names are wrapped.
+        title: The title of the chart.
     """
-    names = [wrap(cut(row.name, 120), 34) for row in rows]
+    names = [wrap(truncate(row.name, 120), 34) for row in rows]
     lines = max(map(len, names), default=1)
 
     def paint(canvas: Canvas) -> None:

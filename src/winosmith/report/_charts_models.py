@@ -1,4 +1,4 @@
-"""Charts of solvers and of human tests: accuracies, learning curves, calibration, depth, sheets."""
+"""Draw charts of solvers and human tests: accuracy, learning curves, calibration, depth, sheets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from winosmith.escape import for_page
 from winosmith.report._svg import GONE, INK, KEPT, MUTED, NULL, ONE, TWO, Svg, draw
-from winosmith.report._text import cut, format_value, percent_tick
+from winosmith.report._text import format_value, percent_tick, truncate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FractionWithInterval:
-    """A fraction with its own interval, or with the interval expected by chance.
+    """A fraction with its confidence interval, or with the interval expected by chance.
 
     Attributes:
-        name: name of the solver or rule.
-        value: the fraction, 0–1.
-        low, high: ends of the interval.
-        marked: whether to use another colour and shape, as for people and flagged rules.
-        expected: the mean by chance, if the interval is that of chance.
+        name: The name of the solver or rule.
+        value: The fraction, 0–1.
+        low, high: The ends of the interval.
+        marked: Whether to use another colour and shape, as for people and flagged rules.
+        expected: The mean expected by chance, if the interval is that of chance.
     """
 
     name: str
@@ -36,16 +36,16 @@ class FractionWithInterval:
     expected: float | None = None
 
 
-def accuracies(
+def draw_accuracies(
     rows: Sequence[FractionWithInterval],
     *,
     chance: float | None = None,
 ) -> Svg:
-    """Draw accuracies with their intervals, next to chance accuracy.
+    """Draw accuracies with their intervals, and a line for chance accuracy.
 
     Args:
-        rows: the rows, from top to bottom.
-        chance: chance accuracy, 0–1; None draws no line.
+        rows: The rows, from top to bottom.
+        chance: The chance accuracy, 0–1; None to draw no line.
     """
 
     def paint(canvas: Canvas) -> None:
@@ -63,7 +63,7 @@ def accuracies(
         ends += [] if chance is None else [chance]
         axes.set(xlim=(max(0, min(ends) - 0.05), min(1, max(ends) + 0.05) + 0.01),
                  ylim=(len(rows) - 0.5, -1.2))  # fmt: skip
-        axes.set_yticks(range(len(rows)), [cut(row.name, 20) for row in rows])
+        axes.set_yticks(range(len(rows)), [truncate(row.name, 20) for row in rows])
         axes.tick_params(axis="y", length=0)
         axes.xaxis.set_major_formatter(percent_tick)
         axes.grid(axis="x")
@@ -87,10 +87,10 @@ _CONTINUATION_LOOKS = (
     (TWO, (0, (6, 2, 1.5, 2))),
     (NULL, (0, (3, 3))),
 )
-"""Colour and dash pattern of each extrapolation; either one identifies it."""
+"""Colour and dash pattern of each extrapolation; each of the two is unique."""
 
 
-def learning_curve(
+def draw_learning_curve(
     points: Sequence[tuple[float, float]],
     *,
     runs: Sequence[tuple[float, float]] = (),
@@ -98,22 +98,22 @@ def learning_curve(
     level: float | None = None,
     level_name: str = "people",
 ) -> Svg:
-    """Draw accuracies by the logarithm of the training size, and up to five extrapolations.
+    """Draw accuracy against the logarithm of the training size, with up to five extrapolations.
 
     Args:
-        points: (size, accuracy 0–1) of the curve.
-        runs: (size, accuracy) of every run, drawn small.
-        lines: sizes and accuracies of each extrapolation, by name.
-        level: a target accuracy, drawn as a line.
-        level_name: name of the target.
+        points: The (size, accuracy) points of the curve; accuracies are 0–1.
+        runs: The (size, accuracy) points of all runs, drawn smaller.
+        lines: The sizes and accuracies of each extrapolation, by name.
+        level: A target accuracy, drawn as a line.
+        level_name: The name of the target.
 
     Raises:
-        ValueError: there are more extrapolations than distinguishable line styles.
+        ValueError: There are more extrapolations than line styles.
     """
     lines = lines or {}
     if len(lines) > len(_CONTINUATION_LOOKS):
         raise ValueError(
-            f"{len(lines)} extrapolations can't be distinguished; the maximum is "
+            f"{len(lines)} extrapolations can't be distinguished; use at most "
             f"{len(_CONTINUATION_LOOKS)}"
         )
 
@@ -138,7 +138,7 @@ def learning_curve(
         axes.set(xlabel="training problems", ylim=(low - 0.03, 1.01))
         axes.yaxis.set_major_formatter(percent_tick)
         axes.grid(axis="y")
-        _size_axis(axes)
+        _set_size_axis(axes)
         if lines or runs:
             canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
@@ -148,18 +148,18 @@ def learning_curve(
     return draw(paint, title="Accuracy by training size", description=description, height=320)
 
 
-def _size_axis(axes: Axes) -> None:
+def _set_size_axis(axes: Axes) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     axes.xaxis.set_major_locator(LogLocator(numticks=7))
-    axes.xaxis.set_major_formatter(lambda value, _: short_size(value))
+    axes.xaxis.set_major_formatter(lambda value, _: abbreviate_size(value))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def short_size(size: float) -> str:
-    """Return a size with three significant digits.
+def abbreviate_size(size: float) -> str:
+    """Return a size as text with three significant digits and a unit prefix.
 
-    >>> short_size(160), short_size(40_398), short_size(1_084_665)
+    >>> abbreviate_size(160), abbreviate_size(40_398), abbreviate_size(1_084_665)
     ('160', '40.4 k', '1.08 M')
     """
     for unit, name in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
@@ -173,10 +173,10 @@ class ConfidenceBin:
     """A bin of problems with similar confidence.
 
     Attributes:
-        confidence: the mean probability of the chosen options, 0–1.
-        accuracy: the fraction of correct answers, 0–1.
-        low, high: ends of its interval.
-        problems: number of problems.
+        confidence: The mean probability of the chosen options, 0–1.
+        accuracy: The fraction of correct answers, 0–1.
+        low, high: The ends of the accuracy's interval.
+        problems: The number of problems.
     """
 
     confidence: float
@@ -186,13 +186,13 @@ class ConfidenceBin:
     problems: int
 
 
-def reliability(rows: Sequence[ConfidenceBin], *, name: str, note: str = "") -> Svg:
-    """Draw accuracy by confidence next to the diagonal, with the number of problems per point.
+def draw_reliability(rows: Sequence[ConfidenceBin], *, name: str, note: str = "") -> Svg:
+    """Draw a reliability diagram: accuracy against confidence, and the problems per bin.
 
     Args:
-        rows: the bins, by increasing confidence.
-        name: name of the solver.
-        note: a line under the name, such as its calibration error.
+        rows: The bins, sorted by confidence.
+        name: The name of the solver.
+        note: A line under the name, such as the calibration error.
     """
 
     def paint(canvas: Canvas) -> None:
@@ -230,24 +230,24 @@ _SOLVER_LOOKS = (
     (GONE, "D", (0, (6, 2, 1.5, 2))),
     (NULL, "v", (0, (3, 3))),
 )
-"""Colour, marker and dash pattern of each solver; any one identifies it."""
+"""Colour, marker and dash pattern of each solver; each of the three is unique."""
 
-ALONG = len(_SOLVER_LOOKS)
+MAX_SOLVERS = len(_SOLVER_LOOKS)
 """Maximum number of solvers in one chart."""
 
-FEW = 15
-"""Number of depths above which markers are small."""
+MANY = 15
+"""Number of depths above which markers are drawn smaller."""
 
 
 @dataclass(frozen=True)
 class DepthCurve:
-    """Fractions by depth.
+    """A curve of fractions by depth.
 
     Attributes:
-        depths: (k,) depths, in ascending order.
-        shares: the fraction at each depth, 0–1.
-        low, high: ends of the interval at each depth; empty without intervals.
-        marks: depths at which families were censored.
+        depths: (k,) the depths, in ascending order.
+        shares: The fraction at each depth, 0–1.
+        low, high: The ends of the interval at each depth; empty without intervals.
+        marks: The depths at which families were censored.
     """
 
     depths: Sequence[float]
@@ -257,16 +257,16 @@ class DepthCurve:
     marks: Sequence[float] = ()
 
 
-def survival(lines: Mapping[str, DepthCurve]) -> Svg:
+def draw_survival(lines: Mapping[str, DepthCurve]) -> Svg:
     """Draw the fraction of families without an error by depth, as step curves with bands.
 
-    A stroke marks a depth at which a family ended without an error.
+    A vertical stroke marks a depth at which a family ended without an error.
 
     Args:
-        lines: the curve of each solver, by name; `depths` starts at 0.
+        lines: The curve of each solver, by name; `depths` starts at 0.
 
     Raises:
-        ValueError: there are more solvers than distinguishable styles (`ALONG`).
+        ValueError: There are more solvers than line styles (`MAX_SOLVERS`).
     """
     _check_count(lines)
 
@@ -284,25 +284,25 @@ def survival(lines: Mapping[str, DepthCurve]) -> Svg:
         _finish_depths(canvas, axes, len(lines))
 
     return draw(
-        paint, title="Families without an error", description=_lines_in_words(lines), height=320
+        paint, title="Families without an error", description=_describe_lines(lines), height=320
     )
 
 
-def depth_accuracy(
+def draw_depth_accuracy(
     lines: Mapping[str, DepthCurve],
     counts: Sequence[tuple[float, int]],
     *,
     chance: float | None = None,
 ) -> Svg:
-    """Draw accuracies by depth with bands, and the numbers of problems below them.
+    """Draw accuracy by depth with bands, above a bar chart of the numbers of problems.
 
     Args:
-        lines: the accuracies of each solver, by name.
-        counts: (depth, number of problems).
-        chance: chance accuracy, drawn as a line.
+        lines: The accuracies of each solver, by name.
+        counts: The (depth, number of problems) pairs.
+        chance: The chance accuracy, drawn as a line.
 
     Raises:
-        ValueError: there are more solvers than distinguishable styles (`ALONG`).
+        ValueError: There are more solvers than line styles (`MAX_SOLVERS`).
     """
     _check_count(lines)
 
@@ -315,18 +315,18 @@ def depth_accuracy(
             if len(line.low) and len(line.high):
                 axes.fill_between(x, line.low, line.high, color=colour, alpha=0.13, lw=0)
             axes.plot(x, line.shares, color=colour, marker=marker, linestyle=dash, linewidth=1.4,
-                      markersize=5 if len(x) <= FEW else 3, label=for_page(name))  # fmt: skip
+                      markersize=5 if len(x) <= MANY else 3, label=for_page(name))  # fmt: skip
         bars.bar([at for at, _ in counts], [n for _, n in counts], 0.7, color=MUTED)
         axes.set(ylabel="accuracy")
         bars.set(xlabel="depth", ylabel="problems", yticks=[])
         _finish_depths(canvas, axes, len(lines))
 
-    return draw(paint, title="Accuracy by depth", description=_lines_in_words(lines), height=350)
+    return draw(paint, title="Accuracy by depth", description=_describe_lines(lines), height=350)
 
 
 def _check_count(lines: Mapping[str, DepthCurve]) -> None:
-    if len(lines) > ALONG:
-        raise ValueError(f"{len(lines)} solvers can't be distinguished; the maximum is {ALONG}")
+    if len(lines) > MAX_SOLVERS:
+        raise ValueError(f"{len(lines)} solvers can't be distinguished; use at most {MAX_SOLVERS}")
 
 
 def _finish_depths(canvas: Canvas, axes: Axes, lines: int) -> None:
@@ -340,7 +340,7 @@ def _finish_depths(canvas: Canvas, axes: Axes, lines: int) -> None:
         canvas.legend(loc="outside upper left", ncols=2, handlelength=2.6)
 
 
-def _lines_in_words(lines: Mapping[str, DepthCurve]) -> str:
+def _describe_lines(lines: Mapping[str, DepthCurve]) -> str:
     return "; ".join(
         f"{name}: "
         + ", ".join(
@@ -353,13 +353,13 @@ def _lines_in_words(lines: Mapping[str, DepthCurve]) -> str:
 
 @dataclass(frozen=True)
 class SheetPart:
-    """A part of a sheet.
+    """The results on a range of questions of a test sheet.
 
     Attributes:
-        first, last: its questions, from 1.
-        share: accuracy, 0–1.
-        low, high: its interval.
-        seconds: the median time of a question; None if it was not timed.
+        first, last: The first and the last question, from 1.
+        share: The accuracy, 0–1.
+        low, high: The ends of the accuracy's interval.
+        seconds: The median time per question; None if questions were not timed.
     """
 
     first: int
@@ -371,17 +371,19 @@ class SheetPart:
 
     @property
     def middle(self) -> float:
-        """Its position in the chart."""
+        """The position of the range on the sheet."""
         return (self.first + self.last) / 2
 
 
-def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
-    """Draw the number of items by number of correct people; those under half have another colour.
+def draw_items_by_correct(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
+    """Draw how many items were answered correctly by how many people.
+
+    Items that fewer than half of the people answered correctly have another colour.
 
     Args:
-        histogram: number of correct people → number of items.
-        of: number of people who were asked.
-        title: title of the drawing.
+        histogram: Number of people who answered correctly → number of items.
+        of: The number of people who were asked.
+        title: The title of the chart.
     """
     least = min([right for right, n in histogram.items() if n], default=0)
     places = list(range(min(least, of), of + 1))
@@ -412,13 +414,13 @@ def items_by_right(histogram: Mapping[int, int], of: int, *, title: str) -> Svg:
     return draw(paint, title=f"{title}: items by correct answers", description=description)
 
 
-def over_the_sheet(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:
-    """Draw the accuracy from the first question to the last, and the time below it if known.
+def draw_sheet_accuracy(parts: Sequence[SheetPart], *, title: str, note: str = "") -> Svg:
+    """Draw the accuracy from the first question of a sheet to the last, and the time if known.
 
     Args:
-        parts: the parts of the sheet, in order.
-        title: title of the drawing.
-        note: a line under it, such as the change from start to end.
+        parts: The parts of the sheet, in order.
+        title: The title of the chart.
+        note: A line under the title, such as the change from start to end.
     """
     timed = [part for part in parts if part.seconds is not None]
 

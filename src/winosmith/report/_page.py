@@ -1,7 +1,7 @@
-"""The parts of a report, and the page: one self-contained HTML file without scripts.
+"""The blocks of a report, and the page: a self-contained HTML file without scripts.
 
-Sections contain paragraphs, key figures, tables, charts and problems. A page shows all of them, a
-terminal only paragraphs and tables. Parts contain plain text and numbers, which the page escapes.
+Sections contain paragraphs, key figures, tables, charts and problems. A page shows all of these, a
+terminal only paragraphs and tables. Blocks contain plain text and numbers, which the page escapes.
 Only SVG drawn by `winosmith.report` itself is inserted unescaped.
 """
 
@@ -24,8 +24,8 @@ class Text:
     """One or more paragraphs.
 
     Attributes:
-        paragraphs: plain text.
-        kind: "plain"; "note" and "warning" are boxes; "list" has one item per paragraph.
+        paragraphs: The plain text of each paragraph.
+        kind: "plain" for paragraphs, "note" or "warning" for a box, "list" for a list of them.
     """
 
     paragraphs: Sequence[str]
@@ -38,9 +38,10 @@ class KeyFigure:
     """A key figure with a line of context: "12,282 problems kept".
 
     Attributes:
-        label: its label.
-        value: a number or text; `form` is its format specification (`shown`).
-        note: a line below: its null, its interval or a comparison.
+        label: The label.
+        value: The number or text.
+        note: A line below it, such as the null, the interval or a comparison.
+        form: The format specification of a number; see `format_value`.
     """
 
     label: str
@@ -59,13 +60,12 @@ class Cards:
 
 @dataclass(frozen=True)
 class Column:
-    """A column's heading and number format.
+    """The heading and number format of a column.
 
     Attributes:
-        title: the heading.
-        form: a format specification such as ".1%"; by default whole numbers have commas and
-            others three decimals.
-        numeric: whether to align cells right even if they are text ("0.12 (0.10–0.14)").
+        title: The heading.
+        form: A format specification such as ".1%"; see `format_value` for the default.
+        numeric: Whether to align cells right even if they are text ("0.12 (0.10–0.14)").
     """
 
     title: str
@@ -78,13 +78,13 @@ class Table:
     """A table whose first column names the rows.
 
     Attributes:
-        caption: caption of the table.
-        columns: the columns; a text is short for a `Column` with this title.
-        rows: the cells of each row, one per column; None is shown as "—" on a page and as nothing
-            on a terminal. Names that start with two spaces belong to the row above.
-        note: a note below the table.
-        most: maximum number of rows on a terminal; None for all, as on a page.
-        beyond: sentence on a terminal about further rows; braces are replaced by their number.
+        caption: The caption of the table.
+        columns: The columns; a text is short for a `Column` with this title.
+        rows: The cells of each row, one per column. None is shown as "—" on a page and as an empty
+            cell on a terminal. A name that starts with two spaces belongs to the row above it.
+        note: A note below the table.
+        most: The maximum number of rows on a terminal; None for all rows, as on a page.
+        beyond: The sentence about omitted rows on a terminal; braces stand for their number.
     """
 
     caption: str
@@ -97,7 +97,7 @@ class Table:
 
     @property
     def full_rows(self) -> list[list[Value]]:
-        """The rows with full names instead of indented ones, for pages."""
+        """The rows for pages, with indented names completed by the name that they belong to."""
         above, rows = "", []
         for name, *cells in self.rows:
             under = isinstance(name, str) and name.startswith("  ")
@@ -107,32 +107,31 @@ class Table:
 
     @property
     def heads(self) -> tuple[Column, ...]:
-        """The columns; columns that contain only numbers are `numeric`."""
+        """The columns, of which those with only numbers are marked as `numeric`."""
         return tuple(
-            replace(column, numeric=column.numeric or _numbers([row[at] for row in self.rows]))
+            replace(column, numeric=column.numeric or _are_numbers([row[at] for row in self.rows]))
             for at, column in enumerate(
                 Column(head) if isinstance(head, str) else head for head in self.columns
             )
         )
 
 
-def _numbers(cells: Sequence[object]) -> bool:
-    there = [cell for cell in cells if cell is not None]
-    return bool(there) and all(
-        isinstance(cell, Real) and not isinstance(cell, bool) for cell in there
+def _are_numbers(cells: Sequence[object]) -> bool:
+    present = [cell for cell in cells if cell is not None]
+    return bool(present) and all(
+        isinstance(cell, Real) and not isinstance(cell, bool) for cell in present
     )
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """One chart, or small multiples, with a caption.
+    """A figure: one or several charts with a common caption.
 
     Attributes:
-        caption: the caption.
-        panels: the charts, side by side if there is room; or a function that returns them, so that
-            a terminal need not wait for it.
-        table: the chart's numbers, collapsed on a page; None without a table.
-        signature: the parameters that determine the numbers.
+        caption: The caption.
+        panels: The charts, side by side if there is room; or a function that draws them on demand.
+        table: The chart's numbers, in a collapsed table on a page; None for no table.
+        signature: The parameters that determine the numbers.
     """
 
     caption: str
@@ -143,13 +142,13 @@ class Drawing:
 
     @property
     def drawn(self) -> Sequence[Svg]:
-        """The panels."""
+        """The charts, drawn if necessary."""
         return self.panels() if callable(self.panels) else self.panels
 
 
 @dataclass(frozen=True)
 class Part:
-    """A piece of a passage: plain, or marked as evidence for or against the answer."""
+    """A piece of a sentence, plain or marked as evidence for ("toward") or against the answer."""
 
     text: str
     mark: Literal["", "toward", "away"] = ""
@@ -160,12 +159,12 @@ class Passage:
     """A problem in a report.
 
     Attributes:
-        parts: the pieces of the sentence.
-        options: the options.
-        answer: the index of the correct option; None hides it.
-        status: its status ("removed in phase 3").
-        kept: True, False, or None if not applicable; determines the colour of the status.
-        clues: the reasons for the marks, one line each.
+        parts: The pieces of the sentence.
+        options: The options.
+        answer: The index of the correct option; None to hide it.
+        status: The status of the problem ("removed in phase 3").
+        kept: Whether the problem was kept, for the colour of the status; None if not applicable.
+        clues: The reasons for the marks, one line each.
     """
 
     parts: Sequence[Part]
@@ -181,9 +180,9 @@ class Passages:
     """Problems in groups, such as the halves of a twin.
 
     Attributes:
-        title: the heading.
-        groups: the passages of each group.
-        note: a note under the heading; by default the meaning of the marks.
+        title: The heading.
+        groups: The passages of each group.
+        note: A note under the heading; by default an explanation of the marks.
     """
 
     title: str
@@ -194,7 +193,7 @@ class Passages:
 
 @dataclass(frozen=True)
 class Code:
-    """Preformatted text, such as a recipe; `caption` names it."""
+    """Preformatted text with a caption, such as a recipe."""
 
     text: str
     caption: str
@@ -202,23 +201,23 @@ class Code:
 
 
 @dataclass(frozen=True)
-class OnPage:
-    """Blocks that only a page shows.
+class PageOnly:
+    """Blocks that are shown on a page but not on a terminal.
 
     Attributes:
-        make: a function that returns the blocks, which is called when the page is made.
+        make: A function that returns the blocks; it is called when the page is made.
     """
 
     make: Callable[[], Sequence[Block]]
     block: ClassVar = "page"
 
 
-Block = Text | Cards | Table | Drawing | Passages | Code | OnPage
+Block = Text | Cards | Table | Drawing | Passages | Code | PageOnly
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page: its heading, a sentence with the result, and its blocks."""
+    """A section of a page: a heading, a lead sentence with the result, and blocks."""
 
     title: str
     blocks: Sequence[Block]
@@ -241,16 +240,16 @@ def page(
     """Return a complete HTML page.
 
     Equal input gives equal text. The page has no scripts, and its content security policy forbids
-    loading anything. It supports phones, dark mode and print; every chart has a title and a
-    description, and every table a caption.
+    loading anything. It supports phones, dark mode and print. Every chart has a title and a
+    description, and every table has a caption.
 
     Args:
-        title: the heading.
-        sections: the sections, in order; a page with three or more has a table of contents.
-        subtitle: a sentence under the heading.
-        signature: the parameters that determine the page's numbers.
-        footer: the last line.
-        language: a BCP 47 language tag.
+        title: The heading.
+        sections: The sections, in order; a page with three or more has a table of contents.
+        subtitle: A sentence under the heading.
+        signature: The parameters that determine the page's numbers.
+        footer: The last line.
+        language: A BCP 47 language tag.
 
     >>> page("A <title>", []).count("A &lt;title&gt;")
     2
@@ -292,12 +291,12 @@ def _template(name: str) -> Template:
 
 
 def _without_backticks(text: str) -> str:
-    """Return a text without the backticks around parameters, such as `out=`, for pages."""
+    """Remove the backticks around parameters such as `out=`, for pages."""
     return re.sub(r"`(\w+=\w*)`", r"\1", text)
 
 
 def _anchor_names(titles: Sequence[str]) -> list[str]:
-    """Return an anchor for each title: its letters and digits, and a number if titles are equal."""
+    """Return a unique anchor for each title, from its letters and digits."""
     anchors: list[str] = []
     for title in titles:
         base = "-".join(re.findall(r"[a-z0-9]+", title.lower())) or "section"

@@ -1,7 +1,7 @@
 """Reproducible, small and accessible SVG, drawn with matplotlib.
 
-matplotlib reads global settings while it draws, so a lock separates threads, and the user's own
-settings are ignored. pyplot is not used, and no window is opened.
+matplotlib reads global settings while it draws, so only one thread draws at a time, and the user's
+own settings are ignored. pyplot is not used, and no window is opened.
 
 Colours have roles, and no two roles differ only in colour. The options' colours are blue and
 vermilion (Okabe & Ito 2008), which people with common colour vision deficiencies can distinguish.
@@ -42,16 +42,16 @@ COLOURS = {
 
 PAGE, INK, MUTED, RULE, ONE, TWO, KEPT, GONE, NULL = COLOURS.values()
 
-NICE = [1, 2, 5, 10]
-"""Steps between the ticks of an axis, times a power of ten."""
+TICK_STEPS = [1, 2, 5, 10]
+"""Possible steps between the ticks of an axis, up to a power of ten."""
 
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 _SETTINGS: dict[str, Any] = {
-    "figure.dpi": 72,  # one unit of the drawing is one point, and one CSS pixel of the page
+    "figure.dpi": 72,  # one unit of a chart is one point, and one CSS pixel of the page
     "svg.hashsalt": "winosmith",
-    "svg.fonttype": "none",  # text stays text: small, sharp, and in the colour of the page
-    "text.parse_math": False,  # a "$" in a name is a "$"
+    "svg.fonttype": "none",  # keeps text as text: small, sharp, and in the page's colour
+    "text.parse_math": False,  # a "$" in a name does not start a formula
     "path.simplify": False,
     "font.size": 12,
     "text.color": INK,
@@ -64,7 +64,7 @@ _SETTINGS: dict[str, Any] = {
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
     "axes.titlecolor": INK,
-    "axes.titley": 1.0,  # avoids matplotlib's search for a position, a sixth of the time
+    "axes.titley": 1.0,  # skips matplotlib's search for a position, which takes a sixth of the time
     "axes.axisbelow": True,
     "grid.color": RULE,
     "grid.linewidth": 0.8,
@@ -91,8 +91,8 @@ def draw(
 ) -> Svg:
     """Return a chart that `paint` draws on an empty figure of this size, in CSS pixels.
 
-    At the default width, its text is as large as the page's on a desktop, and still legible on a
-    phone, where the chart shrinks to the screen.
+    At the default width, the chart's text is as large as the page's on a desktop, and still legible
+    on a phone, where the chart shrinks to the screen.
     """
     title, description = for_page(title), for_page(description)
 
@@ -107,11 +107,11 @@ _METADATA = {
     "pdf": dict.fromkeys(("CreationDate", "Creator", "Producer")),
     "png": dict.fromkeys(("Software",)),
 }
-"""The metadata to omit from files of each kind, so that they are reproducible."""
+"""Metadata to omit from files in each format, so that the files are reproducible."""
 
 
 def _paint(paint: Callable[[Canvas], None], width: float, height: float, kind: str) -> bytes:
-    """Return a chart that `paint` draws as matplotlib's "svg", "png" or "pdf"."""
+    """Return a chart that `paint` draws, as a file in the format "svg", "png" or "pdf"."""
     from matplotlib import style
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Canvas
@@ -119,13 +119,13 @@ def _paint(paint: Callable[[Canvas], None], width: float, height: float, kind: s
     with _LOCK, style.context(_SETTINGS, after_reset=True), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # browsers have it
         canvas = Canvas(figsize=(width / 72, height / 72), layout="constrained")
-        FigureCanvasSVG(canvas)  # it measures texts, whatever is written
+        FigureCanvasSVG(canvas)  # this canvas measures texts for all formats
         paint(canvas)
-        if engine := canvas.get_layout_engine():  # once, where saving would draw all of it twice
+        if engine := canvas.get_layout_engine():  # once here, because saving would do it twice
             engine.execute(canvas)
             canvas.set_layout_engine(None)
         file = io.BytesIO()
-        is_svg = kind == "svg"  # whose background is the page's
+        is_svg = kind == "svg"  # an SVG has the background of the page
         canvas.savefig(
             file,
             format=kind,
@@ -138,12 +138,12 @@ def _paint(paint: Callable[[Canvas], None], width: float, height: float, kind: s
 
 @dataclass(frozen=True, slots=True)
 class Svg:
-    """A chart, for an .svg file or a page.
+    """A chart, for a file or a page.
 
     Attributes:
-        markup: the SVG element without a prolog; equal input gives equal markup.
-        title: the chart's title.
-        description: a description of its content for screen readers.
+        markup: The SVG element without a prolog; equal input gives equal markup.
+        title: The title of the chart.
+        description: A description of the content for screen readers.
     """
 
     markup: str
@@ -155,7 +155,7 @@ class Svg:
         """Write the chart to a file; the extension .svg, .png or .pdf determines the format.
 
         Raises:
-            InputError: the extension is another one.
+            InputError: The extension is not one of these.
         """
         kind = Path(path).suffix.lower().removeprefix(".")
         if kind not in _METADATA:
@@ -165,14 +165,14 @@ class Svg:
             file.write(made)
 
     def inline(self, key: str) -> str:
-        """Return the markup for a page, with ids that start with `key` and the page's colours.
+        """Return the markup for a page, with the page's colours and ids that start with `key`.
 
-        Charts on one page need different keys.
+        Charts on the same page need different keys.
         """
         from defusedxml.ElementTree import fromstring
 
         root = fromstring(self.markup)
-        root.attrib.pop("style", None)  # a page has its own
+        root.attrib.pop("style", None)  # a page has its own style
         _strip_namespaces(root)
         for element in root.iter():
             for name, value in element.attrib.items():
@@ -193,7 +193,7 @@ def _inline_attribute(name: str, value: str, key: str) -> str:
 
 
 def _tidy(markup: bytes, title: str, description: str) -> str:
-    """Return matplotlib's SVG with a title, short ids, and without superfluous elements."""
+    """Add a title and a description to matplotlib's SVG, and remove what is superfluous."""
     from defusedxml.ElementTree import fromstring
 
     drawn = fromstring(markup)
@@ -207,29 +207,29 @@ def _tidy(markup: bytes, title: str, description: str) -> str:
             "aria-labelledby": "title desc",
             "font-family": _FONTS,
             "stroke-linejoin": "round",
-            "style": f"background: {PAGE}",  # a file is looked at on dark pages, too
+            "style": f"background: {PAGE}",  # for files that are shown on dark pages
         },
     )
     SubElement(root, "title", {"id": "title"}).text = title
     SubElement(root, "desc", {"id": "desc"}).text = description
     root.extend(child for child in drawn if child.find("style") is None)
-    names = _names_of_references(drawn)
+    names = _shorten_references(drawn)
     for element in drawn.iter():
         _tidy_element(element, names)
     return tostring(root, encoding="unicode")
 
 
-def _names_of_references(root: Element) -> dict[str, str]:
-    """Return a short name for each id that is referenced."""
-    there = {element.get("id") for element in root.iter()}
-    wanted = [
+def _shorten_references(root: Element) -> dict[str, str]:
+    """Map each referenced id to a short name."""
+    ids = {element.get("id") for element in root.iter()}
+    referenced = [
         found[2]
         for element in root.iter()
         for value in element.attrib.values()
         for found in _REFERENCE.finditer(value)
-        if found[2] in there
+        if found[2] in ids
     ]
-    return {old: f"i{number}" for number, old in enumerate(dict.fromkeys(wanted), 1)}
+    return {old: f"i{number}" for number, old in enumerate(dict.fromkeys(referenced), 1)}
 
 
 def _tidy_element(element: Element, names: dict[str, str]) -> None:

@@ -1,6 +1,6 @@
-"""Formatting of texts and numbers in reports, and signatures.
+"""Format texts and numbers for reports, and make signatures.
 
-Numbers are rounded once, and every number has a signature, as in sacreBLEU (Post 2018).
+Numbers are rounded only once, and every number has a signature, as in sacreBLEU (Post 2018).
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from winosmith.escape import for_page
 from winosmith.text import count_noun
 
 Value = str | int | float | bool | None
-"""The value of a cell or key figure; numpy's scalars are numbers."""
+"""The value of a cell or key figure; numbers may be numpy scalars."""
 
 
-def cut(text: object, most: int) -> str:
-    """Return the text as one line without control characters and with at most `most` characters.
+def truncate(text: object, most: int) -> str:
+    """Return the text as one line of at most `most` characters, without control characters.
 
-    >>> cut("not answerable from the local context", 20)
+    >>> truncate("not answerable from the local context", 20)
     'not answerable from…'
     """
     line = " ".join(for_page(text).split())
     return line if len(line) <= most else line[: most - 1].rstrip() + "…"
 
 
-def whole_and_single(twins: int, singles: int) -> str:
-    """Return a phrase with the numbers of whole twins and singles.
+def count_twins_and_singles(twins: int, singles: int) -> str:
+    """Return the numbers of whole twins and of singles as a phrase.
 
-    >>> whole_and_single(1, 1_022)
+    >>> count_twins_and_singles(1, 1_022)
     '1 whole twin and 1,022 singles'
     """
     return f"{count_noun(twins, 'whole twin')} and {count_noun(singles, 'single')}"
 
 
 def join_names(names: Sequence[str], most: int = 4) -> str:
-    """Return names as a list in a sentence; of many, only the first ones.
+    """Join names for a sentence; after the first `most`, only their number is given.
 
     >>> join_names(["0"]), join_names(["0", "240"]), join_names("abc"), join_names("abcdefg")
     ('0', '0 and 240', 'a, b and c', 'a, b, c, d and 3 more')
@@ -53,40 +53,39 @@ def join_names(names: Sequence[str], most: int = 4) -> str:
 
 
 _FORM = re.compile(r"([+]?,?)\.(\d+)([f%])")
-"""Format specifications with a number of decimals."""
+"""The format specifications that `fixed` rounds itself: sign and comma, decimals, and kind."""
 
-_EXACT = 12
-"""Number of reliable decimals of float arithmetic; smaller differences are ignored."""
+_RELIABLE_DECIMALS = 12
+"""Number of decimals that are reliable in float arithmetic; further decimals are ignored."""
 
-_LARGE = 1e15
-"""Least number from which floats have no fractional part."""
+_MIN_WHOLE = 1e15
+"""Number above which values are left to Python, because floats have hardly any decimals there."""
 
 
 def fixed(value: float, form: str = ".1f") -> str:
-    """Return a number with the decimals of `form`, rounded half away from zero.
+    """Format a number with a fixed number of decimals, rounded half away from zero.
 
-    Python's own format rounds the binary number: it would print 69 of 80 as 86.2 %, and 0.35 as
+    Python's own `format` rounds the binary number: it would print 69 of 80 as 86.2 %, and 0.35 as
     0.3. Zero never has a minus sign.
 
     Args:
-        value: the number.
-        form: a format specification such as ".1f", "+.1f", ",.0f" or ".1%"; others are passed to
-            Python.
+        value: The number.
+        form: A format specification such as ".1f", "+.1f", ",.0f" or ".1%"; others go to `format`.
 
     >>> fixed(100 * 69 / 80), fixed(0.35), fixed(-0.85 + 0.8, "+.1%"), fixed(-0.01, "+.1f")
     ('86.3', '0.4', '-5.0%', '+0.0')
     """
     asked = _FORM.fullmatch(form)
-    if asked is None or not abs(value) < _LARGE:
+    if asked is None or not abs(value) < _MIN_WHOLE:
         return format(value, form)
     flags, places, kind = asked.groups()
-    number = Decimal(repr(round(float(value), _EXACT))).scaleb(2 if kind == "%" else 0)
+    number = Decimal(repr(round(float(value), _RELIABLE_DECIMALS))).scaleb(2 if kind == "%" else 0)
     rounded = number.quantize(Decimal(1).scaleb(-int(places)), ROUND_HALF_UP)
     return format(rounded + 0, f"{flags}f") + kind.replace("f", "")
 
 
 def percent(share: float, digits: int = 1) -> str:
-    """Return a fraction (0–1) as a percentage.
+    """Format a fraction (0–1) as a percentage.
 
     >>> percent(69 / 80), percent(2 / 3, 0)
     ('86.3 %', '67 %')
@@ -95,7 +94,7 @@ def percent(share: float, digits: int = 1) -> str:
 
 
 def points(change: float, digits: int = 1) -> str:
-    """Return a difference of fractions in percentage points, with its sign.
+    """Format a difference of fractions in percentage points, with its sign.
 
     >>> points(0.0125), points(-0.0312), points(-0.0004)
     ('+1.3', '−3.1', '+0.0')
@@ -104,7 +103,7 @@ def points(change: float, digits: int = 1) -> str:
 
 
 def span(interval: tuple[float, float], digits: int = 1) -> str:
-    """Return an interval of fractions in percent.
+    """Format an interval of fractions in percent, without the sign.
 
     >>> span((0.8095, 0.9))
     '81.0–90.0'
@@ -114,7 +113,7 @@ def span(interval: tuple[float, float], digits: int = 1) -> str:
 
 
 def points_span(interval: tuple[float, float], digits: int = 1) -> str:
-    """Return an interval of differences between fractions, in percentage points.
+    """Format an interval of differences between fractions, in percentage points.
 
     >>> points_span((-0.02, 0.1))
     '−2.0 to +10.0'
@@ -122,21 +121,21 @@ def points_span(interval: tuple[float, float], digits: int = 1) -> str:
     return " to ".join(points(end, digits) for end in interval)
 
 
-LEAST_P = 0.0001
+MIN_P_VALUE = 0.0001
 """The smallest p-value that is printed as a number."""
 
 
 def probability(p: float) -> str:
-    """Return a p-value with three digits, or "<0.0001" if it is below `LEAST_P`.
+    """Format a p-value with four decimals, or as "<0.0001" if it is below `MIN_P_VALUE`.
 
     >>> probability(0.03125), probability(2e-6)
     ('0.0313', '<0.0001')
     """
-    return f"<{LEAST_P}" if p < LEAST_P else fixed(p, ".4f")
+    return f"<{MIN_P_VALUE}" if p < MIN_P_VALUE else fixed(p, ".4f")
 
 
 def p_value(p: float) -> str:
-    """Return a p-value in a sentence.
+    """Format a p-value for a sentence.
 
     >>> p_value(0.03125), p_value(2e-6)
     ('p = 0.0313', 'p < 0.0001')
@@ -145,9 +144,9 @@ def p_value(p: float) -> str:
 
 
 def format_value(value: object, form: str = "") -> str:
-    r"""Return a value as reports print it.
+    r"""Format a value for reports.
 
-    None and NaN are "—"; whole numbers have commas; other numbers have three decimals, or the
+    None and NaN become "—"; whole numbers get commas; other numbers get three decimals, or the
     format specification `form` (see `fixed`). Text is unchanged; it is escaped when it is written
     (`winosmith.escape`).
 
@@ -166,9 +165,9 @@ def format_value(value: object, form: str = "") -> str:
 
 
 def percent_tick(value: float, _position: float = 0) -> str:
-    """Return the label of a tick on an axis of fractions, with as many decimals as it needs.
+    """Format a tick on an axis of fractions in percent, with as many decimals as it needs.
 
-    Ticks at 42.5, 45 and 47.5 % must not be labelled "42", "45" and "48 %".
+    With fixed decimals, ticks at 42.5, 45 and 47.5 % could become "42", "45" and "48 %".
 
     >>> percent_tick(0.425), percent_tick(0.45)
     ('42.5 %', '45 %')
@@ -178,7 +177,7 @@ def percent_tick(value: float, _position: float = 0) -> str:
 
 @dataclass(frozen=True)
 class Signature:
-    """Everything that determines a number: data, number of problems, parameters, seed and version.
+    """The data, parameters, seed and version that determine a number.
 
     >>> print(Signature("0123456789abcdef", 40, {"threshold": 0.75}, seed=0, version="1.0"))
     data:0123456789ab|n:40|threshold:0.75|seed:0|version:1.0
@@ -203,5 +202,5 @@ class Signature:
 
 
 def signature_of(dataset: Dataset, seed: int | None = None, **parameters: Any) -> Signature:
-    """Return the signature of a number that was measured on `dataset` with these parameters."""
+    """Return the signature of a number that was measured on a data set with these parameters."""
     return Signature(dataset.digest, len(dataset), parameters, seed)

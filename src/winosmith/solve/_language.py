@@ -77,7 +77,7 @@ def collect_scores(
 class LanguageSolver(ABC):
     """Scores each option by a language model.
 
-    Options are inflected for the pronoun that they replace, if it is known (`models.word_options`).
+    Options are inflected for the pronoun that they replace, if known (`models.inflect_options`).
     The model is loaded, or downloaded, by the first call of `score`.
 
     Attributes:
@@ -233,13 +233,13 @@ class Masked(LanguageSolver):
 
     def _scores(self, problems: Sequence[Problem], wanted: Sequence[str]) -> LanguageScores:
         asked = ask_referents(problems, self.sees, ".")
-        texts: list[list[models.Hidden]] = []  # of one option and one kind of score each
+        texts: list[list[models.MaskedText]] = []  # of one option and one kind of score each
         for part in wanted:
             if part == "option":
-                for own in models.hide_options(self._loaded, asked):
+                for own in models.mask_options(self._loaded, asked):
                     texts += [[text] for text in own]
             else:
-                for rows in models.hide_tokens(self._loaded, asked, within_word=self.within_word):
+                for rows in models.mask_tokens(self._loaded, asked, within_word=self.within_word):
                     texts += rows
         given = self._loaded.likelihoods(
             [text for row in texts for text in row],
@@ -380,7 +380,7 @@ class EncoderSolver:
 
     @cached_property
     def _loaded(self) -> models.ChoiceModel:
-        return models.load_choice_model(self.model, how=self._how, device=self.device)
+        return models.load_choice_model(self.model, input_format=self._how, device=self.device)
 
     @cached_property
     def _how(self) -> models.InputFormat:
@@ -422,7 +422,7 @@ class EncoderSolver:
     @property
     def judges_claims(self) -> bool:
         """Whether the model was trained on claims, so that its scores are log-odds."""
-        return self._loaded.how.claims
+        return self._loaded.input_format.claims
 
     def judge(self, claims: Sequence[Claim]) -> list[float]:
         """Return the log-odds that each claim is true; needs a model that was trained on claims.

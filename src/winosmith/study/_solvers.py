@@ -20,7 +20,7 @@ from winosmith.blocks import draw, shuffled_blocks
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, InputError
 from winosmith.metrics import Overlap
-from winosmith.models import FineTuned, Trained, TrainingRun, train_grid, train_multiple_choice
+from winosmith.models import FinishedRun, GridResult, TrainingRun, train_grid, train_multiple_choice
 from winosmith.outputs import atomic_write
 from winosmith.problem import Claim, Problem
 from winosmith.published import Digests
@@ -356,7 +356,7 @@ def draw_nested_parts(data: Dataset, seed: int = 0) -> tuple[Dataset, ...]:
 
 
 def train_on_all(
-    chosen: Trained,
+    chosen: GridResult,
     train: Trainable,
     dev: Trainable,
     *,
@@ -364,7 +364,7 @@ def train_on_all(
     out: str | Path,
     device: str | None = None,
     on_step: Callable[[int, int, str], None] | None = None,
-) -> FineTuned:
+) -> FinishedRun:
     """Retrain on train and dev, with the settings and number of epochs selected on dev.
 
     WinoGrande's models for transfer were trained like this ("fine-tuned on train and dev",
@@ -381,7 +381,7 @@ def train_on_all(
         on_step: called after every step.
     """
     both = join_data([train, dev])
-    settings = replace(chosen.settings, last=chosen.best + 1)
+    settings = replace(chosen.settings, last=chosen.kept_epoch + 1)
     measured = both[len(train) :]  # `dev`, with the ids of `both`
     return train_multiple_choice(
         both, measured, model=model, out=out, settings=settings, device=device, on_step=on_step
@@ -406,7 +406,7 @@ def make_curve_runs(
     dev: Trainable,
     *,
     out: str | Path,
-    on_size: Callable[[int, Trained], None] | None = None,
+    on_size: Callable[[int, GridResult], None] | None = None,
     **arguments: Any,
 ) -> list[CurveRun]:
     """Train on each part, and return the best run of each seed and size.

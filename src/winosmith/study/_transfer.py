@@ -245,7 +245,7 @@ def solve_target(
         except SameInputError as error:
             notes = (*notes, f"the gender gap can't be measured: {error}")
         else:
-            notes = (*notes, gap.of_pronoun, *filter(None, [gap.note]))
+            notes = (*notes, gap.pronoun_effect, *filter(None, [gap.note]))
     return Solved(
         target.name,
         scored.accuracy,

@@ -9,8 +9,8 @@ __all__ = ["choosing"]
 
 def choosing(encoder: Path, folder: Path) -> Path:
     """Put a head for choices on an encoder, never trained, and return the folder of the result."""
-    from winosmith.models import new_choice_model
+    from winosmith.models import create_choice_model
 
     folder.mkdir(parents=True)
-    new_choice_model(encoder, seed=0, device="cpu").save(folder)
+    create_choice_model(encoder, seed=0, device="cpu").save(folder)
     return folder

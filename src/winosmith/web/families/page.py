@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 
 from winosmith.metrics import DepthKind
-from winosmith.report import LEAST_P
+from winosmith.report import MIN_P_VALUE
 from winosmith.text import changes
 from winosmith.web.families.figures import Answers
 from winosmith.web.families.trees import DEPTHS, Tree, VisibleNode
@@ -373,7 +373,7 @@ def p_value(value: float | None) -> str:
     """Format a p-value as in reports (`report.probability`); a dash for None."""
     if value is None:
         return "–"
-    return f"<{fixed(LEAST_P, 4)}" if value < LEAST_P else fixed(value, 4)
+    return f"<{fixed(MIN_P_VALUE, 4)}" if value < MIN_P_VALUE else fixed(value, 4)
 
 
 @register.simple_tag
