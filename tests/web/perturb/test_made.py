@@ -81,7 +81,7 @@ def test_what_is_not_valid_fools_nobody(desk: Any, models: Any, state: str, said
     assert f"1 of 1 models did not give this answer. {said}" in told
     assert "Another answer" in told
     assert "ooled 1" not in told
-    assert "it counts" not in told
+    assert "this counts" not in told
 
 
 def test_a_version_under_embargo_does_not_count_yet(desk: Any, models: Any) -> None:
