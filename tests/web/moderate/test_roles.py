@@ -104,8 +104,7 @@ def test_where_everybody_may_judge_the_page_says_what_stops_somebody(
         rules(open_judging=everybody)
         page = eva.get(f"/moderate/people/{pseudonym(bob)}/").content.decode()
         shown.append(
-            "Anyone with an account can judge on this site, even without the judge role."
-            in page
+            "Anyone with an account can judge on this site, even without the judge role." in page
         )
     assert shown == [True, False]
 

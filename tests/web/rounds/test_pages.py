@@ -118,7 +118,8 @@ def test_the_page_has_the_figures_of_the_record(db: Any, stored: Any, visit: Any
 
 
 LOST = (
-    "So this round did not make the data set harder: the kept problems are as easy to guess as before."
+    "So this round did not make the data set harder: "
+    "the kept problems are as easy to guess as before."
 )
 
 
@@ -131,7 +132,8 @@ def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: 
     made.record["artifacts"] |= {"after": None, "verdict": verdict, "blind": True}
     made.save()
     page = _plain(_text(visit().get("/rounds/round/one/")))
-    start = f"140 public problems entered the round. The checks removed 0, and the filter removed 0. {LOST}"
+    checked = "The checks removed 0, and the filter removed 0."
+    start = f"140 public problems entered the round. {checked} {LOST}"
     assert f"{start} {verdict}" in page
     assert page.index(start) < page.index("problems kept of")
     assert "of the kept problems are guessed by a linear model" not in page
@@ -233,7 +235,7 @@ def test_contributors_see_the_flags_of_their_own_problems_alone(
     twin = _plain(_text(visit(wren()).get(f"/write/mine/{place.problem.twin.ref}/")))
     assert "Removed by the filter of one." in twin
     assert told in twin
-    assert f"removed {left_out.count()} problems" in _plain(
+    assert f"removed {left_out.count()} of your problems" in _plain(
         _text(visit(wren()).get("/write/mine/"))
     )
     for somebody in (None, person("other")):
