@@ -262,7 +262,7 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
     row.expires -= timedelta(minutes=31)
     row.save()
     said = {
-        used: "It set a new password",
+        used: "It was used to set a new password",
         replaced: "revoked",
         back: "revoked",
         late: "The link expired on",

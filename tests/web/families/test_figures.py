@@ -158,7 +158,7 @@ def test_the_list_counts_ties_as_the_page_of_a_family_does(
     assert one.fooling == 1
     page = " ".join(visit().get("/families/").content.decode().split())
     share = "1" if options == 2 else "1.33"
-    assert f"alpha incorrect on {share} of 2" in page
+    assert f"alpha: {share} of 2 incorrect" in page
     assert "(2 ties)" in page
     assert "has not answered" not in page
     (told,) = visit().get("/api/v1/families").json()["items"]

@@ -23,7 +23,7 @@ def test_the_list_tells_of_each_family(db: Any, visit: Any, family: Any, model: 
     second = family(beta, alpha, word="lamp")
     page = _text(visit().get("/families/"))
     assert "2 families" in page
-    assert "3 versions 2 steps deep alpha incorrect on 1 of 3 beta incorrect on 2 of 3" in page
+    assert "3 versions 2 steps deep alpha: 1 of 3 incorrect beta: 2 of 3 incorrect" in page
     found = visit().get("/families/?q=lamp").content.decode()
     assert second["root"].ref in found
     assert first["root"].ref not in found

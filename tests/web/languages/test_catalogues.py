@@ -28,7 +28,7 @@ def test_texts_are_found_in_code_and_templates(catalogues: Any) -> None:
     assert one["%(n)s family"].many == "%(n)s families"
     assert one["Options"].places == sorted(one["Options"].places)
     assert len(one["Options"].places) > 3
-    assert "This address has no page, or the page is not public." in one
+    assert "There is no page at this address, or it is not public." in one
     assert one["At least %d %% of the words shared"].formatted
     assert not one["95 % interval"].formatted
 

@@ -53,14 +53,14 @@ def test_a_choice_beats_the_browsers_wish_until_it_is_taken_back(
     offer = client.get(link[1].replace("&amp;", "&"), headers=wish).content.decode()
     back = re.search(r'name="next" value="([^"]*)"', offer)
     assert back is not None
-    assert "The language of my browser" not in offer
+    assert "Use my browser’s language" not in offer
     form = {"language": "ar", "next": back[1].replace("&amp;", "&")}
     led = client.post("/language/", form, headers=wish)
     assert led.status_code == 302
     assert led["Location"] == "/guidelines/?a=1&b=%C3%A4"
     assert _heading(client.get("/guidelines/", headers=wish)) == HEAD["ar"]
     page = client.get("/language/", headers=wish).content.decode()
-    assert made_up("The language of my browser") in page
+    assert made_up("Use my browser’s language") in page
     client.post("/language/", {"language": ""}, headers=wish)
     assert _heading(client.get("/guidelines/", headers=wish)) == HEAD["en"]
 

@@ -79,7 +79,7 @@ def test_from_the_link_to_the_code(
     page.get_by_role("button", name="Start").click()
     for n in range(2):
         page.wait_for_url("**/judge/")
-        page.locator("main").get_by_text(f"{n} of 2 stored").wait_for()
+        page.locator("main").get_by_text(f"{n} of 2 completed").wait_for()
         _checked(page, axe_source)
         page.set_viewport_size({"width": 360, "height": 640})
         assert page.evaluate(ONE_SCREEN)

@@ -104,8 +104,7 @@ def test_where_everybody_may_judge_the_page_says_what_stops_somebody(
         rules(open_judging=everybody)
         page = eva.get(f"/moderate/people/{pseudonym(bob)}/").content.decode()
         shown.append(
-            "Everybody with an account may judge on this site, with or without the role of a judge."
-            in page
+            "Anyone with an account can judge on this site, even without the judge role." in page
         )
     assert shown == [True, False]
 
@@ -137,7 +136,7 @@ def test_many_votes_are_excluded_by_the_worker(voted: Any, visit: Any) -> None:
     assert (made.job.total, _excluded(bob)) == (6, 0)
     to = f"/moderate/jobs/{made.job.mark}/"
     assert f'hx-get="{to}"' in visit(eva).get(path).content.decode()
-    assert "waiting for another job" in visit(eva).get(to).content.decode()
+    assert "waiting for another one to finish" in visit(eva).get(to).content.decode()
     for do, state in (("stop", "stopped"), ("retry", "running")):
         sent = visit(eva).post(to, {"key": os.urandom(16).hex(), "do": do})
         assert sent.headers["Location"] == path

@@ -126,7 +126,7 @@ def test_a_new_version_is_asked_again(db: Any, visit: Any, person: Any) -> None:
     browser = visit(ann)
     assert browser.get("/write/").status_code == 302
     page = browser.get("/people/consent/")
-    assert "A text has changed" in page.content.decode()
+    assert "A consent text has changed" in page.content.decode()
     assert "something else" in page.content.decode()
     browser.post("/people/consent/", {"agree": "yes", "shown": _shown(page)})
     assert has_agreed(ann)
@@ -188,7 +188,7 @@ def test_every_version_can_be_read_by_everyone(db: Any, visit: Any) -> None:
     page = visit().get("/people/texts/").content.decode()
     assert "New words." in page
     assert "/people/texts/consent/1/" in page
-    assert "What is kept about you" in visit().get("/people/texts/consent/1/").content.decode()
+    assert "What is stored about you" in visit().get("/people/texts/consent/1/").content.decode()
     assert visit().get("/people/texts/consent/9/").status_code == 404
     assert visit().get("/people/texts/other/1/").status_code == 404
 

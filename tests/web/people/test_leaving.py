@@ -146,7 +146,7 @@ def test_erasure_leaves_no_trace_of_the_name(db: Any, visit: Any, person: Any, t
     )
     typed = {"texts": "on", "sure": "on", "password": PASSWORD}
     answer = browser.post("/people/erase/", typed)
-    assert "Your data are erased" in answer.content.decode()
+    assert "Your data have been erased" in answer.content.decode()
     rows = _everything()
     words = ("unmistakable", "a comment by me", "my draft's topic", "my twin's topic")
     for gone in (*words, mine[0].sentence, *secrets):

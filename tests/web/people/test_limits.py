@@ -93,4 +93,4 @@ def test_too_many_is_a_page_with_a_time(db: Any, visit: Any, rules: Callable[...
     late = visit().post("/people/join/", typed)
     assert late.status_code == 429
     assert int(late.headers["Retry-After"]) > 0
-    assert "come again in" in late.content.decode()
+    assert "come back in" in late.content.decode()

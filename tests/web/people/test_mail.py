@@ -174,7 +174,7 @@ def test_a_lost_password_is_set_anew_by_mail(served: Callable[..., Any], post: P
     _status, page = stranger.post(link, password=new, again=new)
     assert "Your password is changed." in page
     assert "About you" in stranger.get("/people/")[1]
-    assert "works once" in Browser(site.url).get(link)[1]
+    assert "works only once" in Browser(site.url).get(link)[1]
     assert "The name or the password is not correct." in Browser(site.url).post(
         "/people/login/", name="ann", password=PASSWORD
     )[1]  # fmt: skip

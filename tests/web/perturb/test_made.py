@@ -44,21 +44,21 @@ def test_a_prediction_appears_with_probabilities(desk: Any, models: Any) -> None
     page = text(client.get(where))
     told = plain(page)
     assert page.index('id="model-1">other') < page.index('id="model-2">one')
-    assert "You fooled 1 model of 1. This counts once judges find the sentence valid." in told
+    assert "You fooled 1 of 1 models. This counts once judges find the sentence valid." in told
     assert "1 model has not answered yet." in told
     assert '<meter min="0" max="100" value="75"' in page
     assert "correct on the parent" in told
     assert "0.25 s" in told
     answer_as(one, made, [0.5, 0.5])
     page = text(client.get(where))
-    assert "You fooled 1 model of 1." in plain(page)
+    assert "You fooled 1 of 1 models." in plain(page)
     assert "Undecided" in plain(page)
     assert "This counts as neither fooled nor correct." in page
     assert page.count('<span class="tag">its choice</span>') == 1
     assert "hx-get" not in page.split('id="predictions"')[1].split("</section>")[0]
     made.state = "valid"
     made.save()
-    assert "The sentence was found valid: it counts." in plain(text(client.get(where)))
+    assert "The sentence was found valid, so this counts." in plain(text(client.get(where)))
 
 
 @pytest.mark.parametrize(
@@ -78,10 +78,10 @@ def test_what_is_not_valid_fools_nobody(desk: Any, models: Any, state: str, said
     made.state = state
     made.save()
     told = plain(text(client.get(f"/perturb/made/{made.ref}/")))
-    assert f"1 model of 1 did not give this answer. {said}" in told
+    assert f"1 of 1 models did not give this answer. {said}" in told
     assert "Another answer" in told
     assert "ooled 1" not in told
-    assert "it counts" not in told
+    assert "this counts" not in told
 
 
 def test_a_version_under_embargo_does_not_count_yet(desk: Any, models: Any) -> None:
@@ -93,7 +93,7 @@ def test_a_version_under_embargo_does_not_count_yet(desk: Any, models: Any) -> N
     made.state, made.embargo = "valid", True
     made.save()
     told = plain(text(client.get(f"/perturb/made/{made.ref}/")))
-    assert "You fooled 1 model of 1. The sentence is under embargo; it counts once" in told
+    assert "You fooled 1 of 1 models. The sentence is under embargo; this counts once" in told
 
 
 def test_others_are_not_told_that_they_fooled(desk: Any, models: Any, visit: Any) -> None:
@@ -104,7 +104,7 @@ def test_others_are_not_told_that_they_fooled(desk: Any, models: Any, visit: Any
     made.state = "valid"
     made.save()
     for scores, said in (
-        ([0.0, -1.0], "1 model of 1 is fooled."),
+        ([0.0, -1.0], "1 of 1 models is fooled."),
         ([-1.0, 0.0], "Not fooled: the model gave this answer, too."),
     ):
         answer_as(one, made, scores)

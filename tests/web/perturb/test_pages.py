@@ -119,7 +119,7 @@ def test_a_refusal_keeps_everything(desk: Any, models: Any) -> None:
     assert 'name="declared" id="declared" value="x"' in page
     assert '<option value="other" selected>' in page
     assert f'name="key" value="{"k" * 32}"' in page
-    assert "please change 4 things" in plain(page)
+    assert "please correct 4 errors" in plain(page)
     assert 'class="fail" data-rule="answer"' in page
     long = f"{CHILD} " * 200
     page = text(client.post("/perturb/root/", {**sent, "sentence": long}))

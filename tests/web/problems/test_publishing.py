@@ -161,7 +161,7 @@ def test_what_tells_the_answer_of_an_attention_question_is_not_public(
     assert _public(one) == [False]
     assert (publish_due(), public_at_latest(one)) == (0, None)
     page = visit(one.twin.contributor).get(f"/problems/{one.ref}/").content.decode()
-    assert "This half waits for the other one" in page
+    assert "This half is waiting for the other half" in page
     assert "No date is set yet." in page
     judy = person("judy", is_judge=True)
     Judge.objects.create(person=judy)

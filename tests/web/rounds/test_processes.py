@@ -80,7 +80,7 @@ def test_an_admin_watches_a_round_and_publishes_it(
         faults += axe_faults(page, axe_source)
         process.kill()
         assert process.wait(60) == -9
-        page.get_by_text("No process is working on it.").wait_for()
+        page.get_by_text("No process is working on this round.").wait_for()
         second = begun()
         page.get_by_text("slow answers").wait_for()
         free.set()

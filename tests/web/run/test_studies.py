@@ -204,7 +204,7 @@ def test_what_the_market_says_holds_once_it_was_shown(
     assert [one["verdict"] for one in job.came["changes"]] == ["approved"]
     page = send(f"/admin/jobs/{job.mark}/", method="get").content.decode()
     assert m.worker(1) not in page
-    assert "Lines: 3. The market paid 2.00 for them" in page
+    assert "Lines: 3. The crowd market paid 2.00 for them" in page
     half.refresh_from_db()
     assert half.state == "judging"
     assert done(job).came["counted"] == 1

@@ -114,7 +114,7 @@ def test_texts_are_agreed_to_once_and_before_anything_is_typed(
     new, url = person("new"), f"/tests/round/{made.name}/"
     browser = visit(new)
     page = browser.get(url).content.decode()
-    assert "What is kept about you" in page
+    assert "What is stored about you" in page
     assert "What you grant" in page
     assert page.index('name="agree"') < page.index('name="declared-home"')
     shown = re.findall(r'name="shown" value="(\d+)"', page)
@@ -266,7 +266,7 @@ def test_moderators_see_how_far_a_round_is_and_then_its_results(
     assert f"{100 * close_share(made):.1f} %" in page
     assert "Krippendorff" in page
     assert "Mean seconds per question" in page
-    assert "The time counts only while a question’s page is visible." in page
+    assert "The time is measured only while the question’s page is visible." in page
     assert ann.get("/tests/progress/").status_code == 403
     assert ann.get(f"/tests/progress/{made.name}/").status_code == 403
     assert browser.get("/tests/progress/nothing/").status_code == 404

@@ -241,7 +241,7 @@ def test_typing_is_checked_and_saved_so_often_and_no_more(
             429,
         ]
         part = text(client.post(f"{address}check/", form))
-        assert "It is checked again in" in part
+        assert "Your text will be checked again in" in part
         assert "<html" not in part
         assert client.post(f"{address}save/", form).json()["version"] == 1
         assert client.post(address, {**form, "version": "1", "do": "words"}).status_code == 302

@@ -1,6 +1,6 @@
-/* Comfort wherever sentences with options are written: option names beside the answers, faults that
-   go while somebody mends them, Ctrl+Enter. Nothing depends on it. Loaded before write.js and
-   perturb.js, which add what is theirs; `putText` is for them. */
+/* Conveniences for forms in which people write sentences: answers are labelled with the options,
+   errors disappear while they are being corrected, and Ctrl+Enter submits the form. The forms work
+   without this script. It is loaded before write.js and perturb.js, which use `putText`. */
 (() => {
   "use strict";
 
@@ -15,27 +15,27 @@
     }
   };
 
-  // What was refused is no longer told of a field that somebody is mending.
-  const mend = (event) => {
+  // Remove the error messages of the field that is being corrected.
+  const clearErrors = (event) => {
     const place = event.target.closest?.(".wrong");
     if (!place || place === form) return;
     place.classList.remove("wrong");
-    for (const told of place.querySelectorAll(".errorlist")) told.remove();
+    for (const list of place.querySelectorAll(".errorlist")) list.remove();
     event.target.removeAttribute("aria-invalid");
     if (!form.querySelector(".errorlist")) field("refused")?.remove();
   };
 
-  // As if typed, so that Ctrl+Z takes it back.
+  // Insert the text as if it was typed, so that Ctrl+Z can undo it.
   window.putText = (where, text) => {
     where.focus();
     where.select();
     if (!document.execCommand("insertText", false, text)) where.value = text;
   };
 
-  form.addEventListener("input", (event) => { mend(event); label(); });
-  form.addEventListener("change", mend);
-  // The browser brings a field's caret into view; what surrounds it shall not lie under the bar.
-  // Nothing moves beneath a pointer: a click whose button scrolled away between down and up is lost.
+  form.addEventListener("input", (event) => { clearErrors(event); label(); });
+  form.addEventListener("change", clearErrors);
+  // Keep a field that gets the keyboard focus clear of the sticky bar. Do not scroll for a pointer:
+  // if a button moves between pointer down and pointer up, the click is lost.
   form.addEventListener("focusin", ({ target }) => {
     if (target.matches(":focus-visible") && !target.closest(".send")) target.scrollIntoView({ block: "nearest" });
   });
@@ -45,7 +45,7 @@
       form.requestSubmit(field("submit"));
     }
   });
-  // That it is not checked for now is told where the checks stand.
+  // Show the message that the limit of checks is reached in place of the checks.
   document.addEventListener("htmx:beforeSwap", ({ detail }) => {
     if (detail.xhr.status === 429 && detail.target.id === "checks") detail.shouldSwap = true;
   });

@@ -1,6 +1,6 @@
-/* Keeps what is typed: in this browser, by account, and, if the form has an address to save drafts,
-   on the server a moment after each change. A window never overwrites what another one saved there.
-   Without this script the form's buttons do the same. */
+/* Saves a form's input in this browser, separately for each account. If the form has a URL for
+   drafts, it also saves the input on the server shortly after each change. A window never overwrites
+   a draft that another window saved. Without this script, the form's buttons save drafts. */
 (() => {
   "use strict";
 
@@ -17,7 +17,7 @@
     try {
       localStorage.setItem(name(ref), JSON.stringify(entry));
     } catch {
-      /* a browser that stores nothing: the server still has what was saved */
+      /* the browser has no storage; the server still has the last draft */
     }
   };
   const forget = (ref) => {
@@ -89,7 +89,7 @@
       form.elements.version.value = told.version;
       if (same(sent, typed())) {
         forget(ref);
-        saved.innerHTML = told.said;  // with a time, which the reader's zone is for
+        saved.innerHTML = told.said;  // contains a time, which times.js shows in the reader's zone
       } else {
         note();
         soon();
@@ -150,7 +150,7 @@
     soon(0);
   });
 
-  try {  // what somebody typed before they logged in is theirs if they come back from the log-in
+  try {  // input from before the log-in belongs to the account if the user comes from the log-in page
     const nobodys = localStorage.getItem(name(ref, ""));
     if (nobodys && /\/people\/(login|join|consent)\//.test(document.referrer)) {
       localStorage.removeItem(name(ref, ""));
@@ -163,7 +163,7 @@
     if (now) form.elements.version.value = entry.version;
     fill(entry.typed);
     say(form.dataset.restored);
-    document.addEventListener("DOMContentLoaded", () => {  // when htmx listens
+    document.addEventListener("DOMContentLoaded", () => {  // htmx listens only from now on
       document.getElementById("checks")?.dispatchEvent(new Event("recheck"));
     });
     if (now !== entry.version) soon(0);

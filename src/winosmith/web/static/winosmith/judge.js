@@ -1,4 +1,4 @@
-// Keys for judging. Without this script every button and box works as it is.
+// Keyboard shortcuts for judging. Without this script, all buttons and boxes still work.
 "use strict";
 
 (() => {
@@ -6,7 +6,7 @@
   const skip = () => document.querySelector("details[data-skip]");
   const undo = () => document.querySelector("form[data-undo]:not([hidden])");
 
-  // A form is sent once: a second click does nothing, and the back button finds it ready again.
+  // Submit a form only once: ignore a second click. After the back button, reload the form.
   document.addEventListener("submit", (event) => {
     const sent = event.target;
     if (!sent.matches("main form")) return;
@@ -17,8 +17,8 @@
     if (event.persisted) window.location.reload();
   });
 
-  // What comes next takes the place of what was sent. Where something else comes, or nothing, the
-  // browser sends the form itself, and shows what it gets; the form's key lets it act once.
+  // htmx replaces the submitted form with the next page. If the response is not such a page, or if
+  // there is none, the browser submits the form itself; the form's key prevents a second action.
   const alone = (event) => {
     if (event.detail.elt.matches("main form")) event.detail.elt.submit();
   };

@@ -1,9 +1,9 @@
-/* Keeps what is typed or chosen in a form in this window until the site has it: over a reload, the
-   back button, a log-in in between, a lost connection. Every form in the page's main part that is
-   sent by POST is kept, under its action; data-keep="NAME" is for forms that share one. With
-   data-words another script keeps the choices, with data-ref (draft.js) everything. Passwords, files
-   and hidden fields are never kept. An entry belongs to the account that typed it; logging out
-   removes all of them. */
+/* Keeps the input of forms in this window until the site has stored it: through a reload, the back
+   button, a log-in or a lost connection. This covers every POST form in the page's main part, stored
+   under the form's action, or under data-keep="NAME" if forms share an action. With data-words,
+   another script keeps the choices; with data-ref, draft.js keeps all input. Passwords, files and
+   hidden fields are never kept. An entry belongs to the account that typed it; logging out removes
+   all entries. */
 (() => {
   "use strict";
 
@@ -27,7 +27,7 @@
   const write = (key, entry) => {
     try {
       sessionStorage.setItem(key, JSON.stringify(entry));
-    } catch { /* the window's store is full */ }
+    } catch { /* the session storage is full */ }
   };
   const remove = (key) => sessionStorage.removeItem(key);
   const keys = (start = PREFIX) => Object.keys(sessionStorage).filter((key) => key.startsWith(start));
@@ -45,7 +45,7 @@
     }
   };
 
-  // Return whether something was filled in that the page did not show by itself.
+  // Fill in the kept input; return whether this changed a field.
   const fill = (form, typed) => {
     const left = fields(form);
     let changed = false;
@@ -75,7 +75,7 @@
     form.prepend(line);
   };
 
-  // What somebody typed before they logged in is theirs if they come back from the log-in.
+  // Input from before the log-in belongs to the account if the user comes from the log-in page.
   const kept = (form) => {
     const nobodys = name(form, "");
     if (account && ENTRANCE.test(before) && read(nobodys)) {
@@ -94,8 +94,8 @@
     }
   };
 
-  // The page after a form was sent has it, or shows it again with what is wrong. A page that stands
-  // in the way (a log-in, an error) has not, nor has one that was reached otherwise.
+  // The page that follows a submitted form confirms that the site has the input, or shows the form
+  // again with errors. An interim page (a log-in, an error) or any other page confirms nothing.
   const arrive = () => {
     const [how] = performance.getEntriesByType("navigation");
     for (const key of keys()) {
@@ -105,7 +105,7 @@
       else if (how?.type !== "back_forward" && before === entry.from) {
         remove(key);
         const again = [...document.querySelectorAll(OURS)].some((form) => name(form) === key);
-        // A form that is shown again at an address that only takes forms: a reload opens its page.
+        // The form is shown again at a URL that accepts only POST: a reload must open its own page.
         if (again && location.pathname !== entry.from) history.replaceState(null, "", entry.page);
       }
     }
@@ -124,7 +124,7 @@
   try {
     sessionStorage.getItem(PREFIX);
   } catch {
-    return;  // a window that stores nothing
+    return;  // the window has no session storage
   }
   for (const kind of ["input", "change"]) {
     document.addEventListener(kind, (event) => {
@@ -136,7 +136,7 @@
     if (LOGOUT.test(path(action(event.target)))) forgetAll();
     else if (!event.defaultPrevented) sent(event);
   });
-  document.addEventListener("leave", sent);  // by a script, which sent the form itself
+  document.addEventListener("leave", sent);  // from scripts that submit a form themselves
   document.addEventListener("htmx:beforeRequest", (event) => {
     if (event.target.matches(OURS)) note(event.target, true);
   });

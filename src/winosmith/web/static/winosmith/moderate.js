@@ -1,4 +1,4 @@
-// Keys for the moderators' pages; every one of them only presses what is on the page.
+// Keyboard shortcuts for moderators; each one presses a button or follows a link of the page.
 "use strict";
 
 (() => {
@@ -32,7 +32,7 @@
 
   const box = (row) => row && row.querySelector("input[name=pick]");
 
-  // An action without a selection is meant for the row one stands on.
+  // If no row is selected, an action applies to the current row.
   const select = () => {
     const everything = document.getElementById("everything");
     if (!rows.length || (everything && everything.checked)) return;
@@ -76,7 +76,7 @@
 
   document.addEventListener("change", (event) => {
     if (event.target === letters) {
-      try { localStorage.setItem(STORED, letters.checked ? "on" : "off"); } catch { /* it holds for this page */ }
+      try { localStorage.setItem(STORED, letters.checked ? "on" : "off"); } catch { /* the choice applies only to this page */ }
       show();
     }
     count();
@@ -87,7 +87,7 @@
   if (letters) letters.checked = stored();
   show();
   count();
-  // A page out of the back button's cache is old: what one decides there is checked by the server,
-  // but the list should be as it is now.
+  // A page from the back button's cache is outdated. The server checks decisions made there, but the
+  // list should be current.
   window.addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 })();

@@ -1,5 +1,5 @@
-/* Comfort while perturbing, beside authoring.js: a way back to the parent's words. Nothing depends
-   on it. */
+/* A convenience for perturbing, in addition to authoring.js: a button that restores the parent's
+   text. The form works without it. */
 (() => {
   "use strict";
 

@@ -1,13 +1,13 @@
-/* A file that is too large for one request goes in pieces, each of which has its own. Then the form
-   goes without the file, and says under which mark the pieces lie. Without this script small files
-   go as they are. */
+/* Uploads a file that is too large for one request in chunks. Then it submits the form without the
+   file, but with the mark of the uploaded chunks. Without this script, small files are part of the
+   form. */
 (() => {
   "use strict";
 
-  const TRIES = 5;  // of one piece
-  const PAUSE = 1000;  // milliseconds before the second; each further one waits as long again
-  const FIRST = 100000, LEAST = 10000;  // bytes: the server waits 30 s for a piece, however slow the line
-  const GOAL = 5000;  // milliseconds that a piece is to take
+  const TRIES = 5;  // attempts for each chunk
+  const PAUSE = 1000;  // milliseconds before the second attempt; each later pause is longer by this
+  const FIRST = 100000, LEAST = 10000;  // bytes: the server waits at most 30 s for a chunk
+  const GOAL = 5000;  // target time for one chunk, in milliseconds
   const form = document.querySelector("form[data-pieces]");
   if (!form) return;
   const { pieces, piece, most } = form.dataset;
@@ -26,8 +26,8 @@
 
   class Refused extends Error {}
 
-  // The next piece is as large as went in the time of the last one, at most four times as large;
-  // one that does not arrive is halved.
+  // After each chunk, adapt the size to the target time, growing at most fourfold. If a chunk does
+  // not arrive, halve the size.
   const fitted = (wanted) => Math.round(Math.min(Number(piece), Math.max(LEAST, wanted)));
 
   const put = async (file, signal) => {
@@ -93,7 +93,7 @@
       const refused = error instanceof Refused;
       failed.textContent = refused ? error.message : lost;
       show("failed", !signal.aborted);
-      if (signal.aborted || refused) under = nothing;  // the next try begins anew
+      if (signal.aborted || refused) under = nothing;  // the next upload starts from the beginning
       show("sending", false);
       buttons.forEach((button) => { button.disabled = false; });
       stopped = null;
@@ -101,6 +101,6 @@
   });
 
   part("cancel").addEventListener("click", () => stopped?.abort());
-  // A page that is come back to is not one from which something was sent.
+  // Reload a page from the back button's cache, because its form was already submitted.
   window.addEventListener("pageshow", (event) => { if (event.persisted) window.location.reload(); });
 })();

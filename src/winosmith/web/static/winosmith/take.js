@@ -1,5 +1,5 @@
-// Comfort for tests: keys, the time a question is seen, answers kept without a connection.
-// Without this script every button works as it is, and the server measures the time.
+// Conveniences for tests: keyboard shortcuts, the time that a question is visible, and answers that
+// are kept without a connection. Without this script, all buttons work, and the server measures time.
 "use strict";
 
 (() => {
@@ -9,7 +9,7 @@
   const kept = form && `winosmith take ${form.dataset.taking}`;
   const chosen = () => (form.querySelector("input[name=letter]:checked") || {}).value || "";
 
-  // A question's time runs while its page is seen.
+  // Measure the time during which the question's page is visible.
   let since = null;
   let seen = 0;
   let stored = form ? chosen() : "";
@@ -25,7 +25,7 @@
   const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))]
     .map((byte) => byte.toString(16).padStart(2, "0")).join("");
 
-  // What leaves the page behind is stored, too: a choice without Next, and the time so far.
+  // When the user leaves the page, store a choice made without pressing Next, and the time so far.
   const leave = () => {
     stop();
     if (!form || sending || (seen < 0.05 && chosen() === stored)) return;
@@ -40,13 +40,13 @@
     }
   };
 
-  // What was chosen last is known here until the server surely has it: a page that is loaded again
-  // may be quicker than what it left behind, and without a connection nothing arrives at all.
+  // Remember the last choice until the server is sure to have it: a reload may overtake the request
+  // sent on leaving, and without a connection no request arrives.
   const remember = (letter) => {
     try {
       if (letter) localStorage.setItem(kept, JSON.stringify([letter, Date.now()]));
       else localStorage.removeItem(kept);
-    } catch { /* a private window keeps nothing */ }
+    } catch { /* a private window has no storage */ }
   };
   const remembered = () => {
     try {
@@ -55,7 +55,7 @@
     } catch { return ""; }
   };
 
-  // The form goes by fetch, so that the page stays where there is no connection.
+  // Submit the form by fetch, so that the page remains visible if there is no connection.
   async function send(button) {
     if (sending) return;
     sending = true;
@@ -71,7 +71,7 @@
         method: "POST", body, headers: { Accept: "application/json" }, keepalive: true,
       });
     } catch {
-      form.dataset.sent = sent;  // seen while it could not be sent
+      form.dataset.sent = sent;  // visible time before the failed attempt
       seen = 0;
       sending = false;
       away.hidden = false;
@@ -86,7 +86,7 @@
       window.location.assign((await answer.json()).to);
       return;
     }
-    // Whatever else came (a login, a fault) is a page: the browser itself sends the form for it.
+    // Any other response is a page (a log-in, an error): let the browser submit the form and show it.
     const field = document.createElement("input");
     Object.assign(field, { type: "hidden", name: "do", value: button.value });
     form.append(field);
@@ -102,7 +102,7 @@
       event.preventDefault();
       send(event.submitter || form.querySelector("button[value=next]"));
     });
-    // What is changed after a failed try is another answer: the first may have arrived all the same.
+    // A change after a failed attempt is a new answer, because the first one may have arrived anyway.
     form.addEventListener("input", () => {
       if (!away.hidden) form.elements.key.value = newKey();
     });

@@ -1,10 +1,10 @@
-/* Shows times in the reader's time zone, and names it. Without this script they are in UTC, and say
-   so. */
+/* Shows times in the reader's time zone, with its name. Without this script, the pages show times in
+   UTC, and say so. */
 (() => {
   "use strict";
 
   const { lang } = document.documentElement;
-  const locale = lang === "en" ? "en-GB" : lang;  // day before month, 24 hours, as the pages write
+  const locale = lang === "en" ? "en-GB" : lang;  // day before month, 24 hours, as on the pages
   const clock = { hour: "2-digit", minute: "2-digit", timeZoneName: "short" };
   const forms = { clock, moment: { day: "numeric", month: "short", year: "numeric", ...clock } };
 

@@ -1,5 +1,6 @@
-/* Comfort while writing a twin, beside authoring.js: the second answer turned with the first, the
-   first half copied, anchor words that light up. Nothing depends on it. */
+/* Conveniences for writing a twin, in addition to authoring.js: choosing the first half's answer sets
+   the second half's, a button copies the first half, and anchor words in use are highlighted. The
+   form works without it. */
 (() => {
   "use strict";
 
