@@ -494,8 +494,8 @@ class TokenCounts(NamedTuple):
 def find_table5_row(name: str | None, problems: int) -> Table5 | None:
     """Return the row of a data set in table 5, or None if the table lacks it.
 
-    `name` is a result of `winosmith.published.recognise_dataset`. `problems` is the number of problems, claims
-    or comparisons, depending on the row.
+    `name` is a result of `winosmith.published.recognise_dataset`. `problems` is the number of
+    problems, claims or comparisons, depending on the row.
     """
     rows = ROWS.get(name or "", ())
     whole = (row for row in rows if row.published_files.problems == problems)

@@ -197,7 +197,8 @@ def draw_drafts(
 def read_handwritten() -> Dataset:
     """Return 72 handwritten twins, half of them social and half physical.
 
-    They were written for winosmith (Apache-2.0), and meet all rules of `validate.filter_by_structure`.
+    They were written for winosmith (Apache-2.0), and meet all rules of
+    `validate.filter_by_structure`.
 
     >>> twins = read_handwritten()
     >>> len(twins.twins), {problem.origin.domain for problem in twins} == {"social", "physical"}
