@@ -1,7 +1,7 @@
-"""What to remove: AFLite, PMI filtering and random reduction, each compared with a null.
+"""Filters that remove predictable problems: AFLite, the mirror filter, PMI and random reduction.
 
-The filters return the rows kept and removed; `Dataset.select` and `Dataset.drop` turn them into
-data.
+The filters return the rows kept and removed; `Dataset.select` and `Dataset.drop` turn rows into
+data sets.
 """
 
 from __future__ import annotations

@@ -1,18 +1,18 @@
-"""The accuracy of linear models: on problems before any filter, and on those that a filter kept.
+"""The accuracy of linear models on problems before any filter, and on the problems a filter kept.
 
-A probe is a logistic regression trained on some problems and tested on others, with whole blocks on
-one side. Unlike a KL over one principal component, it needs no bins, has a known chance level, and
-uses every direction of the embedding at once. On the problems that a filter kept by their answers,
-a probe is meaningless. It would be affected by the selection twice and fall below chance if nothing
-is predictable, which describes the filter and not the problems.
+A probe is a logistic regression trained on some problems and tested on others, with whole blocks
+kept together. Unlike the KL divergence along one principal component, a probe needs no bins, has a
+known chance level, and uses all directions of the embedding. On problems that a filter selected by
+their answers, a probe is meaningless: the selection affects both its training and its test set, so
+that its accuracy falls below chance even if nothing is predictable.
 
-So a filter is verified on data that it has not seen. The blocks of a data set are assigned to two
-halves, the whole filter runs on each half separately, and a guesser trained on the kept problems of
-one half is scored on the kept problems of the other.
+So a filter is verified across two halves of the data. The blocks of a data set are assigned to the
+halves, the filter runs on each half separately, and a guesser trained on the kept problems of one
+half is scored on the kept problems of the other.
 
-The vectors of `difference` change sign when the options of a problem are swapped, and their order
+Swapping the options of a problem flips the sign of a `difference` vector, and the order of options
 has no meaning. So models of these vectors have no intercept: they learn w from the problems with
-the correct option first, and swapping options does not change the result by one bit. For problems
+the correct option first, and swapping options does not change a bit of the result. For problems
 with any number of options, each option has a vector, and the model is a conditional logit.
 """
 
@@ -42,13 +42,13 @@ class Probe(Result):
     """The held-out accuracy of a linear model.
 
     Attributes:
-        accuracy: The fraction of test problems that the model predicts correctly, 0–1. A tie counts
-            as one over the number of tied options; the chance level is `chance`.
+        accuracy: The fraction of test problems that the model predicts correctly, 0–1. A tie of t
+            options that includes the correct one scores 1 / t.
         low: The lower end of the 95 % interval, with each group counted as one observation.
         high: The upper end of the interval.
-        chance: The mean of 1 / K over problems with K options, which is one half for two. If
-            vectors do not change sign with the options, the fraction of the more frequent answer
-            among the test problems, which an intercept can learn.
+        chance: The chance level: the mean of 1 / K over problems with K options (0.5 for two
+            options). If swapping options does not flip the sign of vectors, it is the fraction of
+            the more frequent answer among the test problems, which an intercept can learn.
         n: The number of test problems.
     """
 
@@ -71,18 +71,19 @@ def probe(
     C: Positive = 1.0,
     seed: Seed = 0,
 ) -> Probe:
-    """Return the cross-validated accuracy of a linear model, with whole groups in one fold.
+    """Return the cross-validated accuracy of a linear model, with each group in one fold.
 
     Args:
         X: (n, d) embeddings; with `options`, the (n, K, d) embeddings of every option.
         y: (n,) labels, 0 or 1; with `options`, the 0-based index of the correct option.
         groups: The rows that must not be split, such as `blocks.blocks(dataset)`, which contains
             copies and look-alikes as well as twins; every row is in one group.
-        options: (n,) the number of options of each problem; None for two, with one vector in X.
+        options: (n,) the number of options of each problem; None if all have two, and X has one
+            vector per problem.
         turns: Whether swapping the options of a problem flips the sign of its vector, as in
             `difference`. If not (`concat`, most other vectors), the model has an intercept, and the
             order of the options can change the result.
-        folds: The number of folds, each tested once by a model trained on the others.
+        folds: The number of folds; each fold is predicted by a model trained on the others.
         C: The inverse strength of the L2 penalty.
         seed: The random seed for assigning the groups to folds.
 
@@ -108,10 +109,10 @@ def probe(
 
 
 def _score_probe(right: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:
-    """Return the share that is right, with an interval that is robust to clusters.
+    """Return the accuracy, with a confidence interval that is robust to clusters.
 
-    The variance is the linearised one of a mean over clusters of unequal sizes: the sum of the
-    squared cluster residuals over n squared, with g / (g - 1) for g clusters.
+    It uses the linearised variance of a mean over clusters of unequal sizes: the sum of the squared
+    cluster residuals over n squared, times g / (g - 1) for g clusters.
     """
     n = len(right)
     accuracy = float(right.mean())
@@ -132,45 +133,45 @@ Floats = NDArray[np.float64]
 Filter = Callable[[Rows], ArrayLike]
 
 LINEAR, TWO_PIECE = "linear", "two-piece"
-"""The guessers on the filter's own vectors."""
+"""The names of the guessers that use the filter's own vectors."""
 
 LEAST = 20
-"""The least number of blocks; half as many must be kept in each half, because an interval from
-fewer resampled blocks has no meaning."""
+"""The minimum number of blocks. The filter must keep half as many in each half, because an interval
+from fewer resampled blocks has no meaning."""
 
 AT_ONCE = 2
 """The number of halves that are filtered or measured at the same time; each needs its own
 memory."""
 
 FOLDS = 3
-"""The number of folds in which the two-piece guesser computes margins on its own half."""
+"""The number of cross-validation folds for the two-piece guesser's margins on its training half."""
 
 PART = 4096
-"""Rows that are multiplied at a time."""
+"""The number of rows to multiply at a time."""
 
 CUTS = 50
-"""The number of quantile steps for the turning point, each two per cent of a half's problems."""
+"""The number of quantiles of the margin at which the two-piece guesser may reverse predictions."""
 
 LEVEL = 0.05
-"""The probability that any guesser differs from chance if nothing is predictable; see
-`Verification`."""
+"""The maximum probability that any guesser's interval excludes chance if nothing is predictable;
+see `Verification`."""
 
 CONSTANT = 10.0
-"""The value of an intercept's column, so large that the penalty on it is negligible."""
+"""The value of the intercept's column, so large that the penalty on the intercept is negligible."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuesserAccuracy(Result):
-    """The accuracy of one guesser on one half after learning from the other.
+    """The accuracy of a guesser that is trained on one half and tested on the other.
 
     Attributes:
-        accuracy: The fraction of correct predictions, 0–1, with a tie counted as one over the
-            number of tied options; the mean over all splits in both directions.
+        accuracy: The fraction of correct predictions, 0–1, as the mean over all splits in both
+            directions. A tie of t options that includes the correct one scores 1 / t.
         low: The lower end of the 95 % interval; see `Verification`.
         high: The upper end of the interval.
-        chance: The mean of 1 / K over problems with K options, which is one half for two. If
-            vectors do not change sign with the options, the fraction of the more frequent answer,
-            which an intercept can learn.
+        chance: The chance level: the mean of 1 / K over problems with K options (0.5 for two
+            options). If swapping options does not flip the sign of vectors, it is the fraction of
+            the more frequent answer, which an intercept can learn.
     """
 
     accuracy: float
@@ -183,19 +184,20 @@ class GuesserAccuracy(Result):
 class Verification(Result):
     """The accuracy of guessers across halves that were filtered separately.
 
-    The 95 % intervals are simultaneous: all G guessers' intervals contain their true values in 95 %
-    of data sets or more (Bonferroni, G guessers and two sides). So if nothing is predictable, at
-    most one report in twenty has an interval without chance in it.
+    The 95 % intervals are simultaneous: in 95 % of data sets or more, the intervals of all G
+    guessers contain the true values (Bonferroni, G guessers and two sides). So if nothing is
+    predictable, at most one report in twenty has an interval that excludes chance.
 
     Attributes:
-        before: The accuracy by guesser, across the halves with nothing removed.
-        after: The accuracy by guesser, across the problems that the filter kept. "linear" and
-            "two-piece" use the filter's own vectors; the others have the names of their vectors.
+        before: The accuracy of each guesser, by its name, with nothing removed.
+        after: The accuracy of each guesser, by its name, on the problems that the filter kept.
+            "linear" and "two-piece" use the filter's own vectors; the others have the names of
+            their vectors.
         kept: The mean fraction of a half's problems that was kept, 0–1.
         problems: The number of problems assigned to halves.
-        blocks: The number of their blocks.
+        blocks: The number of blocks of these problems.
         splits: The number of splits into halves.
-        draws: The number of resamples behind each interval.
+        draws: The number of bootstrap resamples for each interval.
     """
 
     before: Mapping[str, GuesserAccuracy]
@@ -211,7 +213,7 @@ class Verification(Result):
 def verify(
     X: NDArray[Any],
     y: ArrayLike,
-    filter: Filter,  # noqa: A002 - it is one
+    filter: Filter,  # noqa: A002 - the clearest name
     *,
     blocks: Sequence[Sequence[int]],
     ids: Sequence[Hashable] | None = None,
@@ -224,49 +226,51 @@ def verify(
     C: Positive = 1.0,
     on_step: Callable[[int, int], object] | None = None,
 ) -> Verification:
-    """Return the accuracy of guessers on the problems that a filter keeps, across separate halves.
+    """Return the accuracy of guessers on the problems that a filter keeps, across two halves.
 
-    Each split assigns the blocks to two halves and filters each one separately. In both directions,
-    three kinds of guessers learn from one half and predict the other:
+    Each split assigns the blocks to two halves and filters each half separately. In both
+    directions, three kinds of guessers are trained on one half and tested on the other:
 
     - *linear*: a logistic regression on the filter's own vectors.
-    - *two-piece*: a guesser that knows that a filter reverses predictions at some margin. A linear
-      model w of the whole of its half gives each problem a margin (within that half cross-fitted in
-      three folds, with whole blocks together). From the kept problems it learns the margin from
-      which to follow w, and whether to predict the opposite above or below it; it applies this rule
-      in the other half. The position of a margin is its rank within its half.
+    - *two-piece*: a guesser that knows that a filter makes linear predictions incorrect beyond
+      some margin. A linear model w of the unfiltered half gives each problem a margin
+      (cross-validated within the half, in three folds with whole blocks together). From the kept
+      problems the guesser learns a threshold, and whether to follow w above or below it; it
+      predicts the opposite on the other side. It applies this rule in the other half, where the
+      threshold is the same rank of margins.
     - one linear model on each of the `others`.
 
-    With `options`, every problem has that number of options, and all models are conditional logits:
-    one vector of weights for the vectors of all options. A guesser predicts the highest one; "the
-    opposite" is any other one, which is correct in one of K − 1 cases if the highest is incorrect.
+    With `options`, problems have any number of options, and all models are conditional logits: one
+    vector of weights for the vectors of all options. A guesser predicts the option with the highest
+    score; "the opposite" is a random other option, which is correct in one of K − 1 cases if the
+    prediction is incorrect.
 
-    The intervals resample the blocks `draws` times, with one multinomial weight per block for all
-    splits, and refit every guesser; the kept problems stay the same. Splits of the same data are
-    not independent, so they add nothing to the degrees of freedom: a block has the same weight in
-    all of them, and the standard error is the standard deviation of the resampled means. A refit
-    has fewer distinct blocks and is slightly less accurate, so the interval is the real accuracy ±
-    t standard errors, not the quantiles of the resampled ones. t is the 1 − .05/(2 G) quantile of
-    Student's distribution with `draws` − 1 degrees of freedom, for G guessers. (Cross-fitted
-    accuracies vary 1.1 to 1.4 times as much as binomial ones.)
+    For the intervals, the blocks are resampled `draws` times, with one multinomial weight per block
+    for all splits, and every guesser is refitted; the kept problems stay the same. Splits of the
+    same data are not independent. So a block has the same weight in all splits, and the standard
+    error is the standard deviation of the resampled means over all splits. A resample has fewer
+    distinct blocks, and its guessers are slightly less accurate. So the interval is the real
+    accuracy ± t standard errors, not quantiles of the resampled accuracies. t is the 1 − .05/(2 G)
+    quantile of Student's distribution with `draws` − 1 degrees of freedom, for G guessers.
+    (Cross-validated accuracies vary 1.1 to 1.4 times as much as binomial ones.)
 
-    Swapping options, the order of the rows (with `ids`) and the number of threads change nothing.
-    Two halves are filtered, and then measured, at the same time: the filter is called from two
-    threads.
+    The result does not depend on the order of options, the number of threads or, with `ids`, the
+    order of rows. Two halves are filtered, and then measured, at the same time, so the filter is
+    called from two threads.
 
     Args:
         X: (n, d) the filter's own vectors; with `options`, the (n, K, d) vectors of every option.
         y: (n,) labels, 0 or 1; with `options`, the 0-based index of the correct option.
-        filter: A function that takes the rows of one half and returns those that it keeps, without
-            access to other rows.
+        filter: A function from the rows of one half to the rows to keep. It must not use any other
+            rows.
         blocks: The rows that are never split, such as `blocks.blocks(dataset)`; every row is in one
             block.
         ids: (n,) distinct strings or integers that define the order of the draws; by default the
             order of a digest of each row's numbers and label.
-        options: (n,) the number of options of each problem, 2 or more; None for two each, with one
-            vector in X for both.
-        others: (n, e) other vectors of the same problems by name, which change sign with the
-            options; with `options`, (n, K, e) vectors.
+        options: (n,) the number of options of each problem, 2 or more; None if all have two, and X
+            has one vector per problem.
+        others: (n, e) other vectors of the same problems by name. Swapping options must flip their
+            sign. With `options`, (n, K, e) vectors.
         turns: Whether swapping the options of a problem flips the sign of its vector in X, as in
             `difference`; the models then have no intercept and learn from problems with the correct
             option first.
@@ -274,12 +278,13 @@ def verify(
         draws: The number of resamples, 20 or more.
         seed: The random seed of the splits and resamples.
         C: The inverse strength of the guessers' L2 penalty.
-        on_step: Called with the number of halves filtered and measured, and the total.
+        on_step: Called with the number of completed steps, and the total: each half is filtered in
+            one step, and measured in another.
 
     Raises:
-        DataError: There are too few blocks, or too few of them are kept in a half; rows or labels
-            are invalid; without `turns`, all labels are the same; or the filter returns rows that
-            it was not given.
+        DataError: There are too few blocks, or a filter keeps too few blocks of a half; rows or
+            labels are invalid; without `turns`, all labels are the same; or the filter returns rows
+            that it was not given.
         RecipeError: `splits` or `draws` is out of range.
 
     >>> rng = np.random.default_rng(0)
@@ -356,8 +361,9 @@ class _TwoOptionProblems:
     Attributes:
         X: The (n, d) vectors.
         y: The (n,) labels, 0 or 1.
-        turning: Whether vectors change sign with the options; if not, the models have an intercept.
-        turned: The vectors with the correct option first; None until they are needed.
+        turning: Whether swapping options flips the sign of vectors; if not, the models have an
+            intercept.
+        turned: The vectors with the correct option first; None before `select`.
     """
 
     X: NDArray[Any]
@@ -378,20 +384,19 @@ class _TwoOptionProblems:
 
     @property
     def chance(self) -> float:
-        """One half, or the fraction of the more frequent answer."""
+        """The chance level: 0.5, or the fraction of the more frequent answer."""
         ones = float(np.mean(self.y == 1))
         return 0.5 if self.turning else max(ones, 1 - ones)
 
     def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
-        assert self.turned is not None  # noqa: S101 - `at` turned them
+        assert self.turned is not None  # noqa: S101 - `select` set them
         return Logit(self.turned, C=C).fit(weights)
 
     def score(self, W: Floats) -> ModelScores:
-        """Return margins and the credit of their signs."""
-        assert self.turned is not None  # noqa: S101 - `at` turned them
+        assert self.turned is not None  # noqa: S101 - `select` set them
         margins = np.empty((len(self.turned), W.shape[1]))
         with one_thread():
-            for start in range(0, len(margins), PART):  # float64 copies of a part at a time
+            for start in range(0, len(margins), PART):  # converts only a part to float64
                 margins[start : start + PART] = self.turned[start : start + PART] @ W
         margins[np.abs(margins) <= rounding_error(self.turned, W)] = 0.0
         credit = (np.sign(margins) + 1) / 2
@@ -399,7 +404,7 @@ class _TwoOptionProblems:
 
 
 _Vectors = Choices | _TwoOptionProblems
-"""The vectors of problems with their keys, on which a guesser is trained and tested."""
+"""The problems on which a guesser is trained and tested, with their vectors and keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +414,7 @@ class _SharedData:
     Attributes:
         vectors: The vectors by name.
         block_of: The (n,) block number of each row.
-        resampled: The (blocks, 1 + draws) weights; the first column is the real one, all ones.
+        resampled: The (blocks, 1 + draws) weights; the first column is for the real data, all ones.
         C: The guessers' inverse penalty.
     """
 
@@ -419,7 +424,7 @@ class _SharedData:
     C: float
 
     def weights(self, rows: Rows) -> Floats:
-        """Return the (rows, 1 + draws) weight of each row in each draw."""
+        """Return the (rows, 1 + draws) weights of rows in the real data and in each draw."""
         return self.resampled[self.block_of[rows]]
 
 
@@ -430,14 +435,14 @@ _Scores = tuple[Floats, float]
 def _score_guessers(
     shared: _SharedData, train_rows: Rows, train_kept: Rows, test_rows: Rows, test_kept: Rows
 ) -> dict[str, tuple[_Scores, _Scores]]:
-    """Return each guesser's scores on another half, before and after the filter.
+    """Return each guesser's scores on the test half, before and after the filter.
 
     Args:
         shared: The data that all halves share.
-        train_rows: The rows of the half that guessers learn from.
-        train_kept: The rows that the filter kept of it.
-        test_rows: The rows of the other half.
-        test_kept: The rows that the filter kept of the other half.
+        train_rows: The rows of the training half.
+        train_kept: The rows that the filter kept of the training half.
+        test_rows: The rows of the test half.
+        test_kept: The rows that the filter kept of the test half.
     """
     found: dict[str, tuple[_Scores, _Scores]] = {}
     inside, outside = np.isin(train_rows, train_kept), np.isin(test_rows, test_kept)
@@ -479,7 +484,7 @@ def _score_guessers(
 
 
 def _find_steps(margins: Floats) -> NDArray[np.integer[Any]]:
-    """Return the step, 0 to `CUTS` - 1, in which each size of a margin lies, column by column."""
+    """Return the quantile, 0 to `CUTS` - 1, of each margin's magnitude within its column."""
     sizes = np.abs(margins)
     ranks = np.empty(sizes.shape, np.int8)
     steps = np.arange(len(sizes)) * CUTS // max(len(sizes), 1)
@@ -491,12 +496,12 @@ def _find_steps(margins: Floats) -> NDArray[np.integer[Any]]:
 def _fit_rule(
     gained: Floats, places: NDArray[np.integer[Any]], weights: Floats
 ) -> tuple[NDArray[np.integer[Any]], Floats]:
-    """Return for each column at which step to turn, and what to do from there on (1: follow).
+    """Return each column's rule: the quantile, and 1 to follow the model from there on, or -1.
 
     Args:
-        gained: The gain per problem from following the model instead of predicting the opposite.
-        places: The step of each problem's lead.
-        weights: The weight of each problem by column.
+        gained: Each problem's gain from following the model instead of predicting the opposite.
+        places: The quantile of each problem's lead.
+        weights: The weight of each problem in each column.
     """
     gained = weights * gained
     columns = np.arange(gained.shape[1])
@@ -504,9 +509,9 @@ def _fit_rule(
     for column in columns:
         by_step[:, column] = np.bincount(places[:, column], gained[:, column], CUTS)
     below = np.vstack([np.zeros((1, len(columns))), np.cumsum(by_step, axis=0)])
-    turned = below[-1] - 2 * below  # the gain from following only from a step on
-    steps = np.argmax(np.abs(turned), axis=0)
-    best = np.sign(turned[steps, columns])
+    above = below[-1] - 2 * below  # the gain from following the model only from this quantile on
+    steps = np.argmax(np.abs(above), axis=0)
+    best = np.sign(above[steps, columns])
     return steps, np.where(best == 0, 1.0, best)
 
 
@@ -554,7 +559,7 @@ def _number_in_order(numbers: Rows, order: Rows) -> Rows:
 
 
 def _resample_blocks(blocks: int, draws: int, seed: int) -> Floats:
-    """Return the (blocks, 1 + draws) weight of each block; the first column is ones."""
+    """Return the (blocks, 1 + draws) bootstrap weights of blocks; the first column is ones."""
     drawn = np.random.default_rng([seed, draws, blocks]).multinomial(
         blocks, np.full(blocks, 1 / blocks), draws
     )
@@ -562,7 +567,7 @@ def _resample_blocks(blocks: int, draws: int, seed: int) -> Floats:
 
 
 def _compute_quantile(guessers: int, draws: int) -> float:
-    """Return the number of standard errors that an interval extends to each side.
+    """Return the half-width of an interval, in standard errors.
 
     >>> round(_compute_quantile(3, 100), 3), round(_compute_quantile(1, 10**6), 2)
     (2.435, 1.96)

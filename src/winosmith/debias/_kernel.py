@@ -1,11 +1,11 @@
-"""The sums over rows and classifiers that AFLite needs, compiled by numba.
+"""AFLite's loops over rows and classifiers, compiled by numba.
 
 All loops run on the *basis*: rows of `D` float32 values (see `_solver`), with `D` a multiple of 16
 and the intercept among them, so that a decision value is one dot product. They visit only the
 requested (row, classifier) pairs, in blocks of `BLOCK` rows that stay in the second-level cache
-while all classifiers use them, four rows at a time, so that one load of a weight serves four rows.
-Each classifier's sums run in the order of the rows and are never split. So neither the other
-classifiers in the call nor the number of threads can change a bit of them.
+while all classifiers use them. Four rows are processed at a time, so that each weight is loaded
+once for four rows. Each classifier's sums run in the order of the rows and are never split. So
+neither the other classifiers in the call nor the number of threads can change a bit of the sums.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ Floats = NDArray[np.float64]
 Places = NDArray[np.int32]
 
 Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
-"""A function from (c, D) weights and their c columns to the gradients of the summed losses."""
+"""A function from (c, D) weights and the indices of the classifiers to (c, D) summed gradients."""
 
 CLOSE = np.float32(1e-4)
 """Votes with a decision value nearer to 0 than this are counted as close."""
 
 BLOCK = 128
-"""Rows of a block: with 1,024 dimensions 0.5 MB, half of a typical second-level cache."""
+"""The number of rows in a block: 0.5 MB with 1,024 dimensions, half of a typical L2 cache."""
 
 FLUSH = 4
 """The number of blocks after which the float32 partial sums are added to the float64 sums."""
 
 PATIENCE = 0.7
-"""The number of seconds after which the wait is announced; cached code loads in 0.3."""
+"""The number of seconds of compilation before it is logged; loading cached code takes 0.3."""
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}  # vector sums; infinities and NaN are preserved
 
@@ -48,7 +48,7 @@ Array = Any  # for the type checker; docstrings give the types
 
 
 def compile_cached(function: Function) -> Function:
-    """Compile with numba on the first call, caching the machine code on disk if possible."""
+    """Compile a function with numba on its first call, caching the machine code if possible."""
     options = {"fastmath": _FAST, "nogil": True}
     try:
         return numba.njit(function, cache=True, **options)  # type: ignore[no-any-return]
@@ -76,7 +76,7 @@ class Kernel:
         compile_loops()
 
     def make_gradient(self, rows: Places, partitions: Sequence[Places]) -> Gradient:
-        """Return the function from (c, D) weights and their columns to (c, D) summed gradients.
+        """Return the function that computes the classifiers' gradients.
 
         Args:
             rows: (size,) the rows left, in ascending order.
@@ -95,7 +95,7 @@ class Kernel:
     def count_votes(
         self, rows: Places, partitions: Sequence[Places], weights: Floats
     ) -> tuple[Places, Places, int]:
-        """Return each row's correct and held-out predictions, and the number of close ones."""
+        """Return each row's correct and all held-out predictions, and the number of close votes."""
         correct, total = np.zeros((2, len(rows)), np.int32)
         even = align(np.concatenate([weights, weights[: len(weights) % 2]]))
         close = count_votes(self.X, self.y, rows, *_concatenate(partitions), even, correct, total)
@@ -104,7 +104,7 @@ class Kernel:
     def compute_curvature(
         self, rows: Places, weights: Floats, scale: float
     ) -> tuple[Floats, Floats]:
-        """Return the diagonal of the Hessian at (D,) weights, and its product with them.
+        """Return the Hessian's diagonal at (D,) weights, and its product with the weights.
 
         Each row's loss is weighted by `scale`; the penalty is not included.
         """
@@ -113,7 +113,7 @@ class Kernel:
         return diagonal, product
 
     def compute_leverage(self, rows: Places, diagonal: Floats) -> float:
-        """Return the largest ``sum of x² / diagonal`` of a row."""
+        """Return the maximum over rows of ``sum of x² / diagonal``."""
         return float(compute_largest_sum(self.X, rows, (1.0 / diagonal).astype(np.float32)))
 
 
@@ -127,10 +127,10 @@ def _concatenate(
 
 @functools.cache
 def compile_loops() -> None:
-    """Compile every loop by calling it with the types that are used.
+    """Compile every loop by calling it with the argument types in use.
 
-    The first run on a machine compiles for a few seconds and logs this at level INFO on the logger
-    of this module; later runs load the code from numba's cache.
+    The first run on a machine compiles for a few seconds, which is logged at level INFO on this
+    module's logger; later runs load the code from numba's cache.
     """
     X, y = np.zeros((2, 16), np.float32), np.zeros(2, np.float32)
     rows = places = np.arange(2, dtype=np.int32)
@@ -198,8 +198,8 @@ def add_gradients(
         X: (N, D) float32 basis.
         y: (N,) float32 labels, 0 or 1.
         rows: (size,) int32, the rows of `X` that are left, in ascending order.
-        begin: (c,) int64 start positions; classifier j trains on `places[begin[j]:end[j]]`.
-        end: (c,) int64 end positions.
+        begin: (c,) int64 start indices; classifier j is trained on `places[begin[j]:end[j]]`.
+        end: (c,) int64 end indices.
         places: int32 indices into `rows`, ascending within a classifier.
         W: (c, D) float32 weights.
         G: (c, D) float64, overwritten.
@@ -240,10 +240,11 @@ def add_gradients(
 
 @compile_cached
 def _compute_decision_values(X: Array, rows: Array, first: int, W: Array, Z: Array) -> None:
-    """Write the decision values of the rows from position `first` on to `Z`, (BLOCK, c).
+    """Write the decision values of a block of rows to `Z`, (BLOCK, c).
 
-    Four rows are combined with the same two classifiers each time, so that each gets the same bits
-    whatever the other classifiers are. The last row is repeated up to a multiple of four.
+    The block starts at position `first`. Four rows are always combined with the same two
+    classifiers, so that the bits of a value do not depend on the other classifiers. The last row is
+    repeated up to a multiple of four.
     """
     final = rows.shape[0] - 1
     for i in range(0, min(BLOCK, final + 1 - first), 4):
@@ -279,12 +280,12 @@ def count_votes(
     correct: Array,
     total: Array,
 ) -> int:
-    """Add every classifier's votes on its held-out rows, and return the number of close ones.
+    """Count every classifier's votes on its held-out rows, and return the number of close votes.
 
-    All decision values are computed, also the unused ones of training rows, because whole tiles of
-    rows and classifiers are faster. `W` has shape (even, D); a padding row without a classifier
-    does not vote. The first six arguments are as for `add_gradients`; votes are added to `correct`
-    and `total`, (size,) int32.
+    The decision values of training rows are also computed but not used, because whole tiles of rows
+    and classifiers are faster. `W` has an even number of rows; a padding row does not vote. The
+    first six arguments are as for `add_gradients`. Votes are added to `correct` and `total`,
+    (size,) int32.
     """
     at = begin.copy()
     Z = np.empty((BLOCK, W.shape[0]), np.float32)
@@ -308,10 +309,10 @@ def count_votes(
 
 @compile_cached
 def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Array) -> None:
-    """Add the diagonal of the Hessian at `w` to `h`, and its product with `w` to `q`.
+    """Add the Hessian's diagonal at `w` to `h`, and its product with `w` to `q`.
 
-    The Hessian is that of the rows' losses, weighted by `scale`. `w` is (D,) float32, `h` and `q`
-    are (D,) float64.
+    It is the Hessian of the sum of the rows' losses, times `scale`. `w` is (D,) float32, `h` and
+    `q` are (D,) float64.
     """
     width = w.shape[0]
     for first in range(0, rows.shape[0], BLOCK):
@@ -333,7 +334,7 @@ def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Ar
 
 @compile_cached
 def compute_largest_sum(X: Array, rows: Array, factor: Array) -> Any:
-    """Return the largest weighted sum of squares of a row, with a factor for each column."""
+    """Return the maximum over rows of the sum of squares, with a factor for each column."""
     most = np.float32(0)
     for i in range(rows.shape[0]):
         x = X[rows[i]]

@@ -1,6 +1,6 @@
 """Hugging Face encoders as embedders with a cache, optionally fine-tuned on part of the data.
 
-An encoder does not embed the problems that it was fine-tuned on (WinoGrande, section 3).
+The problems that fine-tuned an encoder should not be embedded with it (WinoGrande, section 3).
 """
 
 from __future__ import annotations
@@ -33,39 +33,39 @@ from winosmith.problem import Problem
 Read = TypeVar("Read", Problem, str)
 
 CHUNK = 2048
-"""Number of problems to embed and cache at a time: enough for batches of similar length, and little
-to lose in an interruption."""
+"""Number of problems to embed and cache at a time: enough for batches of similar length, and few
+enough that little work is lost in an interruption."""
 
 
 @checked_class
 @dataclass(frozen=True)
 class EncoderEmbedder:
-    """Turns problems into vectors by any Hugging Face encoder, fine-tuned or not.
+    """Turns problems into vectors with any Hugging Face encoder, fine-tuned or not.
 
     Each option is filled in; the vector v of a filled-in sentence is its pooled last layer, and
-    `combine` combines the two vectors. Texts are batched by length. The model is loaded, or
-    downloaded, by the first call of `embed`.
+    `combine` combines the vectors of both options. Texts are batched by length. The first call of
+    `embed` loads the model, and downloads it if necessary.
 
     Attributes:
-        model: a folder with a saved model, or a hub id.
-        pooling: "mean" over all tokens of the text, including [CLS] and [SEP]; or "cls", the first
+        model: a folder with a saved model, or a model id of the Hugging Face Hub.
+        pooling: "mean" of all tokens of the text, including [CLS] and [SEP]; or "cls", the first
             token. Vectors are not normalised.
         combine: "difference" or "concat"; see `Combine`.
         reads: "sentence" fills in the options; "options" reads only the options.
         split_point: None reads the filled-in sentence as one segment; other values split it in two.
-            Use the value that a fine-tuned encoder was trained with.
+            For a fine-tuned encoder, use the value of its training.
         device: a torch device ("cpu", "cuda:0"); by default the GPU if there is one.
-        max_length: the longest text in tokens; longer ones are cut at their start, with a
-            warning. By default the model's own limit.
+        max_length: maximum length of a text in tokens; longer texts are truncated at their start,
+            with a warning. By default the model's own limit.
         tokens_per_batch: number of tokens in a batch, including padding; the default depends on the
             device.
         cache: True for the user's cache folder (`cache_folder`), False for none, or a folder.
-            The cache key has the texts, the digest of the weights, and the relevant parameters;
-            interrupted work resumes.
-        executor: encodes chunks of 2,048 problems; by default this process does. The workers need
-            access to the model's folder, and load it once each; machines of the same kind give the
-            same vectors.
-        on_progress: called with the number of finished problems and of all problems.
+            The cache key consists of the texts, the digest of the weights, and the relevant
+            parameters. Interrupted work is resumed.
+        executor: an executor that encodes chunks of 2,048 problems; by default this process does.
+            The workers need access to the model's folder, and each loads the model once. Machines
+            of the same kind give the same vectors.
+        on_progress: called with the number of embedded problems and the total.
 
     >>> EncoderEmbedder("sentence-transformers/all-MiniLM-L6-v2").pooling
     'mean'
@@ -110,7 +110,7 @@ class EncoderEmbedder:
         """Return one vector per problem, (n, d) float32; d is the encoder's width, or twice that.
 
         Raises:
-            DataError: a problem has more than two options, or values are not finite.
+            DataError: a problem has more than two options, or vectors are not finite.
             InputError: the model can't be loaded.
             Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
@@ -124,10 +124,10 @@ class EncoderEmbedder:
     def embed_options(self, problems: Sequence[Problem]) -> Vectors:
         """Return the vectors of all options, (n, K, d) float32.
 
-        K is the largest number of options; missing options have zeros.
+        K is the maximum number of options; missing options are padded with zeros.
 
         Raises:
-            DataError: values are not finite.
+            DataError: vectors are not finite.
             InputError: the model can't be loaded.
             Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
@@ -138,7 +138,7 @@ class EncoderEmbedder:
         """Return the vector of each text, (n, d) float32.
 
         Raises:
-            DataError: there are no texts, or values are not finite.
+            DataError: there are no texts, or vectors are not finite.
             InputError: the model can't be loaded.
             Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
@@ -167,7 +167,7 @@ class EncoderEmbedder:
             read: the problems or texts.
             what: "problems" or "texts", for messages.
             texts: function from a chunk to its texts.
-            owners: function from a chunk to a name for each of its texts, for messages.
+            owners: function from a chunk to the name of each of its texts, for messages.
         """
         if not len(read):
             raise DataError(f"there are no {what} to embed")
@@ -255,7 +255,7 @@ class EncoderEmbedder:
     def _key(self, texts: list[Text]) -> str:
         """Return the cache key of these texts.
 
-        It does not depend on `combine`, which uses the same vectors, or on answers and ids.
+        It does not depend on `combine`, which uses the same vectors, on answers or on ids.
         """
         determined = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
         return hashlib.sha256(json.dumps(determined, sort_keys=True).encode()).hexdigest()
@@ -281,7 +281,7 @@ def cache_folder() -> Path:
 
 
 def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
-    """Return the array in a file, or None unless it is complete, finite and has this shape.
+    """Return the vectors in a cache file, or None if it is missing, damaged or of another shape.
 
     The file is a zip with checksums, so damage is detected. -1 in `shape` allows any length.
     """
@@ -297,24 +297,24 @@ def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
 
 
 def store_vectors(path: Path, vectors: Vectors) -> None:
-    """Write the array to a temporary file, then rename it."""
+    """Write vectors to a cache file, through a temporary file that is renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "wb") as file:
         np.savez(file, vectors=vectors)
 
 
 N_TRAIN, N_DEV = 5_000, 1_000
-"""Numbers of problems that WinoGrande used for training and validating its encoder (section 3)."""
+"""Numbers of problems on which WinoGrande trained and validated its encoder (section 3)."""
 
 
 def split_for_finetuning(
     dataset: Dataset, n_train: int = N_TRAIN, n_dev: int = N_DEV, *, seed: int = 0
 ) -> tuple[Dataset, Dataset, Dataset]:
-    """Draw the problems that fine-tune an encoder, in whole blocks, as `winosmith build` does.
+    """Draw the problems for fine-tuning an encoder, in whole blocks, as `winosmith build` does.
 
-    Returns train, dev, and the rest, each in the order of the data set. A block is a twin with
-    its look-alikes (`winosmith.blocks`); the last block may exceed the size. The draw depends on
-    the sentences, the options and the seed, not on ids, order or answers.
+    Returns train, dev and the rest, each in the order of the data set. A block is a twin with its
+    look-alikes (`winosmith.blocks`); the last block may exceed the requested size. The draw depends
+    on the sentences, the options and the seed, not on ids, order or answers.
 
     Raises:
         DataError: there are too few problems for three non-empty parts.
@@ -350,25 +350,25 @@ def finetune_embedder(
     cache: bool | str | Path = True,
     on_step: Callable[[int, int, str], None] | None = None,
 ) -> tuple[EncoderEmbedder, FineTuned]:
-    """Fine-tune an encoder as a multiple-choice model; return its embedder and the run.
+    """Fine-tune an encoder as a multiple-choice model; return an embedder and the training run.
 
     The embedder uses the split point of the training, and by default the vector of the first token,
-    which the model's head uses. Check the run: with `at_chance` it is not shown to have learned
-    anything.
+    which the model's head uses. Check the run: if `at_chance` is true, there is no evidence that
+    the model has learned anything.
 
     Don't embed the problems of `train` and `dev`; `split_for_finetuning` separates them.
 
     Args:
         train: training problems.
-        dev: problems to select the best epoch.
-        model: a folder with a saved model, or a hub id.
-        out: folder of the run; see `train_multiple_choice`, also for errors.
-        settings: the settings; by default those of `TrainingSettings`.
+        dev: problems for selecting the best epoch.
+        model: a folder with a saved model, or a model id of the Hugging Face Hub.
+        out: folder of the run; see `train_multiple_choice`, which also lists the errors.
+        settings: the training settings; by default those of `TrainingSettings`.
         pooling: "cls" or "mean".
         combine: "difference" or "concat".
         device: a torch device; by default the GPU if there is one.
         cache: see `EncoderEmbedder`.
-        on_step: called with the number of finished steps and of all steps, and a note.
+        on_step: called with the number of completed steps, the total, and a note.
     """
     tuned = models.train_multiple_choice(
         train, dev, model=model, out=out, settings=settings, device=device, on_step=on_step

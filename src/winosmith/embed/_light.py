@@ -1,8 +1,8 @@
-"""The light embedder detects artifacts without a download, in seconds for all of WinoGrande.
+"""The light embedder, which needs no download and takes seconds for all of WinoGrande.
 
 Bags of words are projected to a few dimensions: the leading right singular vectors of a sparse
-matrix of contrasts. To be independent of the library, the vectors are exact to the rounding error,
-ties are never split, and signs are fixed.
+matrix of contrasts. So that the result does not depend on the library, the vectors are exact up to
+rounding, ties are never split, and signs are fixed.
 
 The hashed embedder hashes the words after the blank, and learns nothing from the problems.
 """
@@ -34,12 +34,12 @@ Matrix = Any
 """A scipy.sparse matrix."""
 
 NEAR_TIE = 1e-3
-"""Relative difference below which two consecutive singular values are tied. Rounding, about 1e-16,
-rotates a subspace by its ratio to this gap, so that results agree far within 1e-4 between machines.
-Of 32 values for real twins, one or two are tied with the next."""
+"""Relative difference below which two consecutive singular values are tied. Rounding errors, about
+1e-16, rotate a subspace by their ratio to this gap, so that results of different machines agree
+far within 1e-4. Of 32 values for real twins, one or two are tied with the next."""
 
 NOTHING = 1e-5
-"""Singular values below this fraction of the largest count as zero: their vectors are rounding."""
+"""Fraction of the largest singular value below which others are zero except for rounding."""
 
 SMALL = 800
 """Number of words or contrasts up to which all singular vectors are computed (LAPACK); above it,
@@ -54,7 +54,7 @@ class Space:
     """A projection of weighted words to a few dimensions.
 
     Attributes:
-        columns: known word → its column.
+        columns: the column of each known word.
         weights: (words,) the weight of each word.
         axes: (words, dimensions) the position of each word.
     """
@@ -64,12 +64,12 @@ class Space:
     axes: Floats
 
     def place(self, bags: Sequence[Bag]) -> Floats:
-        """Return the (bags, dimensions) sum of the weighted positions of each bag's known words."""
+        """Return each bag's sum of the weighted positions of its known words, (bags, dimensions)."""
         placed: Floats = _count_words(bags, self.columns, self.weights) @ self.axes
         return placed
 
     def lengths(self, bags: Sequence[Bag]) -> Floats:
-        """Return the (bags, 1) length of each bag before the projection, which can reduce it."""
+        """Return the (bags, 1) length of each bag's weighted counts, before the projection."""
         counted = _count_words(bags, self.columns, self.weights)
         lengths: Floats = np.sqrt((counted * counted).sum(axis=1)).reshape(-1, 1)
         return lengths
@@ -81,14 +81,14 @@ def learn_space(
     weights: Mapping[str, float] | None,
     dimensions: int,
 ) -> Space:
-    """Learn the axes along which the first bags differ most from the second ones.
+    """Learn the axes along which the two bags of contrasts differ most.
 
-    They are the right singular vectors of (first − second), uncentred, so that the sign and the
-    order of contrasts don't matter, except for rounding.
+    The axes are the right singular vectors of (first − second), uncentred, so that the sign and the
+    order of contrasts have no effect except for rounding.
 
-    There are at most `dimensions` axes, and fewer if the last one would be tied with the next (see
-    `NEAR_TIE`), because ties are not split. If all values are tied (no two contrasts share a word),
-    no axis is kept, and all bags are projected to 0.
+    There are at most `dimensions` axes, and fewer if the last axis would be tied with the next (see
+    `NEAR_TIE`), because ties are not split. If all singular values are tied (no two contrasts share
+    a word), there is no axis, and all bags are projected to 0.
     """
     columns = {word: column for column, word in enumerate(sorted(words))}
     weighed = np.array([weights[word] if weights else 1.0 for word in columns])
@@ -103,7 +103,7 @@ def learn_space(
 
 
 def _count_kept(values: Floats, wanted: int) -> int:
-    """Return the number of descending values to keep: at most `wanted`, without splitting a tie.
+    """Return how many of descending values to keep: at most `wanted`, without splitting a tie.
 
     >>> values = np.array([3.0, 2.0, 2.0, 1.0])
     >>> _count_kept(values, 3), _count_kept(values, 2)
@@ -117,11 +117,11 @@ def _count_kept(values: Floats, wanted: int) -> int:
 
 
 def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]:
-    """Return the largest nonzero singular values, descending, and their right vectors.
+    """Return the largest nonzero singular values, descending, and their right singular vectors.
 
     Args:
         contrast: (contrasts, words).
-        count: largest number of values.
+        count: maximum number of values.
     """
     rows, words = contrast.shape
     if not min(rows, words) or not np.any(contrast.data):
@@ -136,24 +136,24 @@ def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]
     values = np.sqrt(np.maximum(squares, 0))
     known = values > NOTHING * values[0]
     values, vectors = values[known], vectors[:, known]
-    if not tall:  # the vectors are the left ones
+    if not tall:  # these are left singular vectors
         vectors = np.linalg.qr(contrast.T @ vectors)[0] if len(values) else np.zeros((words, 0))
     return values, vectors
 
 
 def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
-    """Return the largest eigenvalues of matrixᵀ·matrix, ascending, and their vectors.
+    """Return the largest eigenvalues of matrixᵀ·matrix, ascending, and their eigenvectors.
 
-    The Lanczos method (ARPACK) starts from one vector and may miss copies of an equal value. So the
-    largest value of the orthogonal complement is computed, and added, until it is not among the
+    The Lanczos method (ARPACK) starts from one vector and may miss repeated eigenvalues. So the
+    largest eigenvalue in the orthogonal complement is computed and added, until it is not among the
     largest. The result does not depend on the random start.
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     turned, wide = matrix.T.tocsr(), matrix.shape[1]
     start = np.random.default_rng(0).standard_normal(wide)
+    # A shift of all eigenvalues, because ARPACK does not converge if they are zero.
     lift = ROUNDING * float((matrix.data**2).sum())
-    """Added to all eigenvalues, because ARPACK does not converge if they are zero."""
 
     def beside(vectors: Floats) -> Any:
         def rest(vector: Floats) -> Floats:
@@ -180,7 +180,7 @@ def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
 
 
 def _fix_signs(axes: Floats) -> Floats:
-    """Return the axes with signs that make the first largest number of each positive.
+    """Choose the sign of each axis so that its (first) number of largest magnitude is positive.
 
     >>> _fix_signs(np.array([[-0.8], [0.6]])).ravel().tolist()
     [0.8, -0.6]
@@ -203,61 +203,63 @@ def _count_words(bags: Sequence[Bag], columns: Mapping[str, int], weights: Float
 
 BEFORE, AFTER = 4, 2
 """Numbers of tokens before and after an option's mention whose content words are its attributes, up
-to the mention of the other option. Words about a thing are mostly before it ("praised the
-captain"). Windows of 3–8 tokens before and 0–4 after gave linear models the same accuracy on
+to the mention of the other option. Words about an option are mostly before it ("praised the
+captain"). With windows of 3–8 tokens before and 0–4 after, linear models had the same accuracy on
 WinoGrande's train_xl, within half a point."""
 
 REACH = 8
-"""Number of tokens after the blank that are cues; in most twins they include the trigger."""
+"""Number of tokens after the blank that are cues; in most twins these include the trigger."""
 
 UNSPACED = 4
-"""Number of units per token in a text without spaces: a word has about two letters, each with the
-pair that it begins."""
+"""Number of units per token in a text without spaces: a word has about two letters, and each
+begins a pair, which is also a unit."""
 
 FIRST, LONGER = "<first>", "<longer>"
-"""Attributes of the option that is mentioned first, and of the one with more letters."""
+"""Attributes of the option that is mentioned first, and of the option with more letters."""
 
 PRIOR = 0.2
-"""Weight of a cue that no twin has: about the fraction of all cues that are in a trigger."""
+"""Weight of a cue that occurs in no twin: about the fraction of all cues that are in a trigger."""
 
 FAINT = 1e-2
-"""Cues of which the projection keeps much less than this fraction are placed near 0 instead of
-being scaled to length 1: the rest is mostly noise."""
+"""If the projection keeps much less than this fraction of a problem's cues, their vector is near 0
+instead of being scaled to length 1, because it is mostly noise."""
 
 
 @checked_class
 @dataclass(frozen=True)
 class LightEmbedder:
-    """Turns problems into vectors, by the words near each option and after the blank.
+    """Turns problems into vectors, using the words near each option and after the blank.
 
     It supports any script: in text without spaces between words, letters and pairs of letters
     replace words (`text.units`).
 
     In the difference of two bags of words, the context that both filled-in sentences share cancels,
-    so that a linear model could use only the options' words. But an answer is revealed by an
+    so that a linear model could only use the options' words. But an answer is revealed by an
     *agreement* between an attribute of an option and a cue at the blank ("praised Ann …, because _
-    was diligent"). So the vector of an option is the outer product of the two:
+    was diligent"). So the vector of an option is the outer product of attributes and cues:
 
     1. Attributes of an option: the content words near its mention, its last word, being mentioned
-       first, being longer. Counts are reduced by SVD of the *contrast* (option 1 − option 2) to a
-       few dimensions, and scaled so that the problem's contrast has length 1.
+       first, being longer. An SVD of the *contrast* (option 1 − option 2) reduces the counts to a
+       few dimensions. They are scaled so that the problem's contrast has length 1.
     2. Cues: the words after the blank, weighted by how often they are in the trigger of a twin,
-       (times in a trigger + 0.2) / (times in a twin + 1), like IDF for documents. They are reduced
-       by SVD of the contrast of the halves of each twin to a few dimensions, in which words that
-       contrast with the same words are close ("large" and "big", in contrast to "small"), and
-       scaled to length 1, or less if these dimensions keep less than about 1 %.
+       (times in a trigger + 0.2) / (times in a twin + 1), like IDF for documents. An SVD of the
+       contrast between the halves of each twin reduces them to a few dimensions, in which words
+       that contrast with the same words are close ("large" and "big", in contrast to "small").
+       They are scaled to length 1, or less if these dimensions keep less than about 1 %.
 
     A linear model on the difference is then a bilinear form of attributes and cues. Answers are not
     used. The words are learned from `corpus`, or from the problems themselves. Without twins there
-    is no contrast of halves; cues are then weighted by IDF, and far fewer artifacts are visible.
+    is no contrast between halves; cues are then weighted by IDF, and far fewer artifacts can be
+    detected.
 
     The inner products of the vectors (the Gram matrix) depend only on the texts: they agree within
     1e-4 for any order of problems and options, number of threads, machine, and versions of
     libraries. For this reason `learn_space` does not split ties.
 
     Attributes:
-        dimensions: the largest width of an option's vector, 2 or more; cues have twice as many
-            dimensions as attributes (512 = 16 × 32). Few problems, and ties, give fewer.
+        dimensions: the maximum width of an option's vector, 2 or more; cues have twice as many
+            dimensions as attributes (512 = 16 × 32). With few problems or ties, vectors are
+            narrower.
         combine: "difference" or "concat"; see `Combine`.
         corpus: problems to learn the words from; by default the embedded problems.
 
@@ -288,7 +290,7 @@ class LightEmbedder:
     def embed(self, problems: Sequence[Problem]) -> Vectors:
         """Return one vector per problem, (n, d) float32; d is at most `dimensions`, or twice that.
 
-        The difference of a problem whose options share all attributes is zero.
+        If the options of a problem have the same attributes, its `difference` vector is zero.
 
         Raises:
             DataError: there are no problems, or one has more than two options.
@@ -346,10 +348,10 @@ class LightEmbedder:
 def _estimate_trigger_rates(
     twins: Sequence[Sequence[Sides]], words: Iterable[str]
 ) -> dict[str, float]:
-    """Return the smoothed fraction of its twins in whose trigger each word is, 0–1.
+    """Return, for each word, the smoothed fraction of its occurrences that are in a trigger.
 
-    Here the trigger is the words that a half has more often than the other half. (The shortest edit
-    script of `text.trigger` would be ambiguous in one of 60 twins.)
+    Here the trigger is the words that occur more often in one half than in the other. (The shortest
+    edit script of `text.trigger` would be ambiguous in one of 60 twins.)
     """
     held: Counter[str] = Counter()
     in_trigger: Counter[str] = Counter()
@@ -361,17 +363,17 @@ def _estimate_trigger_rates(
 
 
 def _compute_lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the (n, 1) length of each row, or 1 for a row of zeros."""
+    """Return the (n, 1) lengths of rows, and 1 for rows of zeros."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > 0, lengths, 1.0)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Sides:
-    """The words of a problem that the light embedder uses; sortable.
+    """The words of a problem that the light embedder uses, as sortable tuples.
 
     Attributes:
-        sentence: all words, for the comparison with the other half.
+        sentence: all words, for comparison with the other half.
         cues: the distinct words after the blank, or of the question.
         attributes: the distinct attributes of each option.
     """
@@ -423,10 +425,10 @@ def read_sides(problem: Problem) -> Sides:
 def _find_mention(
     words: Sequence[str], option: Sequence[str], blank: int | None, script: Writing
 ) -> tuple[int, int]:
-    """Return the span of an option's first mention, or else of its last word.
+    """Return the span of an option's first mention or, without one, of its last word.
 
-    In scripts other than Latin, the last word may have another ending, as in Russian and Korean. An
-    option that is not mentioned has an empty span at the end.
+    In scripts other than Latin, the last word may be inflected, as in Russian and Korean. An option
+    that is not mentioned has an empty span at the end.
     """
     for sought in (list(option), [option[-1]]):
         for at in range(len(words) - len(sought) + 1):
@@ -448,14 +450,14 @@ def _is_word(token: str) -> bool:
 @checked_class
 @dataclass(frozen=True)
 class HashedEmbedder:
-    """Turns problems into vectors without learning, to check the problems that a filter kept.
+    """Turns problems into vectors by feature hashing, to check the problems that a filter kept.
 
     The features of an option are whether it is mentioned first, whether it has more letters, and
     each of these with each word after the blank ("the option mentioned first, because _ was
-    *late*"). They are hashed into signed columns (the hashing trick, Weinberger et al. 2009); the
-    vector of a problem is option 1's minus option 2's, scaled to length 1. So it depends only on
-    the problem, and swapping options changes its sign. Unlike the light embedder, it does not use
-    the options' words, and distinguishes all words.
+    *late*"). They are hashed into signed columns (the hashing trick, Weinberger et al. 2009). The
+    vector of a problem is that of option 1 minus that of option 2, scaled to length 1. So a vector
+    depends only on its problem, and swapping options flips its sign. Unlike the light embedder, it
+    does not use the options' words, and does not merge similar words.
 
     Attributes:
         dimensions: the width of an option's vector, 2 or more.
