@@ -100,7 +100,7 @@ def test_what_another_seed_changes_is_said_of_the_method(tmp_path, method):
         assert (words in page) == (method == "aflite")
     notes = " ".join(figure["note"] for figure in record["figures"])
     assert ("only ties and the 20 singles" in notes) == (method == "pmi")
-    assert ("the seed decides everything" in notes) == (method == "random")
+    assert ("the seed determines all removals" in notes) == (method == "random")
 
 
 @pytest.mark.parametrize("roots", [1, 4])
@@ -155,7 +155,7 @@ def test_the_page_and_the_record_name_the_reading_of_pmi(tmp_path, label):
     _, record, page = filtered(tmp_path, method="pmi", keep=50, again=False, pmi_label=label)
     assert record["parameters"]["filter"]["pmi_label"] == label
     assert said in [figure["value"] for figure in record["figures"]]
-    assert f"PMI counts the words of problems with y = 1: {said} is correct." in page
+    assert f"PMI filtering defines y = 1 as: {said} is correct." in page
 
 
 def test_singles_that_pmi_drops_say_that_they_were_drawn(tmp_path):

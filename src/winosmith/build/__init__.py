@@ -1,4 +1,4 @@
-"""Build a benchmark: from raw twins to published files and their report.
+"""Build a benchmark from raw twins: the published files and their report.
 
 >>> from winosmith.build import recipe_of
 >>> recipe = recipe_of({"name": "mine", "data": "pool.jsonl", "filter": {"threshold": 0.8}})

@@ -1,10 +1,10 @@
-"""The main job: from raw twins to a debiased benchmark and its report.
+"""Build a debiased benchmark and its report from raw twins.
 
 The steps are WinoGrande's (sections 2 and 3), in order: check the structure and the votes, set
-aside the problems that fine-tune the encoder, embed the others, filter, split, write. *Collected*
-problems have their own ids, *renamed* ones new ids. The *pool* passed the checks and goes into the
-filter, which *keeps* some of it. *Judged* problems are the renamed ones as they are published,
-without the mark of unvalidated problems if judges found them valid.
+aside the problems that fine-tune the encoder, embed the other problems, filter, split, write.
+*Collected* problems have their original ids; *renamed* problems have new ids. The *pool* is the
+problems that passed the checks; the filter *keeps* some of them. *Judged* problems are the renamed
+problems as published: those that judges found valid are no longer marked as unvalidated.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ class Built:
     Attributes:
         recipe: the recipe.
         folder: the output folder.
-        funnel: the numbers of problems that each stage kept.
+        funnel: the number of problems that each stage kept.
         run: the run of the filter.
         measures: the measurements of the filter.
         counts: the number of problems in each published split.
         unvalidated: the number of generated problems that judges did not find valid, by split;
-            splits without any are omitted.
-        notes: notes on the embedding, such as that fine-tuning stayed at chance.
+            splits without such problems are omitted.
+        notes: notes on the embedding, for example that the fine-tuned encoder is at chance.
         shown: the rows of the pool that may be shown individually, because they share no block
             with a dev or test problem.
-        sides: the numbers of problems that kept their former split, are new, or were joined; None
-            without a last build.
+        sides: the numbers of problems that kept their former split, are new, or are in a block with
+            several former splits; None without a last build.
         applied: the problems to which the rules for authors were applied, and why.
-        copies: the copies and what happened to them; empty without copies.
+        copies: the copies and how they were handled; empty without copies.
         columns: the input's columns that are missing in public files, and the files that have them.
-        reading: the reader's notes, one sentence each.
+        reading: notes of the file reader, one sentence each.
     """
 
     recipe: Recipe
@@ -86,9 +86,9 @@ class _Job:
 
     Attributes:
         recipe: the recipe.
-        inputs: its files' contents.
-        collected: the problems in the shuffled order, with their own ids.
-        order: their blocks, as rows.
+        inputs: the contents of the recipe's files.
+        collected: the problems in shuffled order, with their original ids.
+        order: the blocks of the problems, as rows.
         renamed: the same problems with new ids.
         shown: the recipe as it is published.
         folder: the output folder.
@@ -117,25 +117,24 @@ def build(
 ) -> Built:
     """Build a benchmark from raw twins.
 
-    The folder gets the published files, `report.html` and `report.json`; data that would reveal
-    test answers goes to its `private/`. If it contains an unfinished build of the same recipe,
-    finished vectors and phases of AFLite are not computed again, and the result has the same bytes.
+    The published files, `report.html` and `report.json` are written to the output folder, and data
+    that would reveal test answers to its subfolder `private/`. If the folder contains an unfinished
+    build of the same recipe, finished vectors and AFLite phases are reused, and the result has the
+    same bytes.
 
     Args:
-        recipe: everything that determines the result; see `read_recipe`.
+        recipe: all parameters that determine the result; see `read_recipe`.
         out: the output folder; see `winosmith.outputs` for the rules.
         force: whether to replace the results of another recipe, or a finished build of this one.
         step: a function that shows progress.
-        vectors_from: a folder with a build of the same recipe, whose vectors are used, so that no
+        vectors_from: a folder with a build of the same recipe. Its vectors are reused, so that no
             encoder is needed.
-        last: the folder of the last build. Problems that it or an earlier build had in train, dev
-            or test stay there, with their blocks, so that no published answer is in test.
-        skip_bad: path of a file for bad records, which are omitted and reported; None to refuse
-            them.
+        last: the folder of the last build. Problems that were in train, dev or test of this or an
+            earlier build stay there, with their blocks, so that no published answer is in test.
+        skip_bad: path of a file to which bad records are moved; None to raise an error instead.
 
     Raises:
-        InputError: data, votes, vectors, parameters or the last build can't be used, with the
-            reason.
+        InputError: data, votes, vectors, parameters or the last build can't be used.
         OutputError: the folder can't be used, or the vectors belong to another recipe.
     """
     started = time.monotonic()
@@ -173,7 +172,7 @@ def finished_build(
     last: str | Path | None = None,
     skip_bad: str | Path | None = None,
 ) -> bool:
-    """Return whether a folder contains the finished build of a recipe, with unchanged files.
+    """Return whether a folder contains a finished build of a recipe, with unchanged files.
 
     Args:
         recipe: the recipe.
@@ -290,7 +289,7 @@ def _run_steps(job: _Job, step: Step) -> Built:
 def _publish_splits(
     job: _Job, judged: Dataset, parts: Split, stages: Stages
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Write the splits; return the numbers of problems and of unvalidated problems in each."""
+    """Write the splits; return the number of problems, and of unvalidated problems, in each."""
     counts = _publish.publish(
         job.folder,
         judged,

@@ -1,4 +1,4 @@
-"""Filtering of one data set into a folder of its own."""
+"""Filter a data set and write the result and its report to a folder."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from winosmith.parallel import Step, no_progress
 from winosmith.records import canonical
 
 PAGE = "report.html"
-"""The file that is written last."""
+"""The HTML report, which is written last, so that it marks a finished run."""
 
 LARGE = 1 << 26
-"""Least size of vectors, in bytes, to leave them in their file."""
+"""Size in bytes above which vectors are memory-mapped instead of read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Debiased:
         folder: the output folder.
         filtered: the kept and the dropped problems.
         run: the run of the filter.
-        measures: its measurements.
+        measures: the measurements of the filter.
     """
 
     folder: Path
@@ -64,16 +64,16 @@ def debias_to_folder(
 ) -> Debiased:
     """Filter a data set and write `kept.jsonl`, `dropped.jsonl`, `report.json`, `report.html`.
 
-    An unfinished run of the same parameters on the same data is resumed. Problems that fine-tuned
-    the encoder of an array are dropped first, as in `build`.
+    An unfinished run with the same parameters and data is resumed. If vectors come from an array,
+    the problems that fine-tuned its encoder are dropped first, as in `build`.
 
     Args:
         dataset: problems with answers, as a data set or any input of `formats.read`.
         out: the output folder; see `winosmith.outputs` for the rules.
         embed: how problems become vectors.
         chosen: how problems are filtered.
-        splits: number of splits into halves that are filtered separately, to measure what can
-            still be predicted (see `debias.verify`); 0 for none.
+        splits: number of splits into halves that are filtered separately, to measure which answers
+            models can still predict (see `debias.verify`); 0 for none.
         seed: random seed.
         force: whether to replace the results of another run, or a finished run of this one.
         step: a function that shows progress.
@@ -115,7 +115,7 @@ def finished_filter(
     splits: int = 5,
     seed: int = 0,
 ) -> bool:
-    """Return whether a folder contains the finished run of these parameters, with unchanged files.
+    """Return whether a folder contains a finished run with these parameters and unchanged files.
 
     Raises:
         OutputError: the folder contains the results of another run.
@@ -139,7 +139,7 @@ def _parameters(embed: EmbedRecipe, chosen: FilterRecipe, splits: int, seed: int
 
 
 def _split_result(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:
-    """Return the kept and the dropped problems, with those that fine-tuned the encoder."""
+    """Return the kept and the dropped problems; those that fine-tuned the encoder are dropped."""
     gone = dict.fromkeys({*range(len(dataset))} - {*rows}, DISCARDED)
     gone |= {rows[at]: (run.method, reason) for at, reason in run.reasons.items()}
     return Filtered(

@@ -1,7 +1,4 @@
-"""The run of the chosen filter, and runs for comparison: baselines, other seeds, separate halves.
-
-Runs report their progress and can be resumed.
-"""
+"""Runs of the chosen filter, and runs for comparison: baselines, other seeds, separate halves."""
 
 from __future__ import annotations
 
@@ -35,14 +32,15 @@ class FilterRun:
         X: (n, d) their vectors; (n, K, d), one per option, if a problem has more than two options.
         y: (n,) their answers, 0 or 1, or the 0-based index of the correct option.
         method: the chosen method.
-        subsets: the rows that each method kept, in ascending order: "all", "random", "PMI" and
-            "AFLite"; only "all" with the method "none".
+        subsets: the rows that each method kept, in ascending order, by its name in `NAMES`; only
+            "all" with the method "none".
         aflite: the result of AFLite; None if it was not run.
         mirror: the result of the mirror filter and its units; None if it was not run.
-        again: the fraction of removed problems that another run also removes, by the difference
-            between the runs (`OTHERS`); empty if there was no other run.
-        pmi_label: the correct option that PMI filtering codes as y = 1.
-        separability: the number of units with distinct vectors; None if it was not counted.
+        again: the overlap with each other run, by the name of the other run (`OTHERS`); empty
+            without other runs.
+        pmi_label: the option that is correct if y = 1 in PMI filtering.
+        separability: the number of units whose vectors depend on the answer; None if it was not
+            counted.
     """
 
     pool: Dataset
@@ -65,19 +63,19 @@ class FilterRun:
         return (
             f"not measured: for {found.units - found.seen:,} of {found.units:,} twins and singles "
             "the vectors don't depend on the answer, so no model can predict it; use an encoder "
-            "that can read these texts"
+            "that supports these texts"
         )
 
     @property
     def options(self) -> Rows | None:
-        """Number of options of each problem, if each option has a vector; otherwise None."""
+        """The number of options of each problem if each option has a vector; otherwise None."""
         if self.X.ndim == 2:
             return None
         return np.array([len(problem.options) for problem in self.pool], np.intp)
 
     @property
     def chosen(self) -> str:
-        """The subset that the chosen method kept, by its name in `subsets`."""
+        """The name in `subsets` of the rows that the chosen method kept."""
         return NAMES[self.method]
 
     @property
@@ -87,33 +85,31 @@ class FilterRun:
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """The blocks of rows that are held out together; see `winosmith.blocks`."""
+        """The blocks of rows that are never split; see `winosmith.blocks`."""
         return blocks(self.pool)
 
     @cached_property
     def reasons(self) -> dict[int, str]:
-        """The reason why each dropped row was dropped, by row."""
+        """The reason for dropping each dropped row."""
         gone = np.setdiff1d(self.subsets["all"], self.kept)
         return {int(row): self._reason(int(row)) for row in gone}
 
     def _reason(self, row: int) -> str:
         if self.method == "aflite" and self.aflite is not None:
             phase, score = self.aflite.removed_in[row], self.aflite.scores[row]
-            return f"guessed: by {percent(score, 0)} of the ensemble in phase {phase + 1}"
+            return f"guessed: predicted by {percent(score, 0)} of the ensemble in phase {phase + 1}"
         if self.mirror is not None:
             found, unit = self.mirror[0], self._unit_of[row]
-            rule = (
-                f"of those {percent(found.leaving[unit], 0)} are too many and are removed at random"
-            )
+            rule = f"{percent(found.leaving[unit], 0)} of such problems are removed at random"
             if found.threshold is not None:
                 rule = f"the threshold is {found.threshold:.2f}"
-            margin = f"{found.margins[unit]:.2f}"
-            return f"guessed: with a margin of {margin} by models that never saw it; {rule}"
+            margin = f"a margin of {found.margins[unit]:.2f} by models trained on others"
+            return f"guessed: predicted with {margin}; {rule}"
         if self.method == "pmi" and row not in self._halves:
-            return "random: singles have no score, so they are drawn at the rate of the twins"
+            return "random: singles have no score and are removed at random, at the rate of twins"
         if self.method == "pmi":
             return "association: the twin's words predict its answers"
-        return "random: drawn by the seed"
+        return "random: selected by the random seed"
 
     @cached_property
     def _unit_of(self) -> dict[int, int]:
@@ -126,7 +122,7 @@ class FilterRun:
 
 
 NAMES = {"none": "all", "random": "random", "pmi": "PMI", "aflite": "AFLite", "mirror": "mirror"}
-"""The report's names of the methods."""
+"""The names of the methods in reports."""
 
 
 def run_filter(
@@ -143,15 +139,14 @@ def run_filter(
     scratch: str | Path | None = None,
     baselines: bool = True,
 ) -> FilterRun:
-    """Filter a pool of problems by vectors and answers.
+    """Filter a pool of problems, using their vectors and answers.
 
-    For a fair comparison, the random reduction and the PMI filter keep as many problems as the
-    chosen method.
+    As baselines, random reduction and PMI filtering keep as many problems as the chosen method.
 
     Args:
         pool: the problems.
         X: (n, d) their vectors; (n, K, d), one per option, if a problem has more than two options.
-        chosen: the recipe's table.
+        chosen: the table `filter` of a recipe.
         seed: random seed.
         on_phase: see `debias.aflite`.
         on_draw: see `debias.aflite`.
@@ -159,7 +154,7 @@ def run_filter(
         checkpoint: see `debias.aflite`.
         executor: see `debias.aflite`.
         scratch: see `debias.aflite`.
-        baselines: whether to run the other methods, too.
+        baselines: whether to also run random reduction and, for two options, PMI filtering.
 
     Raises:
         DataError: the problems can't be filtered; see `debias.aflite`.
@@ -221,7 +216,7 @@ def run_filter(
 
 
 OTHERS = ("another seed", "perturbed vectors")
-"""Possible differences between two runs of a filter."""
+"""The names of the other runs with which a filter's run is compared."""
 
 
 def run_again(
@@ -233,19 +228,19 @@ def run_again(
     scratch: str | Path | None = None,
     **how: Any,
 ) -> FilterRun:
-    """Return the run with the fraction of its removed problems that another run also removes.
+    """Run the filter again, and return the first run with the overlap of removed problems.
 
-    Filters without vectors (random reduction, PMI) are not run again on perturbed vectors. `other`
-    is one of `OTHERS`; another seed means `seed` + 1.
+    `other` is one of `OTHERS`. The other seed is `seed` + 1. Filters without vectors (random
+    reduction, PMI) are not run on perturbed vectors.
     """
     by_vectors = run.method in ("aflite", "mirror")
     if run.method == "none" or (not by_vectors and other == OTHERS[1]):
         return run
     if not len(run.kept) or (run.aflite is not None and not run.aflite.phases):
-        return run  # there was nothing to choose
+        return run  # no problem could be removed
     size = None if by_vectors else len(run.kept)
     keep = chosen.keep if size is None else size
-    asked = replace(chosen, keep=keep, null="off")  # a report costs, and changes nothing
+    asked = replace(chosen, keep=keep, null="off")  # the null takes long and has no effect
     more: dict[str, Any] = {"scratch": scratch, "baselines": False, **how}
     if other == OTHERS[1]:
         with debias.perturb_vectors(run.X, run.pool.ids, seed=seed, scratch=scratch) as X:
@@ -261,8 +256,8 @@ def filter_of_rows(
 ) -> Callable[[Rows], Rows]:
     """Return the filter as a function from rows of the pool to kept rows, for `debias.verify`.
 
-    The function sees no other rows. Numbers of problems in the recipe, and the size of a reduction,
-    become the same fraction of these rows. For `how` see `run_filter`.
+    The function uses only the given rows. Numbers of problems in the recipe, and the size of a
+    reduction, are scaled to the number of rows. For `how` see `run_filter`.
     """
 
     def kept(rows: Rows) -> Rows:
@@ -280,7 +275,7 @@ def filter_of_rows(
 
 
 def _scale_settings(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
-    """Return a filter's table with numbers scaled to a part of the pool."""
+    """Return a filter's settings with numbers of problems scaled to a part of the pool."""
 
     def part(value: int | None, least: int = 1) -> int | None:
         return None if value is None else max(least, round(value * rows / len(run.pool)))
@@ -293,15 +288,15 @@ def _scale_settings(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRe
         cutoff=part(cutoff) if isinstance(cutoff, int) else cutoff,
         target_size=part(chosen.target_size),
         keep=part(size),
-        null="off",  # a report costs, and changes nothing
+        null="off",  # the null takes long and has no effect
     )
 
 
 def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
-    """Return the recipe's table as arguments of `debias.aflite`."""
+    """Return the arguments of `debias.aflite` for a filter's settings."""
     train_size, cutoff = debias.suggest_sizes(len(pool))
     whole = chosen.remove == "twins"
-    held = None  # finding the blocks takes a second; only two settings need them
+    held = None  # finding the blocks takes a second, and only two settings need them
     if chosen.null != "off" or (chosen.whole_twins and not whole):
         held = _numbers(blocks(pool), len(pool))
     return {

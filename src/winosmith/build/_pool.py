@@ -1,9 +1,9 @@
 """The pool: the problems of a recipe, and the stages before the filter that remove some of them.
 
-A pool grows by files, one per round of collection. A copy adds no observation: it counts a problem
-twice, and gives it more weight in training. If copies contradict each other, at least one is wrong.
-A new benchmark therefore keeps one problem of each group of copies, in whole twins, and none of
-contradictory copies.
+A pool may consist of several files, such as one per round of collection. A copy adds no
+information: its problem is counted twice, and has more weight in training. If copies contradict
+each other, at least one answer is incorrect. A new benchmark therefore keeps one problem of each
+group of copies, in whole twins, and no contradictory copies.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Inputs:
     """The contents of the files in a recipe.
 
     Attributes:
-        collected: the problems, with their own ids.
+        collected: the problems, with their original ids.
         votes: the judges' responses; may be empty.
-        planted: the artifact of each problem that is known to contain one, by its own id; None if
-            unknown.
-        notes: the reader's notes, one sentence each, with the file's name.
+        planted: the artifact of each problem with a planted artifact, by the problem's original id;
+            None if unknown.
+        notes: notes of the file reader, one sentence each, with the file's name.
     """
 
     collected: Dataset
@@ -54,10 +54,10 @@ def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
 
     Args:
         recipe: the recipe.
-        skip_bad: path of a file for bad records, which are omitted; None to refuse them.
+        skip_bad: path of a file to which bad records are moved; None to raise an error instead.
 
     Raises:
-        FormatError: a file can't be read (with file, line and reason).
+        FormatError: a file can't be read; the message has file, line and reason.
         RecipeError: the file of planted artifacts does not map ids to kinds.
     """
     collected, notes = _read_files(recipe, skip_bad)
@@ -73,10 +73,10 @@ def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
 
 
 def read_pool(recipe: Recipe) -> Dataset:
-    """Read the problems of a recipe, file by file.
+    """Read the problems of a recipe from all its files.
 
-    A problem that is the same in two files is read once: files of perturbed problems often contain
-    their roots.
+    A problem that occurs in two files with the same id and content is included once, because files
+    of perturbed problems often contain their roots.
 
     Raises:
         FormatError: a file can't be read, or an id belongs to another problem in an earlier file.
@@ -111,7 +111,7 @@ def _read_files(
             first, where = held.setdefault(problem.id, (problem, path))
             if _question(problem) != _question(first):
                 raise FormatError(
-                    f"the id {problem.id!r} is another problem in {where}; give it a new one", path
+                    f"the id {problem.id!r} is another problem in {where}; choose a new id", path
                 )
         names.append(problems.name)
         contents.warn()
@@ -120,7 +120,7 @@ def _read_files(
         found = (*filter(None, [omitted]), *contents.notes)
         notes += [f"{Path(path).name}: {note}" for note in found]
     every = [problem for problem, _ in held.values()]
-    try:  # a twin may have its halves in two files
+    try:  # the halves of a twin may be in different files
         if paths[1:]:
             files = [path for _, path in held.values()]
             every = formats.pair_files(every, files, recipe.pair_by, paths[0])
@@ -130,10 +130,10 @@ def _read_files(
 
 
 def _omitted_sentence(contents: formats.Contents) -> str:
-    """Return a sentence with the number of omitted records, or "".
+    """Return a sentence about the number of omitted records, or "".
 
-    The report is public and some of the records may be test problems, so their places and reasons
-    are only in the file of `--skip-bad`.
+    The report is public and some of the records may be test problems, so their locations and
+    reasons are only in the file of `--skip-bad`.
     """
     bad = len(contents.bad)
     if not bad:
@@ -145,7 +145,7 @@ _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)
 
 
 def _with_recipe_keys(reason: str) -> str:
-    """Return a message with parameters of `formats.read` replaced by keys of a recipe."""
+    """Replace parameters of `formats.read` in a message by keys of a recipe."""
 
     def key(found: re.Match[str]) -> str:
         name = found[1].removesuffix("_name")
@@ -160,7 +160,7 @@ def _question(problem: Problem) -> tuple[object, ...]:
 
 
 def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
-    """Read the votes of a recipe, file by file; none if the recipe names no file.
+    """Read the votes of a recipe from all its files; return none if it names no file.
 
     Raises:
         FormatError: a file can't be read.
@@ -169,7 +169,7 @@ def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
 
 
 DISCARDED = "embed split", "discarded: it fine-tuned the encoder"
-"""The stage and the reason for problems that fine-tuned an encoder."""
+"""The stage and the reason for dropping problems that fine-tuned an encoder."""
 
 
 @dataclass
@@ -181,7 +181,7 @@ class Stages:
         done: the kept and dropped problems of each stage, in order.
         valid: the ids of the problems that enough judges found valid.
         applied: the problems to which the rules for authors were applied, and why.
-        copies: the copies, by the rows of the collected problems.
+        copies: the copies, as rows of the collected problems.
     """
 
     collected: Dataset
@@ -215,7 +215,7 @@ class Stages:
         )
 
     def dropped(self) -> dict[int, Dropped]:
-        """Return the dropped problems by row of the collected problems."""
+        """Return the dropped problems, by their row among the collected problems."""
         return {
             self.collected.row(entry.problem.id): entry
             for result in self.done.values()
@@ -224,7 +224,7 @@ class Stages:
 
 
 def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
-    """Apply the rules for structure and, if there are votes, for validation."""
+    """Drop the problems that break the rules for structure or, with votes, for validation."""
     embargoed = {
         row: "embargo: not to be published" for row, p in enumerate(stages.left) if p.embargo
     }
@@ -237,11 +237,11 @@ def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
 
 
 def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
-    """Find the copies that passed the checks; remove them unless the recipe keeps them.
+    """Find the copies among the remaining problems, and remove them unless the recipe keeps them.
 
-    This happens after the checks, because a copy that breaks a rule or that judges reject should
-    not be chosen, and judges may have found out which of two answers is correct. Problems in
-    `known`, the ids that were published before, are preferred.
+    This stage follows the checks, so that a copy that breaks a rule or that judges rejected is not
+    chosen, and because judges may have found out which of two answers is correct. Problems that
+    were published before, with ids in `known`, are preferred.
     """
     rows = stages.rows()
     found = find_copies(stages.left, recipe.seed, known)
@@ -258,10 +258,11 @@ def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
 def set_aside(
     stages: Stages, recipe: Recipe, order: Sequence[Sequence[int]]
 ) -> tuple[Dataset, Dataset] | None:
-    """Set aside the problems that fine-tune the encoder; return them for training and for dev.
+    """Set aside the problems that fine-tune the encoder, and return its training and dev sets.
 
-    They are drawn in whole blocks and then omitted from the benchmark (WinoGrande, section 3). If
-    `winosmith embed --finetune` wrote the array, it lists them, and nothing needs to be trained.
+    They are drawn in whole blocks and removed from the benchmark (WinoGrande, section 3). If
+    `winosmith embed --finetune` wrote the array of vectors, the array lists the problems that
+    fine-tuned its encoder, and these are removed without further training.
     """
     known = set() if recipe.embed.array is None else read_tuning_ids(recipe.embed.array)
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
@@ -294,7 +295,7 @@ COPIES = "copies"
 """The stage that removes copies."""
 
 SHOWN = 3
-"""Maximum number of groups that a report lists."""
+"""Maximum number of groups of copies that a report lists."""
 
 _COPY = "copy: identical to a kept problem"
 _HALF_OF_COPY = "copy: the other half is identical to a kept problem"
@@ -308,10 +309,10 @@ class CopiesToOmit:
     """The rows to omit from a data set so that no problem occurs twice.
 
     Attributes:
-        reasons: the reasons by row.
-        of: the kept row of which a row is a copy, by row.
+        reasons: the reason for omitting each row.
+        of: the kept row of which each omitted row is a copy.
         groups: the groups of two or more identical problems, as rows.
-        contradictory: the groups with different answers.
+        contradictory: the groups whose problems have different answers.
     """
 
     reasons: Mapping[int, str]
@@ -321,13 +322,13 @@ class CopiesToOmit:
 
 
 def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> CopiesToOmit:
-    """Find the copies and contradictions to omit, so that each problem occurs once.
+    """Find the copies and contradictory problems to omit, so that each problem occurs once.
 
-    A twin is kept or removed as a whole, so that no single results; a removed half need not be a
-    copy. Twins have priority: if a single is a copy of a half, the single is removed. Of twins that
-    share a half, the one that excludes the fewest others is kept. Ties are decided by, in order:
-    published before, not perturbed, and a digest of seed, sentences and ids; never by the order of
-    rows or options, or by answers.
+    A twin is kept or removed as a whole, so that no half becomes a single; so a removed half need
+    not be a copy. Twins have priority: if a single is a copy of a half, the single is removed. Of
+    twins that share a half, the twin that excludes the fewest others is kept. Ties are decided by,
+    in this order: being published before, not being perturbed, and a digest of seed, sentences and
+    ids; never by the order of rows or options, or by answers.
 
     Args:
         dataset: the problems.
@@ -391,7 +392,7 @@ def _digest(seed: int, text: str) -> bytes:
 def copies_record(
     found: CopiesToOmit, rule: Copies, ids: Sequence[str], shown: Collection[str]
 ) -> dict[str, Any]:
-    """Return a build's record of copies; empty without copies.
+    """Return the object "copies" of a build's report; empty without copies.
 
     Args:
         found: the copies among the problems that passed the checks.
@@ -418,7 +419,7 @@ def copies_record(
 
 
 def copies_sentences(record: Mapping[str, Any] | None) -> list[str]:
-    """Return a build's sentences about copies.
+    """Return sentences about copies and how they were handled.
 
     >>> found = {"rule": "once", "groups": 2, "problems": 4, "contradictory": 1, "left_out": 3}
     >>> for line in copies_sentences({**found, "examples": [["mine-3", "mine-7"]]}):
@@ -432,7 +433,7 @@ def copies_sentences(record: Mapping[str, Any] | None) -> list[str]:
     named = "; ".join(map(join_names, record["examples"]))
     whole = f"{record['problems']:,} problems are copies of {groups:,}{named and f' ({named})'}"
     once, none = record["rule"] == "once", record.get("none_left", 0)
-    but = f" (none of {none:,}, since no whole twin can be kept)" if none else ""
+    but = f" (for {none:,}, none, because no whole twin can be kept)" if none else ""
     lines = [
         f"{whole}: one of each is kept, in whole twins{but}; {record['left_out']:,} are removed"
         if once

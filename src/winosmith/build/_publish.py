@@ -1,4 +1,4 @@
-"""The files of a build: public files, private files and reports; the last build."""
+"""Write the public files, private files and reports of a build, and read the last build."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 SIDES_FILE = f"{PRIVATE}/sides.jsonl"
-"""The private file with the splits of a build's pool and of earlier builds."""
+"""The private file with the split of each problem in this and earlier builds."""
 
 
 def with_new_ids(collected: Dataset, name: str) -> Dataset:
     """Return the data set with new ids for problems, twins and families, numbered by row.
 
-    The rows should be in the shuffled order, which depends only on sentences and options: ids then
-    reveal nothing.
+    The rows should be in the shuffled order, which depends only on sentences and options, so that
+    ids reveal nothing.
 
     Args:
         collected: the problems, in the shuffled order.
@@ -58,7 +58,7 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
     strangers: dict[str, str] = {}
 
     def renamed(old: str) -> str:
-        """Return a new id, also for roots and parents that are not in the data set."""
+        """Return a new id; roots and parents need not be in the data set."""
         return ids.get(old) or strangers.setdefault(old, f"{name}-x{len(strangers)}")
 
     twin_of = twins.__getitem__
@@ -79,21 +79,22 @@ def publish(
     copy_of: Mapping[int, int],
     format_name: str,
 ) -> dict[str, int]:
-    """Write all files of problems and labels; return the number of problems in each split.
+    """Write all files of problems and labels, and return the number of problems in each split.
 
-    Public: train_xs … train_xl (nested, whole twins), train_debiased, dev, test without answers,
-    separate labels, and dropped.jsonl with dropped problems outside the blocks of dev and test.
-    Private: the answers of test; dev and test with `extra`, which may reveal answers; problems that
-    are withheld because of dev and test, or are under embargo; and the old id of each new id.
+    The public files are train_xs … train_xl (nested sets of whole twins), train_debiased, dev, test
+    without answers, separate labels, and dropped.jsonl with the dropped problems outside the blocks
+    of dev and test. The private files are the answers of test; dev and test with `extra`, which may
+    reveal answers; the problems that are withheld because of dev and test or under embargo; and the
+    old id of each new id.
 
     Args:
         folder: the build's folder.
         dataset: all collected problems, with new ids.
-        old_ids: their old ids, by row.
+        old_ids: the old ids of the problems, by row.
         parts: the rows of each split.
         dropped: the dropped problems, by row.
-        copy_of: the kept row of which a row is a copy, by row.
-        format_name: format of the public files of problems.
+        copy_of: the kept row of which each omitted row is a copy.
+        format_name: the format of the public files of problems.
     """
     writer = formats.writer_named(format_name)
     training = {f"train_{size}": rows for size, rows in nested_sizes(parts.train).items()}
@@ -124,7 +125,7 @@ def publish(
         (WITHHELD, {*parts.withheld, *embargoed}),
     ):
         with folder.write(name) as file:
-            for row in sorted(held, key=dataset.ids.__getitem__):  # not in the order of the input
+            for row in sorted(held, key=dataset.ids.__getitem__):  # not in input order
                 record = dropped_record(dataset[row], dropped[row])
                 if row in copy_of:
                     record["copy_of"] = dataset.ids[copy_of[row]]
@@ -157,7 +158,7 @@ def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str
 def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str]) -> None:
     """Write AFLite's score of each problem in the pool to a private file.
 
-    Other methods write nothing.
+    Nothing is written for other methods.
     """
     found = run.aflite
     if found is None or run.method != "aflite":
@@ -188,9 +189,10 @@ def dropped_record(problem: Problem, entry: Dropped) -> dict[str, Any]:
 def write_sides(
     folder: OutputFolder, collected: Dataset, parts: Split, last: LastBuild | None
 ) -> None:
-    """Write the split of every problem that ever had one, for the next build, to a private file.
+    """Write the splits of all problems in this and earlier builds to a private file.
 
-    The first build writes nothing: its files show the splits.
+    The next build reads it. The first build writes nothing, because its public files contain the
+    splits.
     """
     if last is None:
         return
@@ -198,10 +200,10 @@ def write_sides(
     for row, problem in enumerate(collected):
         side: Side | None = parts.sides[row]
         if problem.embargo and side == "train" and row not in parts.old:
-            side = None  # it was not published, and is on no side for that
+            side = None  # it was not published, so it has no split yet
         now.append(Former(problem, side))
-    told = {_text(former.problem) for former in now}
-    gone = [former for former in last.former if _text(former.problem) not in told]
+    current = {_text(former.problem) for former in now}
+    gone = [former for former in last.former if _text(former.problem) not in current]
     with folder.write(SIDES_FILE) as file:
         for former in (*sorted(now, key=lambda one: one.problem.id), *gone):
             bare = replace(former.problem, answer=None, extra=Extra())
@@ -215,7 +217,7 @@ def _text(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
 
 
 def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:
-    """Return the numbers of problems that kept their split, are new, or were joined."""
+    """Return the object "sides" of a build's report, about problems with a former split."""
     sets: dict[Side, tuple[int, ...]] = {
         "train": parts.debiased,
         "dev": parts.dev,
@@ -239,14 +241,14 @@ def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str,
 
 
 LIBRARIES = ("numpy", "scipy", "numba", "torch", "transformers")
-"""Packages whose versions may change a result."""
+"""Packages whose versions may affect a result."""
 
 
 def public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> dict[str, Any]:
-    """Return the recipe as it is published: without paths, and with a digest of the problems.
+    """Return the recipe as it is published, without paths, and with a digest of the problems.
 
-    The digest does not cover answers, or ids that depend on them: they could be found by trial and
-    error. `last` is the digest of the last build.
+    The digest does not cover answers, or ids that depend on answers, because they could be found by
+    trial and error. `last` is the digest of the last build.
     """
     followed = {"last": last} if last else {}
     return {**recipe_table(recipe), "problems": digest, "version": __version__, **followed}
@@ -256,7 +258,7 @@ def secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
     """Return the digests of all inputs with answers."""
     files = {"votes": recipe.votes_file, "planted": recipe.planted, "array": recipe.embed.array}
     digests = {name: " ".join(map(sha256, paths_of(named))) for name, named in files.items()}
-    return {"collected": collected.digest, **{n: told for n, told in digests.items() if told}}
+    return {"collected": collected.digest, **{n: digest for n, digest in digests.items() if digest}}
 
 
 def problems_digest(dataset: Dataset) -> str:
@@ -304,7 +306,7 @@ def is_finished(folder: OutputFolder, last: str) -> bool:
 
 
 def write_run(folder: OutputFolder, seconds: float) -> None:
-    """Write facts about the machine and the date, which no checksum or manifest covers."""
+    """Write the duration, the machine and the library versions to run.json, without a checksum."""
     versions = {}
     for name in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -328,10 +330,10 @@ _PUBLISHED: tuple[tuple[str, Side], ...] = (
 
 @dataclass(frozen=True, eq=False)
 class LastBuild:
-    """The last build.
+    """The last build, whose splits are kept.
 
     Attributes:
-        digest: the digest of its checksums, which identifies it.
+        digest: the digest of the build's checksums, which identifies the build.
         former: the problems of this and earlier builds, with their splits.
     """
 
@@ -347,7 +349,7 @@ def digest_of(folder: str | Path) -> str:
 def read_last(folder: str | Path) -> LastBuild:
     """Read the problems and splits of a finished build.
 
-    Dropped problems were published with their answers, and thus belong to training.
+    Dropped problems were published with their answers, so their split is train.
 
     Raises:
         InputError: the folder contains no finished build, or lacks its private files.
@@ -356,8 +358,8 @@ def read_last(folder: str | Path) -> LastBuild:
     for name in (LAST, IDS):
         if not (files.folder / name).is_file():
             raise InputError(
-                f"{folder} contains no finished build: {name} is missing; name another folder, or "
-                "draw new splits"
+                f"{folder} contains no finished build: {name} is missing; choose another folder, "
+                "or draw new splits"
             )
     try:
         stored = (files.folder / SIDES_FILE).is_file()
@@ -376,7 +378,7 @@ def _read_sides(path: Path) -> Iterator[Former]:
 
 
 def _published_problems(files: BuildFiles) -> Iterator[Former]:
-    """Yield the problems in the files of a build, with their ids in the pool."""
+    """Yield the problems and splits in the files of a build, with ids as in the pool."""
     old = files.old_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:

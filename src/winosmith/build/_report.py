@@ -25,9 +25,9 @@ SETS = {
     "train_debiased": "kept by the filter; some are singles",
     "dev": "kept by the filter; answers are published",
     "test": "kept by the filter; answers are private",
-    "withheld": "related to a dev or test problem, whose answer they would reveal; private",
+    "withheld": "share a block with a dev or test problem, whose answer they may reveal; private",
 }
-"""The report's description of each published split."""
+"""The description of each published split in a report."""
 
 
 DIFFER = 0.3
@@ -35,11 +35,11 @@ DIFFER = 0.3
 `metrics.detectable_difference`."""
 
 WIDE = 0.2
-"""A split is too small if the detectable difference between two models exceeds this, 0–1."""
+"""A split is too small if the detectable difference between two models exceeds this value, 0–1."""
 
 
 def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
-    """Return the report of a build as one HTML page."""
+    """Return the report of a build as an HTML page."""
     sections = [
         report.Section("In short", [report.Cards(_cards(built))]),
         report.Section("From twins to problems", _funnel(built), lead=_funnel_lead(built)),
@@ -48,7 +48,7 @@ def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
         report.Section(
             "How it was made",
             _recipe_section(built, recipe),
-            lead="Every number in this report can be reproduced from this recipe and the data.",
+            lead="All numbers in this report can be reproduced from this recipe and the data.",
         ),
     ]
     return report.page(
@@ -77,7 +77,7 @@ def _funnel_lead(built: Built) -> str:
     if built.funnel.share is None:
         return rules.strip()
     share = report.format_value(built.funnel.share, ".0%")
-    return f"{share} of the collected problems are left; every other one has a reason.{rules}"
+    return f"{share} of the collected problems are left; the reasons for the others follow.{rules}"
 
 
 def _funnel(built: Built) -> list[report.Block]:
@@ -110,7 +110,7 @@ def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
         )
     ]
     if rows:
-        caption = "Reasons for dropping problems; a problem counts under the first rule it breaks"
+        caption = "Dropped problems by reason; each is counted for the first rule that it breaks"
         blocks.append(report.Table(caption, ["stage", "reason", "problems"], rows))
     return blocks
 
@@ -118,8 +118,8 @@ def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
 def _published(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
     generated = ", ".join(f"{count:,} of {name}" for name, count in built.unvalidated.items())
     claims = (
-        f"Generated problems that judges did not find valid: {generated}. Let people judge them "
-        "before you rely on their answers."
+        f"Generated problems that judges did not find valid: {generated}. Have people judge these "
+        "problems before you rely on their answers."
     )
     small = small_sentences({"counts": built.counts, "recipe": recipe})
     return [
@@ -139,15 +139,15 @@ def _text(lines: Sequence[str], kind: Literal["plain", "warning"] = "plain") -> 
 def _sets(counts: Mapping[str, int]) -> report.Table:
     finds = {name: _finds_sentence(counts.get(name, 0)) for name in ("dev", "test")}
     rows: list[list[report.Value]] = [
-        [name, counts[name], finds.get(name, ""), told]
-        for name, told in SETS.items()
+        [name, counts[name], finds.get(name, ""), description]
+        for name, description in SETS.items()
         if name in counts
     ]
     return report.Table(
-        "The sets",
-        ["set", "problems", "finds", "what it holds"],
+        "The splits",
+        ["split", "problems", "detects", "contents"],
         rows,
-        "Finds: the smallest difference between two models' accuracies that four of five sets of "
+        "Detects: the smallest difference between two models' accuracies that four of five sets of "
         f"this size detect, if the models differ on {report.percent(DIFFER, 0)} of the problems.",
     )
 
@@ -162,10 +162,10 @@ def _finds_sentence(n: int) -> str:
 
 
 def small_sentences(record: Mapping[str, Any]) -> list[str]:
-    """Return sentences about a dev or test split that is too small, or nothing.
+    """Return sentences about dev and test if they are too small to compare models.
 
     Args:
-        record: the object in `report.json`, with the size of each split and the recipe.
+        record: the contents of `report.json`, with the size of each split and the recipe.
 
     >>> shares = {"split": {"dev": 0.1, "test": 0.1}}
     >>> for line in small_sentences({"counts": {"dev": 3, "test": 40}, "recipe": shares}):
@@ -203,7 +203,7 @@ def _recipe_section(built: Built, recipe: Mapping[str, Any]) -> list[report.Bloc
 
 
 def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
-    """Return sentences about problems that kept their split, are new, or were joined.
+    """Return sentences about problems with a former split, and new problems.
 
     Args:
         record: the object "sides" in `report.json`; None without a last build.
@@ -213,7 +213,7 @@ def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
     ...                         "new": {"train": 0, "dev": 2, "test": 0}, "joined": [joined]}):
     ...     print(line)
     72 problems keep their split (train 60, dev 5, test 7), 2 are in new blocks (dev 2)
-    1 block joins problems of train and test, and is now in train (2 problems)
+    1 block joins problems of train and test and is now in train (2 problems)
     """
     if record is None:
         return []
@@ -232,7 +232,7 @@ def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
     for (former, side), count in blocks.items():
         joins, is_in = ("block joins", "is") if count == 1 else ("blocks join", "are")
         lines.append(
-            f"{count:,} {joins} problems of {former}, and {is_in} now in {side} "
+            f"{count:,} {joins} problems of {former} and {is_in} now in {side} "
             f"({count_noun(problems[former, side], 'problem')})"
         )
     return lines
@@ -242,8 +242,8 @@ def sides_blocks(record: Mapping[str, Any] | None) -> list[report.Block]:
     """Return the sentences of `sides_sentences` as blocks of a report."""
     first, *joints = sides_sentences(record) or [""]
     why = (
-        "A block with several former splits goes to train if possible, or else to dev: problems "
-        "that were used for training, or published with answers, can't be in a later test"
+        "A block with several former splits is now in the first of train, dev and test among them, "
+        "because problems that were used for training or published with answers can't be in test"
     )
     return [*_text([first] if first else []), *_text([*joints, why] if joints else [])]
 
@@ -271,5 +271,5 @@ def columns_sentences(record: Mapping[str, Any] | None) -> list[str]:
 
 
 def _counts_by_side(counts: Mapping[str, int]) -> str:
-    told = ", ".join(f"{side} {count:,}" for side, count in counts.items() if count)
-    return f" ({told})" if told else ""
+    listed = ", ".join(f"{side} {count:,}" for side, count in counts.items() if count)
+    return f" ({listed})" if listed else ""

@@ -64,7 +64,7 @@ class Space:
     axes: Floats
 
     def place(self, bags: Sequence[Bag]) -> Floats:
-        """Return each bag's sum of the weighted positions of its known words, (bags, dimensions)."""
+        """Sum the weighted positions of each bag's known words, (bags, dimensions)."""
         placed: Floats = _count_words(bags, self.columns, self.weights) @ self.axes
         return placed
 
