@@ -109,7 +109,7 @@ def test_clues_are_the_same(rows: set[int]) -> None:
     made = Dataset([*cars, *practice.corpus(40, seed=5).dataset])
     told = []
     for data in (made, swapped(made, rows)):
-        clues = debias.associations(data, z=1.5).clues
+        clues = debias.find_associations(data, z=1.5).clues
         told.append(
             [
                 [(c.kind, c.words, data[row].options[c.option], c.toward, c.right, c.wrong, c.z)

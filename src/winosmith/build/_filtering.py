@@ -284,7 +284,7 @@ class Filtering:
         """
         chosen, combined = self.filter, combination_of(self.embed)
         separability = debias.measure_separability(
-            pool, antisymmetric_part(X, combined), turns=bool(combined)
+            pool, antisymmetric_part(X, combined), flips_sign=bool(combined)
         )
         by_vectors = chosen.method in ("aflite", "mirror") or (
             chosen.method != "none" and chosen.keep is None
@@ -357,7 +357,7 @@ class Filtering:
             copies: the rule for copies.
             planted: the artifact of each planted problem, by the problem's id in the pool.
         """
-        guessed, turns, assessment = self._verify(run), changes_sign(self.embed), None
+        guessed, flips_sign, assessment = self._verify(run), changes_sign(self.embed), None
         with self.step("measuring", None):
             if run.options is None and not run.blind:
                 assessment = debias.assess(
@@ -366,7 +366,7 @@ class Filtering:
                     run.subsets,
                     groups=run.pool.groups,
                     blocks=run.blocks,
-                    turns=turns,
+                    flips_sign=flips_sign,
                     settings=debias.AssessmentSettings(seed=self.seed),
                     shown=shown,
                 )
@@ -375,7 +375,7 @@ class Filtering:
                     self.embed, run, digest=digest, n=n, seed=self.seed, copies=copies
                 ),
                 assessment=assessment,
-                before=None if run.blind else _probe(run, self.seed, turns),
+                before=None if run.blind else _probe(run, self.seed, flips_sign),
                 verified=guessed,
                 excess=self._excess(run),
                 found=None if planted is None else _measure_recall(run, planted),
@@ -403,7 +403,7 @@ class Filtering:
                     ids=run.pool.ids,
                     options=run.options,
                     others={STRANGER: stranger},
-                    turns=bool(combined),
+                    flips_sign=bool(combined),
                     splits=self.splits,
                     seed=self.seed,
                     on_step=lambda done, _: advance(done, ""),
@@ -478,7 +478,7 @@ FOLDS = 5
 """Maximum number of folds for the cross-validation of a probe."""
 
 
-def _probe(run: FilterRun, seed: int, turns: bool) -> debias.Probe | None:
+def _probe(run: FilterRun, seed: int, flips_sign: bool) -> debias.Probe | None:
     """Probe the pool, or a random sample of its blocks if it is large; None with one block."""
     chosen: list[int] = []
     drawn: list[range] = []
@@ -492,7 +492,13 @@ def _probe(run: FilterRun, seed: int, turns: bool) -> debias.Probe | None:
     folds = min(FOLDS, len(drawn))
     options = None if run.options is None else run.options[chosen]
     return debias.probe(
-        run.X[chosen], run.y[chosen], drawn, options=options, turns=turns, folds=folds, seed=seed
+        run.X[chosen],
+        run.y[chosen],
+        drawn,
+        options=options,
+        flips_sign=flips_sign,
+        folds=folds,
+        seed=seed,
     )
 
 

@@ -289,7 +289,7 @@ def filter_sections(
     if measures.found is not None:
         sections.append(_recall_section(measures, run))
     if measures.assessment is not None:
-        blocks = debias.assessment_blocks(measures.assessment, measures.signature)
+        blocks = debias.make_assessment_blocks(measures.assessment, measures.signature)
         reading = f"PMI filtering defines y = 1 as: {PMI_LABELS[run.pmi_label]} is correct."
         lead = reading if "PMI" in run.subsets else ""
         sections.append(report.Section("Can the answers be separated?", blocks, lead=lead))
@@ -537,7 +537,7 @@ def _recall_section(measures: Measures, run: FilterRun) -> report.Section:
 def _examples_section(
     run: FilterRun, assessment: debias.Assessment, shown: Sequence[int]
 ) -> report.Section:
-    found = debias.associations(run.pool)
+    found = debias.find_associations(run.pool)
     kept = set(run.kept.tolist())
     allowed = [int(row) for row in shown]
     gone = [row for row in allowed if row not in kept]
@@ -559,7 +559,7 @@ def _examples_section(
         if twins
     ]
     parted = {subset.name: subset.parted for subset in assessment.subsets}
-    blocks.append(debias.leads_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
+    blocks.append(debias.make_leads_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
     lead = (
         f"Of {parted[run.chosen]:,} twins the filter kept only one half. Marked words occur with "
         "the correct (or incorrect) option of other twins more often than expected by chance. The "

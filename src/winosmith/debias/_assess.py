@@ -113,13 +113,13 @@ class Assessment(Result):
     Attributes:
         subsets: The measurements of each subset, in the order given.
         settings: The settings of the assessment.
-        turns: Whether swapping the options of a problem flips the sign of its vector, so that each
-            problem was counted in both orders.
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector, so that
+            each problem was counted in both orders.
     """
 
     subsets: tuple[Subset, ...] = field(metadata={"rows": True})
     settings: AssessmentSettings
-    turns: bool = False
+    flips_sign: bool = field(default=False, metadata={"key": "turns"})
 
     def panels(self) -> tuple[tuple[Svg, ...], ...]:
         """Return charts of the first two components, the first component, and the answer axis."""
@@ -154,7 +154,7 @@ def assess(
     *,
     groups: Sequence[Sequence[int]] | None = None,
     blocks: Sequence[Sequence[int]] | None = None,
-    turns: bool = True,
+    flips_sign: bool = True,
     settings: AssessmentSettings | None = None,
     shown: Iterable[int] | None = None,
 ) -> Assessment:
@@ -169,31 +169,31 @@ def assess(
         blocks: The rows that are never split between fitting and evaluating a direction, and whose
             answers the null flips together, such as `blocks.blocks(dataset)`; by default the
             groups.
-        turns: Whether swapping the options of a problem flips the sign of its vector. True for
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector. True for
             `difference`, False for `concat` and for most other vectors.
         settings: The settings; see `AssessmentSettings`.
         shown: The rows that may be shown as individual points in `Subset.points`; by default all.
 
     Raises:
-        DataError: Arrays or rows do not match, are not finite or, without `turns`, have only one
-            answer.
+        DataError: Arrays or rows do not match, are not finite or, without `flips_sign`, have only
+            one answer.
     """
     settings = settings or AssessmentSettings()
-    X, labels = check_embeddings(X, y, alike=turns)
+    X, labels = check_embeddings(X, y, allow_one_label=flips_sign)
     chosen = {name: check_subset_rows(name, rows, len(X)) for name, rows in subsets.items()}
     group_of = np.arange(len(X)) if groups is None else number_rows(groups, len(X))
     block_of = group_of if blocks is None else number_rows(blocks, len(X))
     order = np.random.default_rng([settings.seed, 0]).permutation(len(X))
-    sides = order % 2 if turns else labels
+    sides = order % 2 if flips_sign else labels
     drawable = np.full(len(X), shown is None)
     drawable[check_subset_rows("shown", () if shown is None else shown, len(X))] = True
-    shared = _project(X, settings, turns)
+    shared = _project(X, settings, flips_sign)
     found = []
     for name, rows in chosen.items():
         axes, binning, where = shared
         where = where[rows]
         if settings.fit == "each" and len(rows):
-            axes, binning, where = _project(X[rows], settings, turns)
+            axes, binning, where = _project(X[rows], settings, flips_sign)
         points = np.argsort(order[rows])
         points = points[drawable[rows[points]]][: settings.points]
         turned = np.where(labels == sides, 1.0, -1.0)[rows][points, None]
@@ -207,21 +207,21 @@ def assess(
                 points=tuple(_to_pair(point, float) for point in turned * where[points]),
                 point_answers=tuple(sides[rows][points].tolist()),
                 **_measure_along_axes(
-                    name, X, rows, labels, block_of, where[:, 0], binning, settings, turns
+                    name, X, rows, labels, block_of, where[:, 0], binning, settings, flips_sign
                 ),
             )
         )
-    return Assessment(tuple(found), settings, turns)
+    return Assessment(tuple(found), settings, flips_sign)
 
 
 def check_embeddings(
-    X: NDArray[Any], y: ArrayLike, *, alike: bool = False
+    X: NDArray[Any], y: ArrayLike, *, allow_one_label: bool = False
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
     """Check rows and labels, and add a column of zeros to rows of a single column.
 
-    With `alike`, all labels may be the same.
+    With `allow_one_label`, all labels may be the same.
     """
-    X, labels = np.asarray(X), check_labels(y, alike=alike).astype(np.intp)
+    X, labels = np.asarray(X), check_labels(y, allow_one_label=allow_one_label).astype(np.intp)
     if X.ndim != 2 or X.shape[1] < 1:
         raise DataError(f"X must have rows and columns; its shape is {X.shape}")
     if len(labels) != len(X):
@@ -248,12 +248,12 @@ def check_subset_rows(name: str, rows: Iterable[int], n: int) -> NDArray[np.intp
 
 
 def _project(
-    X: NDArray[Any], settings: AssessmentSettings, turns: bool
+    X: NDArray[Any], settings: AssessmentSettings, flips_sign: bool
 ) -> tuple[Axes, Binning, NDArray[np.float64]]:
-    axes = principal_axes(X, 2, turns=turns)
+    axes = principal_axes(X, 2, flips_sign=flips_sign)
     where = axes.coordinates(X)
     low, high = where[:, 0].min(), where[:, 0].max()
-    if turns:
+    if flips_sign:
         high = max(-low, high)
         low = -high
     return axes, Binning.over(low, high, settings.bins, settings.bin_width), where
@@ -275,7 +275,7 @@ def _measure_along_axes(
     d1: NDArray[np.float64],
     binning: Binning,
     settings: AssessmentSettings,
-    turns: bool,
+    flips_sign: bool,
 ) -> dict[str, Any]:
     rng = np.random.default_rng([settings.seed, 1, zlib.crc32(name.encode("utf-8", "replace"))])
     groups = _find_groups_within(block_of[rows])
@@ -284,12 +284,12 @@ def _measure_along_axes(
         [
             labels[rows],
             *(
-                flip_labels(labels[rows], numbers, rng, permute=not turns)
+                flip_labels(labels[rows], numbers, rng, permute=not flips_sign)
                 for _ in range(settings.draws)
             ),
         ]
     )
-    axis = answer_axis(X[rows], drawn, groups, rng, turns=turns)
+    axis = answer_axis(X[rows], drawn, groups, rng, flips_sign=flips_sign)
     scale = Binning.over(*RANGE, settings.bins)
     places = {"d1": (binning, d1), "axis": (scale, axis)}
     return {
@@ -297,7 +297,7 @@ def _measure_along_axes(
             bins,
             np.zeros((len(drawn), 2, bins.bins), np.intp)
             if where is None
-            else _count_histograms(bins, where, drawn, turns),
+            else _count_histograms(bins, where, drawn, flips_sign),
             smoothing=settings.smoothing,
             direction=settings.direction,
         )
@@ -306,13 +306,13 @@ def _measure_along_axes(
 
 
 def _count_histograms(
-    bins: Binning, where: NDArray[np.float64], labels: NDArray[np.intp], turns: bool
+    bins: Binning, where: NDArray[np.float64], labels: NDArray[np.intp], flips_sign: bool
 ) -> NDArray[np.intp]:
     """Return the histograms of both answers for each labelling; see `Binning.count`.
 
-    With `turns`, each problem is counted in both orders of its options.
+    With `flips_sign`, each problem is counted in both orders of its options.
     """
-    if not turns:
+    if not flips_sign:
         return bins.count(where, labels)
     first = np.where(labels == 0, where, -where)
     ways = [bins.count(way, np.zeros_like(labels))[..., 0, :] for way in (first, -first)]
@@ -365,7 +365,7 @@ class Axes:
         return rounded
 
 
-def principal_axes(X: NDArray[Any], k: int, *, turns: bool = False) -> Axes:
+def principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False) -> Axes:
     """Return the first `k` principal components of the rows of X, or all d if d < k.
 
     They are the eigenvectors of the covariance in float64, computed without a random start or a
@@ -376,14 +376,14 @@ def principal_axes(X: NDArray[Any], k: int, *, turns: bool = False) -> Axes:
     Args:
         X: (n, d) rows, with n ≥ 1.
         k: The number of components.
-        turns: Whether swapping the options of a problem flips the sign of its vector. The mean is
-            then 0, because each problem is counted in both orders.
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector. The mean
+            is then 0, because each problem is counted in both orders.
     """
     from scipy.linalg import eigh
 
     d = X.shape[1]
     k = min(k, d)
-    mean = np.zeros(d) if turns else X.mean(axis=0, dtype=np.float64)
+    mean = np.zeros(d) if flips_sign else X.mean(axis=0, dtype=np.float64)
     covariance = np.zeros((d, d))
     with one_thread():
         for start in range(0, len(X), _CHUNK):
@@ -416,7 +416,7 @@ def answer_axis(
     groups: Sequence[Sequence[int]],
     rng: np.random.Generator,
     *,
-    turns: bool = False,
+    flips_sign: bool = False,
 ) -> NDArray[np.float64] | None:
     """Return the positions of the rows along the answer axis, for each labelling.
 
@@ -425,12 +425,12 @@ def answer_axis(
         labels: (k, n) labellings, 0 or 1.
         groups: The rows that are never split between the two halves; every row is in one group.
         rng: The generator that assigns the groups to the halves.
-        turns: Whether swapping the options of a problem flips the sign of its vector. Each problem
-            is then counted in both orders, so that the mean is 0.
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector. Each
+            problem is then counted in both orders, so that the mean is 0.
 
     Returns:
         (k, n) positions in standard deviations, larger if option 2 is predicted; None if a half is
-        empty or, without `turns`, lacks one of the answers in some labelling.
+        empty or, without `flips_sign`, lacks one of the answers in some labelling.
     """
     half_of = np.empty(labels.shape[1], np.intp)
     for number, at in enumerate(rng.permutation(len(groups))):
@@ -440,27 +440,27 @@ def answer_axis(
         for half in (0, 1):
             train, test = np.flatnonzero(half_of != half), np.flatnonzero(half_of == half)
             seconds = labels[:, train].sum(axis=1)
-            both = turns or bool(((seconds > 0) & (seconds < len(train))).all())
+            both = flips_sign or bool(((seconds > 0) & (seconds < len(train))).all())
             if not len(test) or not len(train) or not both:
                 return None
-            found[:, test] = _fit_and_apply(X[train], labels[:, train], X[test], turns)
+            found[:, test] = _fit_and_apply(X[train], labels[:, train], X[test], flips_sign)
     rounded: NDArray[np.float64] = np.round(found, _DECIMALS)
     return rounded
 
 
 def _fit_and_apply(
-    X: NDArray[Any], labels: NDArray[np.intp], others: NDArray[Any], turns: bool
+    X: NDArray[Any], labels: NDArray[np.intp], others: NDArray[Any], flips_sign: bool
 ) -> NDArray[np.float64]:
     """Fit the discriminant of each labelling to X, and return the (k, m) positions of `others`."""
     from scipy.linalg import cho_factor, cho_solve
 
-    mean = np.zeros(X.shape[1]) if turns else X.mean(axis=0, dtype=np.float64)
+    mean = np.zeros(X.shape[1]) if flips_sign else X.mean(axis=0, dtype=np.float64)
     centred = X - mean
     covariance = centred.T @ centred / len(X)
     sphere = np.trace(covariance) / len(covariance) or 1.0
     covariance *= 1 - _SHRINKAGE
     covariance[np.diag_indices_from(covariance)] += _SHRINKAGE * sphere
-    if turns:
+    if flips_sign:
         weights = np.where(labels == 1, 1.0, -1.0)  # their scale has no effect
     else:
         seconds = labels.sum(axis=1, keepdims=True)

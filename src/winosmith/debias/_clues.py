@@ -104,7 +104,7 @@ class MarkedProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class Leads:
+class LeadCounts:
     """The numbers of problems whose strongest clue points to the answer, or away from it.
 
     Attributes:
@@ -124,16 +124,16 @@ _MAX_SHOWN = 3
 
 @dataclass(frozen=True)
 class Associations:
-    """The clues of a data set, from `associations`."""
+    """The clues of a data set, from `find_associations`."""
 
     dataset: Dataset
     clues: tuple[tuple[Clue, ...], ...]
 
-    def leads(self, rows: Iterable[int]) -> Leads:
+    def count_leads(self, rows: Iterable[int]) -> LeadCounts:
         """Count the problems whose strongest clue points to the answer, or away from it."""
         first = [self.clues[row][:1] for row in rows]
         toward = sum(clue.toward for clues in first for clue in clues)
-        return Leads(len(first), toward, sum(map(len, first)) - toward)
+        return LeadCounts(len(first), toward, sum(map(len, first)) - toward)
 
     def select_strongest(
         self, rows: Collection[int], number: int
@@ -144,7 +144,7 @@ class Associations:
         the whole range. Twins with a half outside `rows`, and problems under embargo, are omitted.
         """
         ranked: dict[str, list[tuple[float, int, tuple[int, ...]]]] = {}
-        for group in self._whole(rows):
+        for group in self._iterate_whole_groups(rows):
             leading = [self.clues[row][0] for row in group if self.clues[row]]
             pull = sum(clue.z if clue.toward else -clue.z for clue in leading)
             if pull > 0:
@@ -168,12 +168,12 @@ class Associations:
         self, rows: Collection[int], number: int, *, seed: int = 0
     ) -> tuple[tuple[MarkedProblem, ...], ...]:
         """Return a random sample of twins, or of singles if there are no complete twins."""
-        whole = list(self._whole(rows))
+        whole = list(self._iterate_whole_groups(rows))
         choice = [group for group in whole if len(group) == 2] or whole
         order = np.random.default_rng([seed, 2]).permutation(len(choice))[:number]
         return tuple(tuple(map(self.mark_words, choice[at])) for at in order)
 
-    def _whole(self, rows: Collection[int]) -> Iterator[tuple[int, ...]]:
+    def _iterate_whole_groups(self, rows: Collection[int]) -> Iterator[tuple[int, ...]]:
         there = frozenset(map(int, rows))
         for group in self.dataset.groups:
             if there.issuperset(group) and not any(self.dataset[row].embargo for row in group):
@@ -201,7 +201,7 @@ class Associations:
         )
 
 
-def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
+def find_associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
     """Find the words that reveal the answers of a data set.
 
     A clue is a combination of words that occurred mostly with the correct option (or an incorrect
@@ -217,7 +217,7 @@ def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
     ...     for n in range(12)
     ...     for t, a in (("heavy", 0), ("light", 1))
     ... ]
-    >>> found = associations(Dataset(halves))
+    >>> found = find_associations(Dataset(halves))
     >>> clue = found.mark_words(0).clues[0]
     >>> clue.kind, clue.words, clue.right, clue.wrong, clue.toward
     ('order', ('heavy',), 11, 0, True)
@@ -434,14 +434,14 @@ def _drop_repeats(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-def assessment_blocks(
+def make_assessment_blocks(
     assessment: Assessment, signature: report.Signature | str = ""
 ) -> list[report.Block]:
     """Return the charts of an assessment, as in the paper's figure 1, and its table."""
     subsets, settings = assessment.subsets, assessment.settings
     width = settings.bin_width
     bins = f"{settings.bins} bins" if width is None else f"bins {width:g} wide"
-    ways = ", each problem in both orders of its options" if assessment.turns else ""
+    ways = ", each problem in both orders of its options" if assessment.flips_sign else ""
     fitted = "once, on all problems" if settings.fit == "all" else "on each subset separately"
     clouds, first, axis = assessment.panels()
     return [
@@ -511,13 +511,13 @@ def _make_table(assessment: Assessment) -> report.Table:
     )
 
 
-def leads_table(
+def make_leads_table(
     found: Associations, subsets: Mapping[str, Iterable[int]], *, caption: str = ""
 ) -> report.Table:
     """Return a table of the problems whose words point to the answer, or away from it."""
     rows: list[list[report.Value]] = []
     for name, chosen in subsets.items():
-        leads = found.leads(chosen)
+        leads = found.count_leads(chosen)
         of = max(leads.problems, 1)
         rows.append([name, leads.problems, leads.toward, leads.toward / of,
                      leads.away, leads.away / of])  # fmt: skip

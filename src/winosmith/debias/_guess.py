@@ -66,7 +66,7 @@ def probe(
     groups: Sequence[Sequence[int]],
     *,
     options: ArrayLike | None = None,
-    turns: bool = True,
+    flips_sign: bool = True,
     folds: TwoOrMore = 5,
     C: Positive = 1.0,
     seed: Seed = 0,
@@ -80,7 +80,7 @@ def probe(
             copies and look-alikes as well as twins; every row is in one group.
         options: (n,) the number of options of each problem; None if all have two, and X has one
             vector per problem.
-        turns: Whether swapping the options of a problem flips the sign of its vector, as in
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector, as in
             `difference`. If not (`concat`, most other vectors), the model has an intercept, and the
             order of the options can change the result.
         folds: The number of folds; each fold is predicted by a model trained on the others.
@@ -99,7 +99,7 @@ def probe(
     group_of = number_rows(groups, len(y))
     fold_of = np.random.default_rng([seed, folds]).permutation(len(groups))[group_of] % folds
     of: _Vectors = (
-        _TwoOptionProblems(X, np.asarray(y), turns).select(np.arange(len(y)))
+        _TwoOptionProblems(X, np.asarray(y), flips_sign).select(np.arange(len(y)))
         if options is None
         else Choices.of(X, y, options)
     )
@@ -219,7 +219,7 @@ def verify(
     ids: Sequence[Hashable] | None = None,
     options: ArrayLike | None = None,
     others: Mapping[str, NDArray[Any]] | None = None,
-    turns: bool = True,
+    flips_sign: bool = True,
     splits: Count = 5,
     draws: Draws = 100,
     seed: Seed = 0,
@@ -271,9 +271,9 @@ def verify(
             has one vector per problem.
         others: (n, e) other vectors of the same problems by name. Swapping options must flip their
             sign. With `options`, (n, K, e) vectors.
-        turns: Whether swapping the options of a problem flips the sign of its vector in X, as in
-            `difference`; the models then have no intercept and learn from problems with the correct
-            option first.
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector in X, as
+            in `difference`; the models then have no intercept and learn from problems with the
+            correct option first.
         splits: The number of splits of the blocks into halves, 1 or more.
         draws: The number of resamples, 20 or more.
         seed: The random seed of the splits and resamples.
@@ -283,8 +283,8 @@ def verify(
 
     Raises:
         DataError: There are too few blocks, or a filter keeps too few blocks of a half; rows or
-            labels are invalid; without `turns`, all labels are the same; or the filter returns rows
-            that it was not given.
+            labels are invalid; without `flips_sign`, all labels are the same; or the filter returns
+            rows that it was not given.
         RecipeError: `splits` or `draws` is out of range.
 
     >>> rng = np.random.default_rng(0)
@@ -314,9 +314,9 @@ def verify(
         order = find_canonical_order(chosen[LINEAR].canonical(), ids)
         of.update(chosen)
     else:
-        order = check_rows(X, labels, ids, None, alike=turns).order
+        order = check_rows(X, labels, ids, None, allow_one_label=flips_sign).order
         for name, one in vectors.items():
-            of[name] = _TwoOptionProblems(one, labels, turns or name != LINEAR)
+            of[name] = _TwoOptionProblems(one, labels, flips_sign or name != LINEAR)
     block_of = _number_in_order(numbers, order)
     job = _SharedData(of, block_of, _resample_blocks(len(blocks), draws, seed), C)
     halves = [
@@ -361,32 +361,32 @@ class _TwoOptionProblems:
     Attributes:
         X: The (n, d) vectors.
         y: The (n,) labels, 0 or 1.
-        turning: Whether swapping options flips the sign of vectors; if not, the models have an
+        flips_sign: Whether swapping options flips the sign of vectors; if not, the models have an
             intercept.
         turned: The vectors with the correct option first; None before `select`.
     """
 
     X: NDArray[Any]
     y: NDArray[Any]
-    turning: bool
+    flips_sign: bool
     turned: NDArray[np.float32] | None = None
 
     def select(self, rows: Rows | NDArray[np.bool_]) -> _TwoOptionProblems:
         """Return some of the problems, with the correct option first."""
         y = self.y[rows]
         if self.turned is not None:
-            return _TwoOptionProblems(self.X, y, self.turning, self.turned[rows])
+            return _TwoOptionProblems(self.X, y, self.flips_sign, self.turned[rows])
         sign = np.where(y == 1, 1, -1).astype(np.float32)[:, None]
         chosen = self.X[rows].astype(np.float32, copy=False)
-        if not self.turning:
+        if not self.flips_sign:
             chosen = np.hstack([chosen, np.full((len(chosen), 1), CONSTANT, np.float32)])
-        return _TwoOptionProblems(self.X, y, self.turning, sign * chosen)
+        return _TwoOptionProblems(self.X, y, self.flips_sign, sign * chosen)
 
     @property
     def chance(self) -> float:
         """The chance level: 0.5, or the fraction of the more frequent answer."""
         ones = float(np.mean(self.y == 1))
-        return 0.5 if self.turning else max(ones, 1 - ones)
+        return 0.5 if self.flips_sign else max(ones, 1 - ones)
 
     def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
         assert self.turned is not None  # noqa: S101 - `select` set them

@@ -90,9 +90,9 @@ def check_rows(
     groups: Sequence[Hashable] | None,
     scratch: str | Path | None = None,
     *,
-    alike: bool = False,
+    allow_one_label: bool = False,
 ) -> Rows:
-    """Check the input and determine its canonical order; `alike` is as in `check_labels`.
+    """Check the input and determine its canonical order; `allow_one_label` is as in `check_labels`.
 
     Raises:
         DataError: The input is invalid for `debias.aflite`.
@@ -111,7 +111,7 @@ def check_rows(
     for name, column in (("y", labels), ("ids", ids), ("groups", groups)):
         if column is not None and len(column) != len(X):
             raise DataError(f"X has {len(X)} rows, but {name} has {len(column)} entries")
-    classes = check_labels(labels, ids, alike=alike)
+    classes = check_labels(labels, ids, allow_one_label=allow_one_label)
     folder = choose_scratch_folder(X, scratch)
     if folder is not None:
         check_free_space(folder, 4 * X.size)  # before spending hours on reading X
@@ -129,18 +129,19 @@ def check_rows(
 
 
 def check_labels(
-    y: ArrayLike, ids: Sequence[Hashable] | None = None, *, alike: bool = False
+    y: ArrayLike, ids: Sequence[Hashable] | None = None, *, allow_one_label: bool = False
 ) -> NDArray[np.int16]:
     """Check that labels are 0 or 1, and return them as integers.
 
     Args:
         y: (n,) labels.
         ids: The ids of the rows, for error messages.
-        alike: Whether all labels may be the same. This is valid if swapping options flips the sign
-            of vectors, because then the order of the options has no meaning.
+        allow_one_label: Whether all labels may be the same. This is valid if swapping options flips
+            the sign of vectors, because then the order of the options has no meaning.
 
     Raises:
-        DataError: A label is neither 0 nor 1, or all labels are the same and `alike` is False.
+        DataError: A label is neither 0 nor 1, or all labels are the same and `allow_one_label` is
+            False.
     """
     y = np.asarray(y)
     if y.ndim != 1:
@@ -154,7 +155,7 @@ def check_labels(
             "problems with more options use debias.mirror"
         )
     labels = y.astype(np.int16)
-    if not alike and len(y) and labels.min() == labels.max():
+    if not allow_one_label and len(y) and labels.min() == labels.max():
         raise DataError(f"all {len(y)} labels are {labels[0]}; both 0 and 1 must occur")
     return labels
 

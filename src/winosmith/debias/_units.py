@@ -339,19 +339,21 @@ class Separability(Result):
         return self.fraction < LEAST_SEEN
 
 
-def measure_separability(pool: Dataset, X: NDArray[Any], *, turns: bool = True) -> Separability:
+def measure_separability(
+    pool: Dataset, X: NDArray[Any], *, flips_sign: bool = True
+) -> Separability:
     """Count the twins and singles whose vectors could reveal their answers.
 
     A twin's halves have opposite answers, so a model can only predict them if their vectors differ.
-    A single's vector must differ from zero or, with `turns=False`, from the vector of the first
-    problem, because an intercept absorbs what all vectors have in common. With more than two
+    A single's vector must differ from zero or, with `flips_sign=False`, from the vector of the
+    first problem, because an intercept absorbs what all vectors have in common. With more than two
     options, the vectors of a unit's options must differ. If all rows are the same, the count is 0.
     Differences up to 10⁻⁶ of the longest vector are treated as rounding.
 
     Args:
         pool: Problems with answers.
         X: (n, d) vectors, or (n, K, d) with one per option if a problem has more than two.
-        turns: Whether swapping the options of a problem flips the sign of its vector.
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector.
 
     Raises:
         DataError: There are no problems, an answer is withheld, or the number of vectors differs.
@@ -384,7 +386,7 @@ def measure_separability(pool: Dataset, X: NDArray[Any], *, turns: bool = True) 
         longest = max(longest, float(np.linalg.norm(vectors, axis=1).max()))
         is_constant = is_constant and bool((vectors == X[0]).all())
         signs = 1.0 - 2 * labels[rows]
-        if not turns:
+        if not flips_sign:
             vectors -= X[0]
             signs = np.where(np.arange(len(rows)) == np.repeat(starts, sizes), 1.0, -1.0)
         lengths.append(np.linalg.norm(np.add.reduceat(vectors * signs[:, None], starts), axis=1))
