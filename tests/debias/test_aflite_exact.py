@@ -146,9 +146,9 @@ def test_votes_are_those_of_the_optimum(problem):
 
 def _starts(ensemble: Ensemble, left: NDArray[np.int32]) -> Iterator:
     """Yield the first start, then one at the mean of a phase's classifiers."""
-    first = ensemble.first_start(left)
+    first = ensemble.compute_first_start(left)
     yield first
-    yield ensemble.start_at(ensemble.vote(left, 0, first).weights.mean(axis=0), left)
+    yield ensemble.compute_start_at(ensemble.vote(left, 0, first).weights.mean(axis=0), left)
 
 
 def test_newton_solves_what_can_be_separated():

@@ -291,7 +291,7 @@ def _vector_probe(
     same = np.searchsorted(learnt, _same_option(items))
 
     def scored(keys: Ints) -> Floats:
-        scores, long = model.scores(keys[first] - items.starts[first, None])
+        scores, long = model.score_rows(keys[first] - items.starts[first, None])
         behind = np.repeat(np.maximum.reduceat(scores, starts), items.counts[first], axis=0)
         behind -= scores
         # rounding alone makes no leader

@@ -100,7 +100,8 @@ class FilterRun:
             return f"guessed: predicted by {percent(score, 0)} of the ensemble in phase {phase + 1}"
         if self.mirror is not None:
             found, unit = self.mirror[0], self._unit_of[row]
-            rule = f"{percent(found.leaving[unit], 0)} of such problems are removed at random"
+            removed = percent(found.removal_probability[unit], 0)
+            rule = f"{removed} of such problems are removed at random"
             if found.threshold is not None:
                 rule = f"the threshold is {found.threshold:.2f}"
             margin = f"a margin of {found.margins[unit]:.2f} by models trained on others"
@@ -266,7 +267,9 @@ def filter_of_rows(
         asked = _scale_settings(run, chosen, len(rows))
         half = run.pool.select(rows.tolist())
         # Halves are filtered at the same time, so each gets its share of the processors.
-        with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // debias.AT_ONCE)) as threads:
+        with ThreadPoolExecutor(
+            max(1, (os.cpu_count() or 1) // debias.CONCURRENT_HALVES)
+        ) as threads:
             given = {**how, "executor": how.get("executor") or threads}
             found = run_filter(half, run.X[rows], asked, seed=seed, baselines=False, **given)
         return rows[found.kept]

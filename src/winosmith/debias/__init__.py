@@ -29,7 +29,7 @@ from winosmith.debias._clues import (
     make_passages,
 )
 from winosmith.debias._guess import (
-    AT_ONCE,
+    CONCURRENT_HALVES,
     LEVEL,
     LINEAR,
     TWO_PIECE,
@@ -54,7 +54,7 @@ from winosmith.debias._units import (
 from winosmith.options import Aim, PmiLabel, PmiVariant
 
 __all__ = [
-    "AT_ONCE",
+    "CONCURRENT_HALVES",
     "HISTOGRAM_EDGES",
     "LEVEL",
     "LINEAR",

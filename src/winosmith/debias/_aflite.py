@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith._version import __version__
-from winosmith.debias._chance import Null, by_chance, measure_chance, pool_votes
+from winosmith.debias._chance import Null, estimate_chance_removals, measure_chance, pool_votes
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
 from winosmith.debias._rows import Rows, check_rows, number_labels
 from winosmith.debias._selection import (
@@ -537,7 +537,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             polished=int(votes.polished.sum()),
             passes=int(votes.passes.max()),
             chance=null,
-            by_chance=by_chance(drawn, chosen) if null is not None else None,
+            by_chance=estimate_chance_removals(drawn, chosen) if null is not None else None,
             seconds=time.perf_counter() - began,
         )
     )
@@ -546,9 +546,9 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
 def _choose_start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progress) -> Start:
     number = len(progress.phases)
     if progress.start is None:
-        progress.start = ensemble.first_start(left)
+        progress.start = ensemble.compute_first_start(left)
     elif number % REFRESH == 0:
-        progress.start = ensemble.start_at(progress.start.weights, left)
+        progress.start = ensemble.compute_start_at(progress.start.weights, left)
     return progress.start
 
 

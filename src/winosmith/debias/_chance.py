@@ -199,7 +199,7 @@ def threshold_null(
     twins = number_labels(number_rows(groups, len(rows.y)).tolist(), rows.order)
     everything = np.arange(len(rows.y), dtype=np.int32)
     with open_ensemble(rows, settings, executor, scratch) as ensemble:
-        votes = ensemble.vote(everything, 0, ensemble.first_start(everything))
+        votes = ensemble.vote(everything, 0, ensemble.compute_first_start(everything))
         at = reach_threshold(votes.correct, votes.total, settings.threshold)
         return measure_chance(ensemble, everything, 0, twins, int(at.sum()), on_draw)[0]
 
@@ -238,7 +238,7 @@ def measure_chance(
             np.random.default_rng([settings.seed, draw, FLIPS, phase]),
         )
         other = ensemble.with_labels(labels)
-        votes = other.vote(left, phase, other.first_start(left))
+        votes = other.vote(left, phase, other.compute_first_start(left))
         correct, total = pool_votes(other, left, votes)
         drawn.append(int(reach_threshold(correct, total, settings.threshold).sum()))
         known.append(compute_scores(correct, total))
@@ -255,7 +255,7 @@ def pool_votes(ensemble: Ensemble, left: NDArray[np.int32], votes: Votes) -> tup
     return votes.correct, votes.total
 
 
-def by_chance(drawn: Sequence[NDArray[np.float64]], chosen: Selection) -> float:
+def estimate_chance_removals(drawn: Sequence[NDArray[np.float64]], chosen: Selection) -> float:
     """Return how many rows score as high as the removed rows, on average over the draws of a null.
 
     Args:

@@ -85,7 +85,7 @@ class Ensemble:
         groups: The (N,) group numbers, or None.
         settings: The run's parameters.
         penalty: The (D,) ridge penalty of each weight.
-        held: The location of the basis and labels for workers of this machine.
+        location: The location of the basis and labels for workers of this machine.
         arrays: A `Holder`'s token for the basis and labels; None for other executors.
         executor: The executor that trains the classifiers.
         threads: The threads for work that is always done in this process.
@@ -98,21 +98,21 @@ class Ensemble:
     groups: NDArray[np.intp] | None
     settings: Settings
     penalty: Floats
-    held: Held
+    location: ArrayLocation
     arrays: Any
     executor: Executor
     threads: Executor
     relabelled: bool = False
 
-    def first_start(self, left: NDArray[np.int32]) -> Start:
+    def compute_first_start(self, left: NDArray[np.int32]) -> Start:
         """Return the solver's starting point in the first phase, given the rows left."""
-        return _solver.first_start(self._measured(), left)
+        return _solver.compute_first_start(self._start_data(), left)
 
-    def start_at(self, weights: Floats, left: NDArray[np.int32]) -> Start:
+    def compute_start_at(self, weights: Floats, left: NDArray[np.int32]) -> Start:
         """Return a starting point at the given (D,) weights, with the Hessian at these weights."""
-        return _solver.start_at(weights, self._measured(), left)
+        return _solver.compute_start_at(weights, self._start_data(), left)
 
-    def _measured(self) -> _solver.StartData:
+    def _start_data(self) -> _solver.StartData:
         from winosmith.debias._kernel import Kernel
 
         return _solver.StartData(
@@ -125,8 +125,8 @@ class Ensemble:
 
     def vote(self, left: NDArray[np.int32], phase: int, start: Start) -> Votes:
         """Train the classifiers of a phase on the rows left and collect their votes."""
-        everyone = Share(
-            held=self.held,
+        whole = Share(
+            location=self.location,
             labels=self.y if self.relabelled else None,
             rows=left,
             groups=None if self.groups is None else self.groups[left],
@@ -139,9 +139,9 @@ class Ensemble:
             start=start,
         )
         shares = workers_of(self.executor) or 2 * (os.cpu_count() or 1)
-        edges = _compute_share_bounds(len(everyone.classifiers), shares)
+        edges = _compute_share_bounds(len(whole.classifiers), shares)
         parts = [
-            (replace(everyone, classifiers=range(*part)), self.arrays)
+            (replace(whole, classifiers=range(*part)), self.arrays)
             for part in itertools.pairwise(edges)
         ]
         votes = ordered_map(
@@ -176,10 +176,10 @@ def open_ensemble(
         folder = Path(tempfile.gettempdir())
     with open_threads() as own, one_thread(), _solver.rotate_rows(rows, own, folder) as basis:
         workers = executor or own
-        with share_arrays(basis, rows.y, workers) as (held, arrays):
+        with share_arrays(basis, rows.y, workers) as (location, arrays):
             penalty = _solver.make_penalties(basis, settings.C)
             yield Ensemble(
-                basis, rows.y, rows.groups, settings, penalty, held, arrays, workers, own
+                basis, rows.y, rows.groups, settings, penalty, location, arrays, workers, own
             )
 
 
@@ -220,7 +220,7 @@ class Share:
     """A worker's share of the classifiers, and the data to train them.
 
     Attributes:
-        held: The location of the basis and the labels.
+        location: The location of the basis and the labels.
         labels: (N,) float32 labels that replace the stored labels; None to use the stored labels.
         rows: (size,) int32, the rows left, ascending in canonical order.
         groups: (size,) the groups of these rows, or None.
@@ -231,7 +231,7 @@ class Share:
         start: The solver's starting point.
     """
 
-    held: Held
+    location: ArrayLocation
     labels: NDArray[np.float32] | None
     rows: NDArray[np.int32]
     groups: NDArray[np.intp] | None
@@ -271,12 +271,12 @@ def train_and_vote(part: tuple[Share, Arrays | None]) -> Votes:
     """Train a share of the classifiers and count their votes on their held-out rows.
 
     Args:
-        part: The share, and the basis and labels; None to load them from `share.held`.
+        part: The share, and the basis and labels; None to load them from `share.location`.
     """
     from winosmith.debias._kernel import Kernel
 
     share, arrays = part
-    X, y = arrays or load_arrays(share.held)
+    X, y = arrays or load_arrays(share.location)
     y = y if share.labels is None else share.labels
     kernel = Kernel(X, y)
     partitions = [_draw_partition(share, classifier) for classifier in share.classifiers]
@@ -329,11 +329,11 @@ def _train(
 
 Arrays = tuple[NDArray[np.float32], NDArray[np.float32]]
 
-_held: dict[str, Arrays] = {}
+_arrays_by_key: dict[str, Arrays] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class ArrayLocation:
     """The location of the basis and the labels.
 
     Attributes:
@@ -353,7 +353,7 @@ def needs_file(executor: Executor) -> bool:
 @contextlib.contextmanager
 def share_arrays(
     basis: Basis, y: NDArray[np.float32], executor: Executor
-) -> Iterator[tuple[Held, Any]]:
+) -> Iterator[tuple[ArrayLocation, Any]]:
     """Share the basis and the labels with the executor's workers while the block runs.
 
     Yields their location, and their token if the executor is a `Holder` (otherwise None).
@@ -361,18 +361,18 @@ def share_arrays(
     Raises:
         OutputError: The labels can't be written.
     """
-    held = Held(secrets.token_hex(8), None if basis.file is None else str(basis.file))
-    _held[held.key] = arrays = (basis.matrix, y)
+    location = ArrayLocation(secrets.token_hex(8), None if basis.file is None else str(basis.file))
+    _arrays_by_key[location.key] = arrays = (basis.matrix, y)
     try:
         if isinstance(executor, Holder):
             with executor.hold(arrays) as token:
-                yield held, token
+                yield location, token
             return
         if basis.file is not None and needs_file(executor):
             _write_labels(basis.file, y)
-        yield held, None
+        yield location, None
     finally:
-        del _held[held.key]
+        del _arrays_by_key[location.key]
 
 
 def _write_labels(file: Path, y: NDArray[np.float32]) -> None:
@@ -388,15 +388,15 @@ def _labels_path(file: Path) -> Path:
     return file.with_name("labels.npy")
 
 
-def load_arrays(held: Held) -> Arrays:
+def load_arrays(location: ArrayLocation) -> Arrays:
     """Return the arrays of this process, or load them from their files.
 
     Raises:
         DataError: The worker can't access the file.
     """
-    if held.key in _held:
-        return _held[held.key]
-    file = Path(str(held.file))
+    if location.key in _arrays_by_key:
+        return _arrays_by_key[location.key]
+    file = Path(str(location.file))
     try:
         # copy-on-write, so that compiled code sees the same type of array as in a thread
         matrix = np.load(file, mmap_mode="c", allow_pickle=False)
@@ -406,6 +406,6 @@ def load_arrays(held: Held) -> Arrays:
             f"a worker can't read {file}; run the executor's workers on this machine, or "
             "set scratch to a folder that all of them can access (winosmith.cluster needs neither)"
         ) from error
-    _held.clear()  # a worker needs the arrays of one run at a time
-    _held[held.key] = arrays = (np.asarray(matrix), y)
+    _arrays_by_key.clear()  # a worker needs the arrays of one run at a time
+    _arrays_by_key[location.key] = arrays = (np.asarray(matrix), y)
     return arrays

@@ -135,28 +135,28 @@ Filter = Callable[[Rows], ArrayLike]
 LINEAR, TWO_PIECE = "linear", "two-piece"
 """The names of the guessers that use the filter's own vectors."""
 
-LEAST = 20
+MIN_BLOCKS = 20
 """The minimum number of blocks. The filter must keep half as many in each half, because an interval
 from fewer resampled blocks has no meaning."""
 
-AT_ONCE = 2
+CONCURRENT_HALVES = 2
 """The number of halves that are filtered or measured at the same time; each needs its own
 memory."""
 
 FOLDS = 3
 """The number of cross-validation folds for the two-piece guesser's margins on its training half."""
 
-PART = 4096
+CHUNK_ROWS = 4096
 """The number of rows to multiply at a time."""
 
-CUTS = 50
+MARGIN_QUANTILES = 50
 """The number of quantiles of the margin at which the two-piece guesser may reverse predictions."""
 
 LEVEL = 0.05
 """The maximum probability that any guesser's interval excludes chance if nothing is predictable;
 see `Verification`."""
 
-CONSTANT = 10.0
+INTERCEPT_VALUE = 10.0
 """The value of the intercept's column, so large that the penalty on the intercept is negligible."""
 
 
@@ -245,11 +245,11 @@ def verify(
     score; "the opposite" is a random other option, which is correct in one of K − 1 cases if the
     prediction is incorrect.
 
-    For the intervals, the blocks are resampled `draws` times, with one multinomial weight per block
-    for all splits, and every guesser is refitted; the kept problems stay the same. Splits of the
-    same data are not independent. So a block has the same weight in all splits, and the standard
-    error is the standard deviation of the resampled means over all splits. A resample has fewer
-    distinct blocks, and its guessers are slightly less accurate. So the interval is the real
+    For the intervals, the blocks are resampled `draws` times, with one multinomial weight per
+    block for all splits, and every guesser is refitted; the kept problems stay the same. Splits of
+    the same data are not independent. So a block has the same weight in all splits, and the
+    standard error is the standard deviation of the resampled means over all splits. A resample has
+    fewer distinct blocks, and its guessers are slightly less accurate. So the interval is the real
     accuracy ± t standard errors, not quantiles of the resampled accuracies. t is the 1 − .05/(2 G)
     quantile of Student's distribution with `draws` − 1 degrees of freedom, for G guessers.
     (Cross-validated accuracies vary 1.1 to 1.4 times as much as binomial ones.)
@@ -295,11 +295,11 @@ def verify(
     >>> found.before == found.after, found.before["linear"].low > 0.8
     (True, True)
     """
-    if len(blocks) < LEAST:
+    if len(blocks) < MIN_BLOCKS:
         raise DataError(
             f"there {'is' if len(blocks) == 1 else 'are'} {count_noun(len(blocks), 'block')} "
             "(twins, families, copies, look-alikes); predictability is measured across "
-            f"halves of {LEAST} blocks or more"
+            f"halves of {MIN_BLOCKS} blocks or more"
         )
     report_step = on_step or (lambda done, steps: None)
     labels = np.asarray(y)
@@ -325,9 +325,12 @@ def verify(
     ways = [(at, at ^ 1) for at in range(len(halves))]
     found: dict[str, list[tuple[_Scores, _Scores]]] = {}
     kept: list[Rows] = []
-    with one_thread(), ThreadPoolExecutor(AT_ONCE) as threads:
+    with one_thread(), ThreadPoolExecutor(CONCURRENT_HALVES) as threads:
         for rows in ordered_map(
-            lambda half: _apply_filter(filter, half, block_of), halves, threads, ahead=AT_ONCE
+            lambda half: _apply_filter(filter, half, block_of),
+            halves,
+            threads,
+            ahead=CONCURRENT_HALVES,
         ):
             kept.append(rows)
             report_step(len(kept), 4 * splits)
@@ -335,17 +338,17 @@ def verify(
             lambda way: _score_guessers(job, *(of[at] for at in way for of in (halves, kept))),
             ways,
             threads,
-            ahead=AT_ONCE,
+            ahead=CONCURRENT_HALVES,
         )
         for done, guess in enumerate(guesses, start=len(kept) + 1):
             for name, scores in guess.items():
                 found.setdefault(name, []).append(scores)
             report_step(done, 4 * splits)
     shares = [len(rows) / len(half) for rows, half in zip(kept, halves, strict=True)]
-    times = _compute_quantile(len(found), draws)
+    factor = _compute_interval_factor(len(found), draws)
     return Verification(
-        {name: _summarize([before for before, _ in one], times) for name, one in found.items()},
-        {name: _summarize([after for _, after in one], times) for name, one in found.items()},
+        {name: _summarize([before for before, _ in one], factor) for name, one in found.items()},
+        {name: _summarize([after for _, after in one], factor) for name, one in found.items()},
         kept=float(np.mean(shares)),
         problems=len(labels),
         blocks=len(blocks),
@@ -363,23 +366,23 @@ class _TwoOptionProblems:
         y: The (n,) labels, 0 or 1.
         flips_sign: Whether swapping options flips the sign of vectors; if not, the models have an
             intercept.
-        turned: The vectors with the correct option first; None before `select`.
+        oriented: The vectors with the correct option first; None before `select`.
     """
 
     X: NDArray[Any]
     y: NDArray[Any]
     flips_sign: bool
-    turned: NDArray[np.float32] | None = None
+    oriented: NDArray[np.float32] | None = None
 
     def select(self, rows: Rows | NDArray[np.bool_]) -> _TwoOptionProblems:
         """Return some of the problems, with the correct option first."""
         y = self.y[rows]
-        if self.turned is not None:
-            return _TwoOptionProblems(self.X, y, self.flips_sign, self.turned[rows])
+        if self.oriented is not None:
+            return _TwoOptionProblems(self.X, y, self.flips_sign, self.oriented[rows])
         sign = np.where(y == 1, 1, -1).astype(np.float32)[:, None]
         chosen = self.X[rows].astype(np.float32, copy=False)
         if not self.flips_sign:
-            chosen = np.hstack([chosen, np.full((len(chosen), 1), CONSTANT, np.float32)])
+            chosen = np.hstack([chosen, np.full((len(chosen), 1), INTERCEPT_VALUE, np.float32)])
         return _TwoOptionProblems(self.X, y, self.flips_sign, sign * chosen)
 
     @property
@@ -389,16 +392,16 @@ class _TwoOptionProblems:
         return 0.5 if self.flips_sign else max(ones, 1 - ones)
 
     def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
-        assert self.turned is not None  # noqa: S101 - `select` set them
-        return Logit(self.turned, C=C).fit(weights)
+        assert self.oriented is not None  # noqa: S101 - `select` set them
+        return Logit(self.oriented, C=C).fit(weights)
 
     def score(self, W: Floats) -> ModelScores:
-        assert self.turned is not None  # noqa: S101 - `select` set them
-        margins = np.empty((len(self.turned), W.shape[1]))
+        assert self.oriented is not None  # noqa: S101 - `select` set them
+        margins = np.empty((len(self.oriented), W.shape[1]))
         with one_thread():
-            for start in range(0, len(margins), PART):  # converts only a part to float64
-                margins[start : start + PART] = self.turned[start : start + PART] @ W
-        margins[np.abs(margins) <= rounding_error(self.turned, W)] = 0.0
+            for start in range(0, len(margins), CHUNK_ROWS):  # converts only a part to float64
+                margins[start : start + CHUNK_ROWS] = self.oriented[start : start + CHUNK_ROWS] @ W
+        margins[np.abs(margins) <= rounding_error(self.oriented, W)] = 0.0
         credit = (np.sign(margins) + 1) / 2
         return ModelScores(margins, credit, 1 - credit)
 
@@ -456,10 +459,10 @@ def _score_guessers(
         sets = [inside | True] + ([] if inside.all() else [inside])
         folds = [parts != part for part in range(FOLDS)] if name == LINEAR else []
         models = here.fit(np.hstack([counts * rows[:, None] for rows in sets + folds]), shared.C)
-        judged = [there.score(models[:, at * count :][:, :count]) for at in range(len(sets))]
+        scored = [there.score(models[:, at * count :][:, :count]) for at in range(len(sets))]
         found[name] = (
-            (_weighted_accuracy(judged[0].credit, before), chances[0]),
-            (_weighted_accuracy(judged[-1].credit[outside], after), chances[1]),
+            (_weighted_accuracy(scored[0].credit, before), chances[0]),
+            (_weighted_accuracy(scored[-1].credit[outside], after), chances[1]),
         )
         if name == LINEAR:
             shape = (len(train_rows), count)
@@ -469,7 +472,7 @@ def _score_guessers(
                 one = here.select(parts == part).score(models[:, at : at + count])
                 for field in ("leads", "credit", "opposite"):
                     getattr(own, field)[parts == part] = getattr(one, field)
-            ranks, places = _find_steps(own.leads), _find_steps(judged[0].leads)
+            ranks, places = _rank_margins(own.leads), _rank_margins(scored[0].leads)
             pair = []
             for mine, theirs, chance in (
                 (inside | True, outside | True, chances[0]),
@@ -477,17 +480,17 @@ def _score_guessers(
             ):
                 gained = (own.credit - own.opposite)[mine]
                 rule = _fit_rule(gained, ranks[mine], weights[mine])
-                said = _apply_rule(judged[0], places, rule)[theirs]
+                said = _apply_rule(scored[0], places, rule)[theirs]
                 pair.append((_weighted_accuracy(said, before[theirs]), chance))
             found[TWO_PIECE] = (pair[0], pair[1])
     return {name: found[name] for name in (LINEAR, TWO_PIECE, *found)}
 
 
-def _find_steps(margins: Floats) -> NDArray[np.integer[Any]]:
-    """Return the quantile, 0 to `CUTS` - 1, of each margin's magnitude within its column."""
+def _rank_margins(margins: Floats) -> NDArray[np.integer[Any]]:
+    """Return the quantile of each margin's magnitude within its column, from 0."""
     sizes = np.abs(margins)
     ranks = np.empty(sizes.shape, np.int8)
-    steps = np.arange(len(sizes)) * CUTS // max(len(sizes), 1)
+    steps = np.arange(len(sizes)) * MARGIN_QUANTILES // max(len(sizes), 1)
     for column in range(sizes.shape[1]):
         ranks[np.argsort(sizes[:, column], kind="stable"), column] = steps
     return ranks
@@ -505,9 +508,9 @@ def _fit_rule(
     """
     gained = weights * gained
     columns = np.arange(gained.shape[1])
-    by_step = np.zeros((CUTS, len(columns)))
+    by_step = np.zeros((MARGIN_QUANTILES, len(columns)))
     for column in columns:
-        by_step[:, column] = np.bincount(places[:, column], gained[:, column], CUTS)
+        by_step[:, column] = np.bincount(places[:, column], gained[:, column], MARGIN_QUANTILES)
     below = np.vstack([np.zeros((1, len(columns))), np.cumsum(by_step, axis=0)])
     above = below[-1] - 2 * below  # the gain from following the model only from this quantile on
     steps = np.argmax(np.abs(above), axis=0)
@@ -516,13 +519,13 @@ def _fit_rule(
 
 
 def _apply_rule(
-    judged: ModelScores,
+    scored: ModelScores,
     places: NDArray[np.integer[Any]],
     rule: tuple[NDArray[np.integer[Any]], Floats],
 ) -> Floats:
     steps, beyond = rule
     follows = np.where(places >= steps, beyond, -beyond) > 0
-    return np.where(follows, judged.credit, judged.opposite)
+    return np.where(follows, scored.credit, scored.opposite)
 
 
 def _weighted_accuracy(right: Floats, weights: Floats) -> Floats:
@@ -543,10 +546,10 @@ def _apply_filter(chosen: Filter, rows: Rows, block_of: Rows) -> Rows:
     if there.sum() != len(kept):
         raise DataError("the filter must return some of the given rows, each at most once")
     left = len(np.unique(block_of[rows[there]]))
-    if left < LEAST // 2:
+    if left < MIN_BLOCKS // 2:
         raise DataError(
             f"the filter kept {left} blocks (twins, families, copies, look-alikes) of one half "
-            f"of the data; predictability is measured on {LEAST // 2} or more"
+            f"of the data; predictability is measured on {MIN_BLOCKS // 2} or more"
         )
     return rows[there]
 
@@ -566,10 +569,10 @@ def _resample_blocks(blocks: int, draws: int, seed: int) -> Floats:
     return np.vstack([np.ones((1, blocks)), drawn]).T.copy()
 
 
-def _compute_quantile(guessers: int, draws: int) -> float:
+def _compute_interval_factor(guessers: int, draws: int) -> float:
     """Return the half-width of an interval, in standard errors.
 
-    >>> round(_compute_quantile(3, 100), 3), round(_compute_quantile(1, 10**6), 2)
+    >>> round(_compute_interval_factor(3, 100), 3), round(_compute_interval_factor(1, 10**6), 2)
     (2.435, 1.96)
     """
     from scipy.special import stdtrit
@@ -577,9 +580,9 @@ def _compute_quantile(guessers: int, draws: int) -> float:
     return float(stdtrit(draws - 1, 1 - LEVEL / (2 * guessers)))
 
 
-def _summarize(found: Sequence[_Scores], times: float) -> GuesserAccuracy:
+def _summarize(found: Sequence[_Scores], factor: float) -> GuesserAccuracy:
     mean = np.mean([right for right, _ in found], axis=0)
-    spread = times * float(np.std(mean[1:], ddof=1))
+    spread = factor * float(np.std(mean[1:], ddof=1))
     accuracy = float(mean[0])
     return GuesserAccuracy(
         accuracy,

@@ -41,18 +41,18 @@ TOLERANCE = 1e-3
 """A column has converged if its Newton decrement is below this value, as in `debias.aflite`. The
 step to which the decrement belongs is still taken."""
 
-MEMORY = 8
+MAX_PAIRS = 8
 """The number of L-BFGS pairs (steps and gradient changes) to store."""
 
-LONGEST = 100
+MAX_STEPS = 100
 """The maximum number of steps. Ten are typical; more are needed only if the rows are separable and
 C is large, so that the minimum is far away and the weights hardly change direction."""
 
-CACHED = 1 << 16
+PRODUCT_CHUNK = 1 << 16
 """The number of values to multiply at a time without BLAS: half a megabyte, which fits into a
 processor's cache."""
 
-GRAM = 4 * CHUNK
+GRAM_CHUNK = 4 * CHUNK
 """The number of rows per chunk of the Gram matrix; float32 sums are accurate enough for a bound."""
 
 ROUNDING = 1e-6
@@ -61,12 +61,12 @@ times the float32 rounding error (2^-24). If a model has learnt nothing about a 
 orthogonal to its weights except for rounding, and the sign of the remainder is arbitrary but
 constant on one machine."""
 
-USUAL = 0.9
+LENGTH_QUANTILE = 0.9
 """The quantile of unit lengths that is the minimum length for rounding bounds. A short unit may be
 the rounding error of two long vectors that cancel. A quantile is used instead of the maximum,
 because a few units may be far longer than all others."""
 
-NARROW = 16, 64
+NARROW_COLUMNS, NARROW_ROWS = 16, 64
 """With at most 16 columns, 64 rows are multiplied at a time, because BLAS is faster if it need not
 pack its operands."""
 
@@ -80,7 +80,7 @@ def rounding_error(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Fl
 
     The rounding error of a product is relative to the lengths of its factors (Higham 2002,
     "Accuracy and stability of numerical algorithms", section 3.1). A unit's length is the length of
-    its longest row, or the `USUAL` quantile of all lengths if that is larger.
+    its longest row, or the `LENGTH_QUANTILE` quantile of all lengths if that is larger.
 
     Args:
         V: (n, d) rows, at least one.
@@ -95,7 +95,7 @@ def unit_lengths(V: NDArray[Any], starts: Rows | None = None) -> Floats:
     lengths = np.sqrt(np.einsum("ij,ij->i", V, V, dtype=np.float64))
     if starts is not None:
         lengths = np.maximum.reduceat(lengths, starts)
-    return np.asarray(np.maximum(lengths, np.quantile(lengths, USUAL, method="lower")))
+    return np.asarray(np.maximum(lengths, np.quantile(lengths, LENGTH_QUANTILE, method="lower")))
 
 
 class Logit:
@@ -109,7 +109,7 @@ class Logit:
         starts: (U,) the first row of each unit; None if each row is a unit.
 
     The rows must fit into memory and are not changed. A column that has not converged after
-    `LONGEST` steps is returned anyway.
+    `MAX_STEPS` steps is returned anyway.
     """
 
     def __init__(self, V: Singles, *, C: float, starts: Rows | None = None):
@@ -120,19 +120,19 @@ class Logit:
             gram = _sum_in_order(threads.map(partial(_compute_gram, self.V), self.chunks))
         self.factor = _factorize_bound(gram, self.V, C, self.scale, starts is not None)
 
-    def fit(self, weights: Singles, turns: Singles | None = None) -> Floats:
+    def fit(self, weights: Singles, coded_keys: Singles | None = None) -> Floats:
         """Fit a model for each column, and return its weights, (d, c).
 
         Args:
             weights: (U, c) the weight of each unit in each column; 0 omits the unit.
-            turns: If each row is a unit: (U, c) ±1, with −1 to flip the unit's sign in a column, or
-                None for 1 everywhere. If each row is an option: (n, c) 1 for the correct option of
-                each unit, and 0 for the others.
+            coded_keys: If each row is a unit: (U, c) ±1, with −1 to flip the unit's sign in a
+                column, or None for 1 everywhere. If each row is an option: (n, c) 1 for the correct
+                option of each unit, and 0 for the others.
         """
         from scipy.linalg import solve_triangular
 
         count, width = weights.shape[1], len(self.factor)
-        keys = np.broadcast_to(np.float32(1), weights.shape) if turns is None else turns
+        keys = np.broadcast_to(np.float32(1), weights.shape) if coded_keys is None else coded_keys
 
         def gradient(Z: Floats, column: Rows) -> Floats:
             some = column if len(column) < count else slice(None)  # a slice avoids a copy
@@ -142,7 +142,7 @@ class Logit:
             def part(chunk: _Chunk) -> Singles:
                 V = self.V[chunk.rows]
                 turned, counts = keys[chunk.rows][:, some], weights[chunk.units][:, some]
-                return np.asarray(V.T @ chunk.slopes(V @ W32, turned, counts))
+                return np.asarray(V.T @ chunk.compute_slopes(V @ W32, turned, counts))
 
             G = _sum_in_order(threads.map(part, self.chunks)) + W / self.C
             return np.asarray(solve_triangular(self.factor, G, lower=True).T)
@@ -168,8 +168,8 @@ class CrossLogit:
         starts: (U,) the first row of each unit; None if each row is a unit.
 
     Attributes:
-        rounded: (U,) the bound of the rounding error of each unit's products, for weights of length
-            1.
+        unit_rounding: (U,) the bound of the rounding error of each unit's products, for weights of
+            length 1.
     """
 
     def __init__(self, V: Singles, fold: Rows, *, C: float, starts: Rows | None = None):
@@ -177,26 +177,29 @@ class CrossLogit:
         if starts is not None:
             sizes = np.diff(np.append(starts, len(V)))
         self.starts, self.fold, self.sizes = starts, fold, sizes
-        self.rounded = ROUNDING * unit_lengths(V, starts)
+        self.unit_rounding = ROUNDING * unit_lengths(V, starts)
         self.order = np.argsort(np.repeat(fold, sizes), kind="stable")
         ends = np.cumsum(np.bincount(fold, sizes).astype(np.intp))
         there = sizes[np.argsort(fold, kind="stable")]
         self.V, self.scale = _rescale(V[self.order])
         self.C = C / self.scale**2
-        self.held = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        self.fold_rows = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         first = None if starts is None else np.cumsum(there) - there
         self.chunks = list(_split_into_chunks(ends.tolist(), first))
-        self.of = [int(np.searchsorted(ends, c.rows.start, "right")) for c in self.chunks]
+        self.chunk_folds = [int(np.searchsorted(ends, c.rows.start, "right")) for c in self.chunks]
         with _open_threads() as threads:
-            large = _split_into_chunks([len(V)], first, GRAM)
+            large = _split_into_chunks([len(V)], first, GRAM_CHUNK)
             gram = _sum_in_order(threads.map(partial(_compute_gram, self.V), large))
         self.factor = _factorize_bound(gram, self.V, C, self.scale, starts is not None)
 
     def _sum_by_fold(self, parts: Iterable[Singles]) -> list[Floats]:
         parts = iter(parts)
-        return [_sum_in_order(islice(parts, len(list(chunks)))) for _, chunks in groupby(self.of)]
+        return [
+            _sum_in_order(islice(parts, len(list(chunks))))
+            for _, chunks in groupby(self.chunk_folds)
+        ]
 
-    def scores(self, keys: Rows) -> tuple[Floats, Floats]:
+    def score_rows(self, keys: Rows) -> tuple[Floats, Floats]:
         """Return the (n, r) products of rows with the models that were not fitted to them.
 
         Equal rows of a fold have bitwise equal products. The second return value is the (folds, r)
@@ -209,39 +212,43 @@ class CrossLogit:
         runs = keys.shape[1]
         found = np.empty((len(self.V), runs))
         if self.starts is None:
-            turns = keys[self.order].astype(np.float32)
+            coded_keys = keys[self.order].astype(np.float32)
         else:
-            turns = np.zeros(found.shape, np.float32)
-            np.put_along_axis(turns, self.starts[:, None] + keys, 1, axis=0)
-            turns = turns[self.order]
+            coded_keys = np.zeros(found.shape, np.float32)
+            np.put_along_axis(coded_keys, self.starts[:, None] + keys, 1, axis=0)
+            coded_keys = coded_keys[self.order]
         with _open_threads() as threads:
-            weights = self._fit_all(turns, threads)
-            own = weights.reshape(len(self.held), runs, -1)
-            products_of = threads.map(_multiply_rows, (self.V[rows] for rows in self.held), own)
-            for rows, products in zip(self.held, products_of, strict=True):
+            weights = self._fit_all(coded_keys, threads)
+            own = weights.reshape(len(self.fold_rows), runs, -1)
+            products_of = threads.map(
+                _multiply_rows, (self.V[rows] for rows in self.fold_rows), own
+            )
+            for rows, products in zip(self.fold_rows, products_of, strict=True):
                 found[self.order[rows]] = products
         return found, self.scale * np.linalg.norm(own, axis=2)
 
     def rounding_error(self, long: Floats) -> Floats:
-        """Return (n, r) bounds of the rounding errors of the products from `scores`.
+        """Return (n, r) bounds of the rounding errors of the products from `score_rows`.
 
         Args:
-            long: (folds, r) the lengths that `scores` returned.
+            long: (folds, r) the lengths that `score_rows` returned.
         """
-        return np.repeat(self.rounded[:, None] * long[self.fold], self.sizes, axis=0)
+        return np.repeat(self.unit_rounding[:, None] * long[self.fold], self.sizes, axis=0)
 
-    def _fit_all(self, turns: Singles, threads: ThreadPoolExecutor) -> Floats:
+    def _fit_all(self, coded_keys: Singles, threads: ThreadPoolExecutor) -> Floats:
         """Return the (folds · r, d) weights, sorted by fold and then by run.
 
         Args:
-            turns: (n, r) as for `Logit.fit`, in the order of `self.V`.
+            coded_keys: (n, r) as for `Logit.fit`, in the order of `self.V`.
             threads: The pool for the products.
         """
-        runs, folds = turns.shape[1], len(self.held)
+        runs, folds = coded_keys.shape[1], len(self.fold_rows)
 
         def at_zero(chunk: _Chunk) -> Singles:
-            keys = turns[chunk.rows]
-            return np.asarray(chunk.slopes(np.zeros_like(keys), keys).T @ self.V[chunk.rows])
+            keys = coded_keys[chunk.rows]
+            return np.asarray(
+                chunk.compute_slopes(np.zeros_like(keys), keys).T @ self.V[chunk.rows]
+            )
 
         def gradient(Z: Floats, column: Rows) -> Floats:
             fold, run = np.divmod(column, runs)
@@ -258,17 +265,17 @@ class CrossLogit:
             ]
 
             def part(chunk: _Chunk, held: int) -> Singles:
-                def slopes(some: _Chunk) -> Singles:
-                    V, keys = self.V[some.rows], turns[some.rows][:, None, there]
+                def compute_part(some: _Chunk) -> Singles:
+                    V, keys = self.V[some.rows], coded_keys[some.rows][:, None, there]
                     z = (V @ others[held]).reshape(len(V), -1, len(there))
-                    return np.asarray(some.slopes(z, keys).reshape(len(V), -1).T @ V)
+                    return np.asarray(some.compute_slopes(z, keys).reshape(len(V), -1).T @ V)
 
-                if width > NARROW[0] or chunk.starts is not None:
-                    return slopes(chunk)
-                return reduce(np.add, map(slopes, chunk.parts(NARROW[1])))
+                if width > NARROW_COLUMNS or chunk.starts is not None:
+                    return compute_part(chunk)
+                return reduce(np.add, map(compute_part, chunk.split(NARROW_ROWS)))
 
             G = W / self.C
-            by_fold = self._sum_by_fold(threads.map(part, self.chunks, self.of))
+            by_fold = self._sum_by_fold(threads.map(part, self.chunks, self.chunk_folds))
             for held, more in enumerate(by_fold):
                 apart = more.reshape(folds - 1, *G.shape[1:])
                 G[:held] += apart[:held]
@@ -307,32 +314,34 @@ class _Chunk:
     units: slice
     starts: Rows | None
 
-    def parts(self, size: int) -> Iterator[_Chunk]:
+    def split(self, size: int) -> Iterator[_Chunk]:
         """Yield the rows in smaller chunks; each row must be a unit."""
         for begin in range(self.rows.start, self.rows.stop, size):
             rows = slice(begin, min(begin + size, self.rows.stop))
             yield _Chunk(rows, rows, None)
 
-    def slopes(self, z: Singles, turns: Singles, weights: Singles | float = 1) -> Singles:
+    def compute_slopes(
+        self, z: Singles, coded_keys: Singles, weights: Singles | float = 1
+    ) -> Singles:
         """Return the derivative of each row's loss with respect to its product with the weights.
 
         Args:
             z: (n, c) the products, which are overwritten.
-            turns: (n, c) as for `Logit.fit`, or an array that broadcasts to that shape.
+            coded_keys: (n, c) as for `Logit.fit`, or an array that broadcasts to that shape.
             weights: (units, c) weights, or one weight for all units.
         """
         if self.starts is None:
-            z *= turns
+            z *= coded_keys
             np.exp(np.minimum(z, 80, out=z), out=z)
             z += 1
             np.divide(weights, z, out=z)
-            z *= turns
+            z *= coded_keys
             return np.negative(z, out=z)
         sizes = np.diff(np.append(self.starts, len(z)))
         z -= np.repeat(np.maximum.reduceat(z, self.starts, axis=0), sizes, axis=0)
         np.exp(z, out=z)
         z /= np.repeat(np.add.reduceat(z, self.starts, axis=0), sizes, axis=0)
-        z -= turns
+        z -= coded_keys
         if not isinstance(weights, float | int):
             z *= np.repeat(weights, sizes, axis=0)
         return z
@@ -428,7 +437,7 @@ def _multiply_rows(V: Singles, W: Floats) -> Floats:
         W: (r, d) weights of r runs.
     """
     found = np.empty((len(V), len(W)))
-    step = max(1, CACHED // V.shape[1])
+    step = max(1, PRODUCT_CHUNK // V.shape[1])
     for at in range(0, len(V), step):
         some = V[at : at + step].astype(np.float64)
         np.einsum("ij,kj->ik", some, W, out=found[at : at + step])
@@ -448,7 +457,7 @@ def _minimize(
     """
     found, column = Z.copy(), np.arange(len(Z))
     pairs: list[tuple[Floats, Floats, Floats]] = []
-    for _ in range(LONGEST):
+    for _ in range(MAX_STEPS):
         step = _compute_direction(G, pairs)
         slope = _dot_rows(G, step)
         done = (-slope < TOLERANCE**2) & (slope <= 0)
@@ -470,7 +479,7 @@ def _minimize(
         sy = _dot_rows(step, change)
         good = sy > 1e-12 * np.sqrt(_dot_rows(step, step) * _dot_rows(change, change))
         rho = np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
-        pairs = [*pairs, (step, change, rho)][-MEMORY:]
+        pairs = [*pairs, (step, change, rho)][-MAX_PAIRS:]
     found[column] = Z
     return found
 

@@ -43,11 +43,11 @@ RUNS = 19
 """The minimum number of runs with permuted keys. Together with the real run there are 20, so that a
 p-value of 1/20 is possible. A smaller error requires more runs."""
 
-TOGETHER = 10
+RUNS_PER_FIT = 10
 """The number of runs to fit together, because products with more columns are faster. The usual
 nineteen runs are two parts, which two processors can share."""
 
-DIGESTED = 256
+DIGEST_CHUNK = 256
 """The number of units to digest at a time."""
 
 Floats = NDArray[np.float64]
@@ -65,8 +65,8 @@ class MirrorResult(Result):
             were not fitted to the unit's block; positive if the highest-scoring option is the key,
             negative if it is not, 0 if options tie up to rounding.
         options: (U,) the number of options of each unit.
-        leaving: (U,) the probability of removing each unit; 0 if its leader is not the key. With
-            the aim "error", it is 1 at or above the threshold.
+        removal_probability: (U,) the probability of removing each unit; 0 if its leader is not the
+            key. With the aim "error", it is 1 at or above the threshold.
         threshold: The minimum margin at which units are removed; None if no margin is large enough,
             or with the aim "chance".
         false_share: The estimated fraction of sound units among the units at or above the threshold
@@ -85,7 +85,7 @@ class MirrorResult(Result):
     removed: Numbers = field(metadata={"json": len})
     margins: Floats = field(metadata=HIDDEN)
     options: Numbers = field(metadata=HIDDEN)
-    leaving: Floats = field(metadata=HIDDEN)
+    removal_probability: Floats = field(metadata=HIDDEN)
     threshold: float | None
     false_share: float | None
     found: int
@@ -94,7 +94,13 @@ class MirrorResult(Result):
     parameters: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        for array in (self.kept, self.removed, self.margins, self.options, self.leaving):
+        for array in (
+            self.kept,
+            self.removed,
+            self.margins,
+            self.options,
+            self.removal_probability,
+        ):
             array.flags.writeable = False
 
     def charts(self) -> list[Svg]:
@@ -226,31 +232,31 @@ def mirror(
     >>> bool((found.removed < 200).mean() > 0.8), found.p
     (True, 0.05)
     """
-    units = _Units.of(V, items, key, blocks, kinds, ids)
+    units = _Units.from_arrays(V, items, key, blocks, kinds, ids)
     if units.blocks.max() + 1 < folds:
         raise DataError(
             f"there are {units.blocks.max() + 1} blocks, fewer than the {folds} folds; "
             "choose fewer folds"
         )
-    asked = on_run or (lambda done, total: None)
+    report_run = on_run or (lambda done, total: None)
     with one_thread():
-        scorer = _Scorer.of(units, folds, repeats, C, seed)
-        margins = scorer.margins(units.key[:, None])[:, 0]
+        scorer = _Scorer.prepare(units, folds, repeats, C, seed)
+        margins = scorer.compute_margins(units.key[:, None])[:, 0]
         if aim == "chance":
-            asked(1, 1)
+            report_run(1, 1)
             outcome = _thin_to_chance(units, margins)
         else:
-            outcome = _find_revealing_units(scorer, margins, error, seed, executor, asked)
-    goes = outcome.leaving > _draw_removal_numbers(units.order, ids, seed)
+            outcome = _find_revealing_units(scorer, margins, error, seed, executor, report_run)
+    is_removed = outcome.removal_probability > _draw_removal_numbers(units.order, ids, seed)
     back = np.argsort(units.order)
     return MirrorResult(
-        kept=np.flatnonzero(~goes[back]),
-        removed=np.flatnonzero(goes[back]),
+        kept=np.flatnonzero(~is_removed[back]),
+        removed=np.flatnonzero(is_removed[back]),
         margins=margins[back],
         options=units.options[back],
-        leaving=outcome.leaving[back],
+        removal_probability=outcome.removal_probability[back],
         threshold=outcome.threshold,
-        false_share=outcome.false_share if goes.any() else None,
+        false_share=outcome.false_share if is_removed.any() else None,
         found=outcome.found,
         turned=outcome.turned,
         p=_compute_p(outcome.found, outcome.turned),
@@ -290,7 +296,7 @@ class _Units:
     order: Numbers
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         V: ArrayLike,
         items: Sequence[Hashable] | None,
@@ -387,10 +393,10 @@ def _check_keys(key: ArrayLike | None, options: Numbers, rows: bool) -> Numbers:
 def _sort_by_unit(
     rows: NDArray[np.float32], unit: Numbers, keys: Numbers, options: Numbers
 ) -> tuple[NDArray[np.float32], Numbers, Numbers]:
-    came = np.argsort(unit, kind="stable")
+    arrival = np.argsort(unit, kind="stable")
     starts = np.cumsum(options) - options
     right = np.zeros(len(rows), np.bool_)
-    right[came[starts + keys]] = True
+    right[arrival[starts + keys]] = True
     by = [*rows.T[::-1], unit]
     if rows.shape[1] > 64:  # sorting wide rows by their digests is faster
         ones, every = np.ones(len(rows), np.float32), np.arange(len(rows))
@@ -412,7 +418,7 @@ def _digest_units(
     ends = np.append(starts, len(rows))
 
     def some(first: int) -> list[bytes]:
-        cuts = ends[first : first + DIGESTED + 1]
+        cuts = ends[first : first + DIGEST_CHUNK + 1]
         part = rows[cuts[0] : cuts[-1]] * turned[cuts[0] : cuts[-1], None]
         part += 0
         return [
@@ -421,7 +427,9 @@ def _digest_units(
         ]
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        return [one for part in threads.map(some, range(0, len(starts), DIGESTED)) for one in part]
+        return [
+            one for part in threads.map(some, range(0, len(starts), DIGEST_CHUNK)) for one in part
+        ]
 
 
 def _make_id_key(ids: Sequence[Hashable]) -> Callable[[int], Any]:
@@ -436,32 +444,36 @@ class _Scorer:
 
     Attributes:
         units: The units to score.
-        deals: The models for each assignment of the blocks to folds.
+        assignments: The models for each assignment of the blocks to folds.
     """
 
     units: _Units
-    deals: tuple[CrossLogit, ...]
+    assignments: tuple[CrossLogit, ...]
 
     @classmethod
-    def of(cls, units: _Units, folds: int, repeats: int, C: float, seed: int) -> _Scorer:
+    def prepare(cls, units: _Units, folds: int, repeats: int, C: float, seed: int) -> _Scorer:
         blocks = int(units.blocks.max()) + 1
-        deals = (
+        assignments = (
             np.random.default_rng([seed, 1, number]).permutation(blocks) % folds
             for number in range(repeats)
         )
         return cls(
             units,
-            tuple(CrossLogit(units.V, d[units.blocks], C=C, starts=units.starts) for d in deals),
+            tuple(
+                CrossLogit(units.V, d[units.blocks], C=C, starts=units.starts) for d in assignments
+            ),
         )
 
-    def margins(self, keys: Numbers) -> Floats:
+    def compute_margins(self, keys: Numbers) -> Floats:
         """Return the (U, r) margins of units for each run, given the (U, r) keys of r runs."""
-        scores, lengths = zip(*(deal.scores(keys) for deal in self.deals), strict=True)
+        scores, lengths = zip(
+            *(assignment.score_rows(keys) for assignment in self.assignments), strict=True
+        )
         runs = zip(np.mean(scores, axis=0).T, keys.T, strict=True)
         margins = np.stack([_compute_leads(self.units, *run) for run in runs], 1)
-        pairs = zip(self.deals, lengths, strict=True)
-        long = np.mean([own[deal.fold] for deal, own in pairs], axis=0)
-        blur = self.deals[0].rounded[:, None] * long  # the same for all assignments
+        pairs = zip(self.assignments, lengths, strict=True)
+        long = np.mean([own[assignment.fold] for assignment, own in pairs], axis=0)
+        blur = self.assignments[0].unit_rounding[:, None] * long  # the same for all assignments
         margins[np.abs(margins) <= blur] = 0
         return margins
 
@@ -484,7 +496,7 @@ def _compute_leads(units: _Units, scores: Floats, key: Numbers) -> Floats:
 class _Outcome:
     """The result for one aim, with units in canonical order; see `MirrorResult`."""
 
-    leaving: Floats
+    removal_probability: Floats
     threshold: float | None
     found: int
     turned: tuple[int, ...]
@@ -507,35 +519,35 @@ def _find_revealing_units(
     heads = _select_block_leaders(margins, units.blocks)
     leads, options = margins[heads], units.options[heads]
     threshold, found = _find_threshold(leads, options, error)
-    leaving = np.zeros(len(margins))
+    removal_probability = np.zeros(len(margins))
     runs = 0 if threshold is None else max(RUNS, math.ceil(1 / error) - 1)
     on_run(1, 1 + runs)
     if threshold is None:
-        return _Outcome(leaving, None, 0, (), None)
+        return _Outcome(removal_probability, None, 0, (), None)
     turned: tuple[int, ...] = ()
-    parts = [range(a, min(a + TOGETHER, runs)) for a in range(0, runs, TOGETHER)]
+    parts = [range(a, min(a + RUNS_PER_FIT, runs)) for a in range(0, runs, RUNS_PER_FIT)]
     for part in ordered_map(
         partial(_count_with_permuted_keys, scorer, seed, error), parts, executor
     ):
         turned += part
         on_run(1 + len(turned), 1 + runs)
     if _compute_p(found, turned) > error:
-        return _Outcome(leaving, threshold, found, turned, None)
+        return _Outcome(removal_probability, threshold, found, turned, None)
     agreeing = np.zeros(int(units.blocks.max()) + 1, np.bool_)
     agreeing[units.blocks[heads[leads >= threshold]]] = True
-    leaving = ((margins >= threshold) & agreeing[units.blocks]).astype(np.float64)
+    removal_probability = ((margins >= threshold) & agreeing[units.blocks]).astype(np.float64)
     decoys = 1 / (units.options.min() - 1) + (1 / (options[leads <= -threshold] - 1)).sum()
-    return _Outcome(leaving, threshold, found, turned, float(decoys / found))
+    return _Outcome(removal_probability, threshold, found, turned, float(decoys / found))
 
 
 def _thin_to_chance(units: _Units, margins: Floats) -> _Outcome:
-    leaving = _compute_removal_probabilities(margins, units.options, units.kinds)
+    removal_probability = _compute_removal_probabilities(margins, units.options, units.kinds)
     agree = margins > 0
     expected = (margins < 0) @ (1 / (units.options - 1))
-    goes = leaving[agree]
-    # At each margin, a fraction D/((K − 1) A) of agreeing units is sound; it equals 1 − leaving.
-    share = float(goes @ (1 - goes) / goes.sum()) if goes.any() else None
-    return _Outcome(leaving, None, round(float(agree.sum() - expected)), (), share)
+    removed = removal_probability[agree]
+    # At each margin, a fraction D/((K − 1) A) of agreeing units is sound, which is 1 − `removed`.
+    share = float(removed @ (1 - removed) / removed.sum()) if removed.any() else None
+    return _Outcome(removal_probability, None, round(float(agree.sum() - expected)), (), share)
 
 
 def _select_block_leaders(margins: Floats, blocks: Numbers) -> Numbers:
@@ -589,7 +601,7 @@ def _count_with_permuted_keys(
             else (units.key + turn) % units.options
         )
     with one_thread():
-        margins = scorer.margins(keys)
+        margins = scorer.compute_margins(keys)
     found = []
     for run in margins.T:
         heads = _select_block_leaders(run, units.blocks)
@@ -600,7 +612,7 @@ def _count_with_permuted_keys(
 def _compute_removal_probabilities(margins: Floats, options: Numbers, kinds: Numbers) -> Floats:
     from scipy.optimize import isotonic_regression
 
-    leaving = np.zeros(len(margins))
+    removal_probability = np.zeros(len(margins))
     for kind, number in sorted({*zip(kinds.tolist(), options.tolist(), strict=True)}):
         rows = np.flatnonzero((kinds == kind) & (options == number) & (margins != 0))
         if not rows.size:
@@ -610,8 +622,8 @@ def _compute_removal_probabilities(margins: Floats, options: Numbers, kinds: Num
         differs = isotonic_regression(shares, weights=units, increasing=False).x[at]
         with np.errstate(divide="ignore"):
             stays = differs / ((number - 1) * (1 - differs))
-        leaving[rows] = np.where(margins[rows] > 0, 1 - np.minimum(stays, 1), 0.0)
-    return leaving
+        removal_probability[rows] = np.where(margins[rows] > 0, 1 - np.minimum(stays, 1), 0.0)
+    return removal_probability
 
 
 def _draw_removal_numbers(order: Numbers, ids: Sequence[Hashable] | None, seed: int) -> Floats:

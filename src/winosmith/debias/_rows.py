@@ -35,7 +35,7 @@ from winosmith.errors import DataError, OutputError
 CHUNK = 2048
 """The number of rows to convert at a time, so that no float64 copy of all data is needed."""
 
-LINE = 16
+CACHE_LINE = 16
 """The number of float32 values in a cache line of 64 bytes."""
 
 
@@ -56,12 +56,12 @@ class Rows:
     y: NDArray[np.float32]
     groups: NDArray[np.intp] | None
 
-    def parts(self) -> Iterator[slice]:
+    def iterate_parts(self) -> Iterator[slice]:
         """Yield slices of the canonical order, `CHUNK` rows at a time."""
         for first in range(0, len(self.order), CHUNK):
             yield slice(first, first + CHUNK)
 
-    def chunk(self, part: slice) -> NDArray[np.float64]:
+    def read_chunk(self, part: slice) -> NDArray[np.float64]:
         """Read a slice of rows in canonical order, as float64.
 
         The rows are read in their order in the file, which is faster.
@@ -122,7 +122,7 @@ def check_rows(
             "" if X.flags.c_contiguous else ", not contiguous",
             CHUNK,
         )
-    _refuse_gaps(X, ids)
+    _check_finite(X, ids)
     order = _sort_by_content(X, classes) if ids is None else sort_ids(ids)
     numbers = None if groups is None else number_labels(groups, order)
     return Rows(X, order, classes[order].astype(np.float32), numbers)
@@ -196,7 +196,7 @@ def problem_labels(data: Dataset) -> NDArray[np.int8]:
     return choice_keys(data).astype(np.int8)
 
 
-def _refuse_gaps(X: NDArray[Any], ids: Sequence[Hashable] | None) -> None:
+def _check_finite(X: NDArray[Any], ids: Sequence[Hashable] | None) -> None:
     if X.dtype.kind != "f":
         return
     for first in range(0, len(X), CHUNK):
@@ -364,7 +364,7 @@ def draw_training_rows(
 
 
 def draw_fitting_groups(
-    groups: NDArray[np.intp], room: int, rng: np.random.Generator
+    groups: NDArray[np.intp], max_rows: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Draw whole groups in random order while they fit, and return whether each row is drawn.
 
@@ -372,25 +372,25 @@ def draw_fitting_groups(
 
     Args:
         groups: (n,) the group number of each row, from 0; some numbers may be unused.
-        room: The maximum number of rows to draw.
+        max_rows: The maximum number of rows to draw.
         rng: The generator for the order.
     """
     sizes = np.bincount(groups)
     order = rng.permutation(np.flatnonzero(sizes))
     taken = np.zeros(len(sizes), np.bool_)
-    while room and order.size:
-        order = order[sizes[order] <= room]
-        fits = np.cumsum(sizes[order]) <= room
+    while max_rows and order.size:
+        order = order[sizes[order] <= max_rows]
+        fits = np.cumsum(sizes[order]) <= max_rows
         taken[order[fits]] = True
-        room -= int(sizes[order[fits]].sum())
+        max_rows -= int(sizes[order[fits]].sum())
         order = order[~fits]
     return taken[groups]
 
 
-REGION = 1 << 26
+REGION_BYTES = 1 << 26
 """The size in bytes of a region of the scratch file, which is sorted in memory."""
 
-READ = 2048
+READ_ROWS = 2048
 """The number of rows to read at a time."""
 
 Matrix = NDArray[np.float32]
@@ -482,13 +482,13 @@ def gather(X: NDArray[Any], order: NDArray[np.intp], matrix: Matrix) -> None:
         matrix: (N, D), mapped from a file, with D ≥ d.
     """
     count, columns = X.shape
-    size = max(READ, REGION // (4 * matrix.shape[1]))
+    size = max(READ_ROWS, REGION_BYTES // (4 * matrix.shape[1]))
     regions = [slice(first, first + size) for first in range(0, count, size)]
     arriving = np.concatenate([np.sort(order[region]) for region in regions])
     place = np.empty_like(arriving)
     place[arriving] = np.arange(count)
-    for first in range(0, count, READ):
-        matrix[place[first : first + READ], :columns] = X[first : first + READ]
+    for first in range(0, count, READ_ROWS):
+        matrix[place[first : first + READ_ROWS], :columns] = X[first : first + READ_ROWS]
     for region in regions:
         wanted = np.searchsorted(arriving[region], order[region])
         matrix[region, :columns] = matrix[region, :columns][wanted]
@@ -499,8 +499,8 @@ def pad_width(columns: int) -> int:
 
     Rows whose distance is a multiple of 1 KiB would compete for the same cache sets.
     """
-    width = -(-(columns + 1) // LINE) * LINE
-    return width + LINE if width % 256 == 0 else width
+    width = -(-(columns + 1) // CACHE_LINE) * CACHE_LINE
+    return width + CACHE_LINE if width % 256 == 0 else width
 
 
 def align(values: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -512,6 +512,6 @@ def align(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 def make_aligned_zeros(rows: int, width: int) -> NDArray[np.float32]:
     """Return float32 zeros aligned to a cache line; unaligned vector loads take a tenth longer."""
-    flat = np.zeros(rows * width + LINE, np.float32)
-    first = -flat.ctypes.data % (4 * LINE) // 4
+    flat = np.zeros(rows * width + CACHE_LINE, np.float32)
+    first = -flat.ctypes.data % (4 * CACHE_LINE) // 4
     return flat[first : first + rows * width].reshape(rows, width)

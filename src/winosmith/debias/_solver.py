@@ -19,9 +19,9 @@ depends on the other columns.
 Rows that are mapped from a file are not read into memory, and their rotated copy is written to a
 file as well, so that memory use does not grow with the number of rows.
 
-**The start** (`first_start`, `start_at`). In the first phase it is the classifier trained on all
-rows, each weighted by the probability of being in a training set. In later phases it is the mean of
-the last phase's classifiers. Both are close to every classifier's optimum.
+**The start** (`compute_first_start`, `compute_start_at`). In the first phase it is the classifier
+trained on all rows, each weighted by the probability of being in a training set. In later phases it
+is the mean of the last phase's classifiers. Both are close to every classifier's optimum.
 
 **The steps** (`minimise`) are those of L-BFGS (Nocedal & Wright 2006, algorithm 7.4). They start
 from a diagonal that is nearly the Hessian, so that a unit step has nearly the correct length, and
@@ -132,7 +132,7 @@ def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> I
 
 def _fill_matrix(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
     count, columns = rows.X.shape
-    parts = list(rows.parts())
+    parts = list(rows.iterate_parts())
     kind = np.float64 if count * columns**2 <= DOUBLE_BELOW else np.float32
     mean, largest = _find_centre(rows)
     scale = 2.0 ** -float(np.round(np.log2(largest))) if largest > 0 else 1.0
@@ -150,8 +150,8 @@ def _fill_matrix(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> 
 def _find_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
     mean = np.zeros(rows.X.shape[1])
     low, high = np.full_like(mean, np.inf), np.full_like(mean, -np.inf)
-    for part in rows.parts():
-        chunk = rows.chunk(part)
+    for part in rows.iterate_parts():
+        chunk = rows.read_chunk(part)
         mean += chunk.sum(axis=0) / len(rows.order)
         low, high = np.minimum(low, chunk.min(axis=0)), np.maximum(high, chunk.max(axis=0))
     largest = float(np.maximum(high - mean, mean - low).max())
@@ -165,7 +165,7 @@ def _find_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
 def _centre_part(
     rows: Rows, mean: NDArray[np.float64], scale: float, kind: type[np.floating[Any]], part: slice
 ) -> NDArray[Any]:
-    return ((rows.chunk(part) - mean) * scale).astype(kind)
+    return ((rows.read_chunk(part) - mean) * scale).astype(kind)
 
 
 def _compute_gram(
@@ -270,11 +270,11 @@ class Start:
     tolerance: float
 
 
-def first_start(on: StartData, rows: Places) -> Start:
+def compute_first_start(on: StartData, rows: Places) -> Start:
     """Return the starting point at the classifier trained on all rows left."""
     share = on.train_size / len(rows)
     nowhere = np.zeros((1, len(on.ridge)))
-    flat = start_at(nowhere[0], on, rows)
+    flat = compute_start_at(nowhere[0], on, rows)
     one = np.zeros(1, np.intp)
 
     def part_of(W: Floats, part: Places) -> Floats:
@@ -285,10 +285,10 @@ def first_start(on: StartData, rows: Places) -> Start:
         return np.asarray(sum(on.over(partial(part_of, W), rows))) if len(W) else W
 
     fit = minimise(gradient, nowhere, on.ridge / share, flat.diagonal / share, 1e-2)
-    return start_at(fit.weights[0], on, rows)
+    return compute_start_at(fit.weights[0], on, rows)
 
 
-def start_at(weights: Floats, on: StartData, rows: Places) -> Start:
+def compute_start_at(weights: Floats, on: StartData, rows: Places) -> Start:
     """Return the starting point at the given (D,) weights, for the rows left."""
     kernel, scale = on.kernel, on.train_size / len(rows)
     curved = on.over(lambda part: kernel.compute_curvature(part, weights, scale), rows)
