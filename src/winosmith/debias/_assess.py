@@ -256,7 +256,7 @@ def _project(
     if flips_sign:
         high = max(-low, high)
         low = -high
-    return axes, Binning.over(low, high, settings.bins, settings.bin_width), where
+    return axes, Binning.spanning(low, high, settings.bins, settings.bin_width), where
 
 
 def _count_twins(group_of: NDArray[np.intp], rows: NDArray[np.intp]) -> dict[str, Any]:
@@ -290,10 +290,10 @@ def _measure_along_axes(
         ]
     )
     axis = answer_axis(X[rows], drawn, groups, rng, flips_sign=flips_sign)
-    scale = Binning.over(*RANGE, settings.bins)
+    scale = Binning.spanning(*RANGE, settings.bins)
     places = {"d1": (binning, d1), "axis": (scale, axis)}
     return {
-        key: AnswerHistograms.of(
+        key: AnswerHistograms.from_counts(
             bins,
             np.zeros((len(drawn), 2, bins.bins), np.intp)
             if where is None
@@ -495,7 +495,7 @@ class AnswerHistograms(Result):
     null: Null | None
 
     @classmethod
-    def of(
+    def from_counts(
         cls,
         binning: Binning,
         counts: NDArray[np.intp],
@@ -537,7 +537,7 @@ class Binning:
     bins: int
 
     @classmethod
-    def over(cls, low: float, high: float, bins: int, width: float | None = None) -> Binning:
+    def spanning(cls, low: float, high: float, bins: int, width: float | None = None) -> Binning:
         """Return `bins` equal bins from `low` to `high`, or bins of the given `width`.
 
         Bins of a given width start at a multiple of the width.

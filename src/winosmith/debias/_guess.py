@@ -98,25 +98,25 @@ def probe(
         raise DataError("X has values that are not finite")
     group_of = number_rows(groups, len(y))
     fold_of = np.random.default_rng([seed, folds]).permutation(len(groups))[group_of] % folds
-    of: _Vectors = (
+    problems: _Vectors = (
         _TwoOptionProblems(X, np.asarray(y), flips_sign).select(np.arange(len(y)))
         if options is None
-        else Choices.of(X, y, options)
+        else Choices.from_vectors(X, y, options)
     )
     weights = (fold_of[:, None] != np.arange(folds)).astype(np.float32)
-    credit = of.score(of.fit(weights, C)).credit
-    return _score_probe(credit[np.arange(len(y)), fold_of], group_of, of.chance)
+    credit = problems.score(problems.fit(weights, C)).credit
+    return _score_probe(credit[np.arange(len(y)), fold_of], group_of, problems.chance)
 
 
-def _score_probe(right: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:
+def _score_probe(credit: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:
     """Return the accuracy, with a confidence interval that is robust to clusters.
 
     It uses the linearised variance of a mean over clusters of unequal sizes: the sum of the squared
     cluster residuals over n squared, times g / (g - 1) for g clusters.
     """
-    n = len(right)
-    accuracy = float(right.mean())
-    residuals = np.bincount(group_of, weights=right - accuracy)
+    n = len(credit)
+    accuracy = float(credit.mean())
+    residuals = np.bincount(group_of, weights=credit - accuracy)
     clusters = len(np.unique(group_of))
     error = float(np.sqrt((residuals**2).sum() * clusters / max(clusters - 1, 1))) / n
     return Probe(
@@ -305,24 +305,26 @@ def verify(
     labels = np.asarray(y)
     vectors = {LINEAR: X, **(others or {})}
     numbers = number_rows(blocks, len(labels))
-    for name, one in (others or {}).items():
-        if len(one) != len(labels):
-            raise DataError(f"{name}: there are {len(one)} vectors for {len(labels)} problems")
-    of: dict[str, _Vectors] = {}
+    for name, array in (others or {}).items():
+        if len(array) != len(labels):
+            raise DataError(f"{name}: there are {len(array)} vectors for {len(labels)} problems")
+    problems: dict[str, _Vectors] = {}
     if options is not None:
-        chosen = {name: Choices.of(one, labels, options) for name, one in vectors.items()}
-        order = find_canonical_order(chosen[LINEAR].canonical(), ids)
-        of.update(chosen)
+        choices = {
+            name: Choices.from_vectors(array, labels, options) for name, array in vectors.items()
+        }
+        order = find_canonical_order(choices[LINEAR].canonical(), ids)
+        problems.update(choices)
     else:
         order = check_rows(X, labels, ids, None, allow_one_label=flips_sign).order
-        for name, one in vectors.items():
-            of[name] = _TwoOptionProblems(one, labels, flips_sign or name != LINEAR)
+        for name, array in vectors.items():
+            problems[name] = _TwoOptionProblems(array, labels, flips_sign or name != LINEAR)
     block_of = _number_in_order(numbers, order)
-    job = _SharedData(of, block_of, _resample_blocks(len(blocks), draws, seed), C)
+    shared = _SharedData(problems, block_of, _resample_blocks(len(blocks), draws, seed), C)
     halves = [
         half for split in range(splits) for half in _draw_halves(order, block_of, seed, split)
     ]
-    ways = [(at, at ^ 1) for at in range(len(halves))]
+    directions = [(train, train ^ 1) for train in range(len(halves))]
     found: dict[str, list[tuple[_Scores, _Scores]]] = {}
     kept: list[Rows] = []
     with one_thread(), ThreadPoolExecutor(CONCURRENT_HALVES) as threads:
@@ -335,20 +337,22 @@ def verify(
             kept.append(rows)
             report_step(len(kept), 4 * splits)
         guesses = ordered_map(
-            lambda way: _score_guessers(job, *(of[at] for at in way for of in (halves, kept))),
-            ways,
+            lambda direction: _score_guessers(
+                shared, *(rows[half] for half in direction for rows in (halves, kept))
+            ),
+            directions,
             threads,
             ahead=CONCURRENT_HALVES,
         )
         for done, guess in enumerate(guesses, start=len(kept) + 1):
-            for name, scores in guess.items():
-                found.setdefault(name, []).append(scores)
+            for name, pair in guess.items():
+                found.setdefault(name, []).append(pair)
             report_step(done, 4 * splits)
     shares = [len(rows) / len(half) for rows, half in zip(kept, halves, strict=True)]
     factor = _compute_interval_factor(len(found), draws)
     return Verification(
-        {name: _summarize([before for before, _ in one], factor) for name, one in found.items()},
-        {name: _summarize([after for _, after in one], factor) for name, one in found.items()},
+        {name: _summarize([s[0] for s in scores], factor) for name, scores in found.items()},
+        {name: _summarize([s[1] for s in scores], factor) for name, scores in found.items()},
         kept=float(np.mean(shares)),
         problems=len(labels),
         blocks=len(blocks),
@@ -453,35 +457,35 @@ def _score_guessers(
     before, after = shared.weights(test_rows), shared.weights(test_kept)
     counts = weights.astype(np.float32)
     parts = np.unique(shared.block_of[train_rows], return_inverse=True)[1] % FOLDS
-    for name, of in shared.vectors.items():
-        here, there = of.select(train_rows), of.select(test_rows)
-        chances = [there.chance, of.select(test_kept).chance]
+    for name, problems in shared.vectors.items():
+        train, test = problems.select(train_rows), problems.select(test_rows)
+        chances = [test.chance, problems.select(test_kept).chance]
         sets = [inside | True] + ([] if inside.all() else [inside])
         folds = [parts != part for part in range(FOLDS)] if name == LINEAR else []
-        models = here.fit(np.hstack([counts * rows[:, None] for rows in sets + folds]), shared.C)
-        scored = [there.score(models[:, at * count :][:, :count]) for at in range(len(sets))]
+        models = train.fit(np.hstack([counts * rows[:, None] for rows in sets + folds]), shared.C)
+        scored = [test.score(models[:, at * count :][:, :count]) for at in range(len(sets))]
         found[name] = (
             (_weighted_accuracy(scored[0].credit, before), chances[0]),
             (_weighted_accuracy(scored[-1].credit[outside], after), chances[1]),
         )
         if name == LINEAR:
             shape = (len(train_rows), count)
-            own = ModelScores(np.empty(shape), np.empty(shape), np.empty(shape))
+            cross = ModelScores(np.empty(shape), np.empty(shape), np.empty(shape))
             for part in range(FOLDS):
                 at = (len(sets) + part) * count
-                one = here.select(parts == part).score(models[:, at : at + count])
+                fold = train.select(parts == part).score(models[:, at : at + count])
                 for field in ("leads", "credit", "opposite"):
-                    getattr(own, field)[parts == part] = getattr(one, field)
-            ranks, places = _rank_margins(own.leads), _rank_margins(scored[0].leads)
+                    getattr(cross, field)[parts == part] = getattr(fold, field)
+            train_ranks, test_ranks = _rank_margins(cross.leads), _rank_margins(scored[0].leads)
             pair = []
-            for mine, theirs, chance in (
+            for train_mask, test_mask, chance in (
                 (inside | True, outside | True, chances[0]),
                 (inside, outside, chances[1]),
             ):
-                gained = (own.credit - own.opposite)[mine]
-                rule = _fit_rule(gained, ranks[mine], weights[mine])
-                said = _apply_rule(scored[0], places, rule)[theirs]
-                pair.append((_weighted_accuracy(said, before[theirs]), chance))
+                gained = (cross.credit - cross.opposite)[train_mask]
+                rule = _fit_rule(gained, train_ranks[train_mask], weights[train_mask])
+                credit = _apply_rule(scored[0], test_ranks, rule)[test_mask]
+                pair.append((_weighted_accuracy(credit, before[test_mask]), chance))
             found[TWO_PIECE] = (pair[0], pair[1])
     return {name: found[name] for name in (LINEAR, TWO_PIECE, *found)}
 
@@ -497,20 +501,20 @@ def _rank_margins(margins: Floats) -> NDArray[np.integer[Any]]:
 
 
 def _fit_rule(
-    gained: Floats, places: NDArray[np.integer[Any]], weights: Floats
+    gained: Floats, ranks: NDArray[np.integer[Any]], weights: Floats
 ) -> tuple[NDArray[np.integer[Any]], Floats]:
     """Return each column's rule: the quantile, and 1 to follow the model from there on, or -1.
 
     Args:
         gained: Each problem's gain from following the model instead of predicting the opposite.
-        places: The quantile of each problem's lead.
+        ranks: The quantile of each problem's lead.
         weights: The weight of each problem in each column.
     """
     gained = weights * gained
     columns = np.arange(gained.shape[1])
     by_step = np.zeros((MARGIN_QUANTILES, len(columns)))
     for column in columns:
-        by_step[:, column] = np.bincount(places[:, column], gained[:, column], MARGIN_QUANTILES)
+        by_step[:, column] = np.bincount(ranks[:, column], gained[:, column], MARGIN_QUANTILES)
     below = np.vstack([np.zeros((1, len(columns))), np.cumsum(by_step, axis=0)])
     above = below[-1] - 2 * below  # the gain from following the model only from this quantile on
     steps = np.argmax(np.abs(above), axis=0)
@@ -520,38 +524,38 @@ def _fit_rule(
 
 def _apply_rule(
     scored: ModelScores,
-    places: NDArray[np.integer[Any]],
+    ranks: NDArray[np.integer[Any]],
     rule: tuple[NDArray[np.integer[Any]], Floats],
 ) -> Floats:
     steps, beyond = rule
-    follows = np.where(places >= steps, beyond, -beyond) > 0
+    follows = np.where(ranks >= steps, beyond, -beyond) > 0
     return np.where(follows, scored.credit, scored.opposite)
 
 
-def _weighted_accuracy(right: Floats, weights: Floats) -> Floats:
+def _weighted_accuracy(credit: Floats, weights: Floats) -> Floats:
     whole = weights.sum(axis=0)
-    share: Floats = (weights * right).sum(axis=0) / np.where(whole > 0, whole, 1)
-    return share
+    accuracy: Floats = (weights * credit).sum(axis=0) / np.where(whole > 0, whole, 1)
+    return accuracy
 
 
 def _draw_halves(order: Rows, block_of: Rows, seed: int, split: int) -> tuple[Rows, Rows]:
     blocks = block_of.max() + 1
-    side = (np.random.default_rng([seed, split]).permutation(blocks) % 2)[block_of[order]]
-    return order[side == 0], order[side == 1]
+    half = (np.random.default_rng([seed, split]).permutation(blocks) % 2)[block_of[order]]
+    return order[half == 0], order[half == 1]
 
 
-def _apply_filter(chosen: Filter, rows: Rows, block_of: Rows) -> Rows:
-    kept = np.asarray(chosen(rows), np.intp)
-    there = np.isin(rows, kept)
-    if there.sum() != len(kept):
+def _apply_filter(keep_rows: Filter, rows: Rows, block_of: Rows) -> Rows:
+    kept = np.asarray(keep_rows(rows), np.intp)
+    is_kept = np.isin(rows, kept)
+    if is_kept.sum() != len(kept):
         raise DataError("the filter must return some of the given rows, each at most once")
-    left = len(np.unique(block_of[rows[there]]))
+    left = len(np.unique(block_of[rows[is_kept]]))
     if left < MIN_BLOCKS // 2:
         raise DataError(
             f"the filter kept {left} blocks (twins, families, copies, look-alikes) of one half "
             f"of the data; predictability is measured on {MIN_BLOCKS // 2} or more"
         )
-    return rows[there]
+    return rows[is_kept]
 
 
 def _number_in_order(numbers: Rows, order: Rows) -> Rows:
@@ -581,7 +585,7 @@ def _compute_interval_factor(guessers: int, draws: int) -> float:
 
 
 def _summarize(found: Sequence[_Scores], factor: float) -> GuesserAccuracy:
-    mean = np.mean([right for right, _ in found], axis=0)
+    mean = np.mean([accuracies for accuracies, _ in found], axis=0)
     spread = factor * float(np.std(mean[1:], ddof=1))
     accuracy = float(mean[0])
     return GuesserAccuracy(

@@ -77,7 +77,7 @@ Places = NDArray[np.int32]
 
 Pair = tuple[Floats, Floats, Floats]
 
-DOUBLE_BELOW = 5e9
+MAX_FLOAT64_WORK = 5e9
 """The maximum number of multiplications for a rotation in float64; they take about a second."""
 
 
@@ -133,7 +133,7 @@ def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> I
 def _fill_matrix(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
     count, columns = rows.X.shape
     parts = list(rows.iterate_parts())
-    kind = np.float64 if count * columns**2 <= DOUBLE_BELOW else np.float32
+    kind = np.float64 if count * columns**2 <= MAX_FLOAT64_WORK else np.float32
     mean, largest = _find_centre(rows)
     scale = 2.0 ** -float(np.round(np.log2(largest))) if largest > 0 else 1.0
     gram = np.zeros((columns, columns))
@@ -212,17 +212,17 @@ def compute_loss_curvature(z: Floats) -> Floats:
 
 Part = TypeVar("Part")
 
-ACCURACY, SPREAD = 3e-4, 1000
+ACCURACY, FULL_ACCURACY_SIZE = 3e-4, 1000
 """The Newton decrement δ to reach is `ACCURACY`. With D < 1,000 columns (or m < 1,000 training
 rows) it is multiplied by D/1000 (or m/1000). δ times the root of a row's leverage x · H⁻¹ x bounds
 the error of that row's decision value. With many dimensions, the remaining error has no particular
 direction, so its effect on a row is far smaller. The last step, which is still taken, reduces it
 further. Tests check that the errors of decision values are below 1e-4."""
 
-LEVERAGES = (1.0, 400.0)
+LEVERAGE_RANGE = (1.0, 400.0)
 """The range to which leverages are clipped; larger ones need more than float32 accuracy."""
 
-SLAB = 4096
+PART_ROWS = 4096
 """The number of rows in each part of a sum over all rows."""
 
 
@@ -244,9 +244,9 @@ class StartData:
     train_size: int
     threads: Executor
 
-    def over(self, work: Callable[[Places], Part], rows: Places) -> list[Part]:
+    def map_parts(self, work: Callable[[Places], Part], rows: Places) -> list[Part]:
         """Call a function on each part of the rows, and return the results."""
-        parts = [rows[first : first + SLAB] for first in range(0, len(rows), SLAB)]
+        parts = [rows[first : first + PART_ROWS] for first in range(0, len(rows), PART_ROWS)]
         return list(ordered_map(work, parts, self.threads, ahead=len(parts)))
 
 
@@ -270,64 +270,64 @@ class Start:
     tolerance: float
 
 
-def compute_first_start(on: StartData, rows: Places) -> Start:
+def compute_first_start(data: StartData, rows: Places) -> Start:
     """Return the starting point at the classifier trained on all rows left."""
-    share = on.train_size / len(rows)
-    nowhere = np.zeros((1, len(on.ridge)))
-    flat = compute_start_at(nowhere[0], on, rows)
+    share = data.train_size / len(rows)
+    zero = np.zeros((1, len(data.ridge)))
+    flat = compute_start_at(zero[0], data, rows)
     one = np.zeros(1, np.intp)
 
     def part_of(W: Floats, part: Places) -> Floats:
-        everything = np.arange(len(part), dtype=np.int32)
-        return on.kernel.make_gradient(part, [everything])(W, one)
+        all_rows = np.arange(len(part), dtype=np.int32)
+        return data.kernel.make_gradient(part, [all_rows])(W, one)
 
     def gradient(W: Floats, _: NDArray[np.intp]) -> Floats:
-        return np.asarray(sum(on.over(partial(part_of, W), rows))) if len(W) else W
+        return np.asarray(sum(data.map_parts(partial(part_of, W), rows))) if len(W) else W
 
-    fit = minimise(gradient, nowhere, on.ridge / share, flat.diagonal / share, 1e-2)
-    return compute_start_at(fit.weights[0], on, rows)
+    fit = minimise(gradient, zero, data.ridge / share, flat.diagonal / share, 1e-2)
+    return compute_start_at(fit.weights[0], data, rows)
 
 
-def compute_start_at(weights: Floats, on: StartData, rows: Places) -> Start:
+def compute_start_at(weights: Floats, data: StartData, rows: Places) -> Start:
     """Return the starting point at the given (D,) weights, for the rows left."""
-    kernel, scale = on.kernel, on.train_size / len(rows)
-    curved = on.over(lambda part: kernel.compute_curvature(part, weights, scale), rows)
+    kernel, scale = data.kernel, data.train_size / len(rows)
+    curved = data.map_parts(lambda part: kernel.compute_curvature(part, weights, scale), rows)
     diagonal, product = (np.sum(ones, axis=0) for ones in zip(*curved, strict=True))
-    diagonal = on.ridge + diagonal
+    diagonal = data.ridge + diagonal
     diagonal[diagonal == 0] = 1.0  # the padding, and constant columns without a penalty
-    leverage = max(on.over(lambda part: kernel.compute_leverage(part, diagonal), rows))
-    share = min(1.0, len(weights) / SPREAD, on.train_size / SPREAD)
+    leverage = max(data.map_parts(lambda part: kernel.compute_leverage(part, diagonal), rows))
+    share = min(1.0, len(weights) / FULL_ACCURACY_SIZE, data.train_size / FULL_ACCURACY_SIZE)
     return Start(
         weights=weights,
         measured=weights,
         diagonal=diagonal,
-        product=on.ridge * weights + product,
-        tolerance=ACCURACY * share / float(np.clip(leverage, *LEVERAGES)) ** 0.5,
+        product=data.ridge * weights + product,
+        tolerance=ACCURACY * share / float(np.clip(leverage, *LEVERAGE_RANGE)) ** 0.5,
     )
 
 
-MEMORY = 5
+MAX_PAIRS = 5
 """The number of L-BFGS pairs (steps and gradient changes) to store."""
 
-NEAR = 10.0
+GRADIENT_FACTOR = 10.0
 """A column has converged only if the last computed gradient is also below this multiple of the
 tolerance, in case the interpolated gradient is too small by mistake."""
 
-USUAL = 16
+TYPICAL_PASSES = 16
 """The number of passes after which the tolerance decreases: if steps shrink slowly, a short step
 does not mean that the optimum is near. 10 to 16 passes are typical; with as many columns as
 training rows, 80 are needed."""
 
-LONGEST = 150
+MAX_PASSES = 150
 """The maximum number of passes; columns that need more are left to `minimise_by_newton`."""
 
-STEEPER = 0.9
+MAX_SLOPE_RATIO = 0.9
 """A step is accepted if the slope at its end is at most this fraction of that at its start."""
 
-STRIDE = (0.5, 2.0)
+STEP_RANGE = (0.5, 2.0)
 """The minimum and maximum fraction of an accepted step to take to the zero of the slope."""
 
-SHORTER = (0.1, 0.7)
+SHORTENING_RANGE = (0.1, 0.7)
 """The minimum and maximum factor by which a rejected step is shortened."""
 
 
@@ -352,7 +352,7 @@ def minimise(
     ridge: Floats,
     diagonal: Floats,
     tolerance: float,
-    known: tuple[Floats, Floats] | None = None,
+    known_pair: tuple[Floats, Floats] | None = None,
 ) -> Fit:
     """Minimise every column's penalised loss.
 
@@ -364,7 +364,7 @@ def minimise(
         tolerance: A column has converged if its Newton decrement (the square root of g · H⁻¹ g,
             with the L-BFGS approximation of H) is below this value. The step to which the decrement
             belongs is still taken.
-        known: A (D,) step, and the approximate change of every column's gradient along it.
+        known_pair: A (D,) step, and the approximate change of every column's gradient along it.
     """
     count, w = len(start), start
 
@@ -374,19 +374,19 @@ def minimise(
     fit = Fit(w.copy(), np.zeros(count, np.intp), np.zeros(count, np.bool_))
     column: NDArray[np.intp] = np.arange(count)
     length: Floats = np.ones(count)
-    pairs = deque[Pair](maxlen=MEMORY)
+    pairs = deque[Pair](maxlen=MAX_PAIRS)
     oldest = []
-    if known is not None:
-        step, change = known
+    if known_pair is not None:
+        step, change = known_pair
         oldest = [_make_pair(step[None], change[None], np.array([True]))]
     g = penalised(w, column)
     step = _compute_direction(g, [*oldest, *pairs], diagonal)
     slope = _dot_rows(g, step)
     measured = g
-    for passes in range(1, LONGEST):
-        limit = tolerance * min(1.0, USUAL / passes)
+    for passes in range(1, MAX_PASSES):
+        limit = tolerance * min(1.0, TYPICAL_PASSES / passes)
         done = (-slope < limit**2) & (
-            _dot_rows(measured, measured / diagonal) < (NEAR * limit) ** 2
+            _dot_rows(measured, measured / diagonal) < (GRADIENT_FACTOR * limit) ** 2
         )
         if done.any():
             fit.weights[column[done]] = w[done] + step[done]
@@ -394,21 +394,21 @@ def minimise(
             fit.passes[column[done]] = passes
             column, slope, length = column[~done], slope[~done], length[~done]
             w, g, step, measured = w[~done], g[~done], step[~done], measured[~done]
-            pairs = deque(((s[~done], y[~done], r[~done]) for s, y, r in pairs), MEMORY)
+            pairs = deque(((s[~done], y[~done], r[~done]) for s, y, r in pairs), MAX_PAIRS)
         if not column.size:
             break
         ahead = w + length[:, None] * step
         g_ahead = penalised(ahead, column)
         slope_ahead = _dot_rows(g_ahead, step)
-        kept = slope_ahead <= STEEPER * -slope
+        kept = slope_ahead <= MAX_SLOPE_RATIO * -slope
         pairs.append(_make_pair(ahead - w, g_ahead - g, kept))
         root = _find_slope_zero(slope, slope_ahead)
-        part = np.where(kept, np.clip(root, *STRIDE), 0.0)[:, None]
+        part = np.where(kept, np.clip(root, *STEP_RANGE), 0.0)[:, None]
         w, g, measured = w + part * (ahead - w), g + part * (g_ahead - g), g_ahead
         step = np.where(kept[:, None], _compute_direction(g, [*oldest, *pairs], diagonal), step)
-        length = np.where(kept, 1.0, length * np.clip(root, *SHORTER))
+        length = np.where(kept, 1.0, length * np.clip(root, *SHORTENING_RANGE))
         slope = _dot_rows(g, step)
-    fit.passes[column] = LONGEST
+    fit.passes[column] = MAX_PASSES
     return fit
 
 
@@ -440,14 +440,14 @@ def _find_slope_zero(slope: Floats, slope_ahead: Floats) -> Floats:
     return np.divide(-slope, change, out=np.zeros_like(slope), where=change > 0)
 
 
-STEPS = 100
+MAX_NEWTON_STEPS = 100
 """The maximum number of Newton steps; three to twenty are typical."""
 
-WHOLE = 1e-8
+FULL_STEP_LIMIT = 1e-8
 """The slope along a Newton step, as a fraction of the loss, below which the full step is taken
 without a line search: convergence is then quadratic, and float64 hardly resolves the gain."""
 
-DONE = 1e-24
+FINAL_SLOPE = 1e-24
 """The slope (the square of the Newton decrement) at which the iteration always ends."""
 
 
@@ -468,19 +468,19 @@ def minimise_by_newton(
         ridge: (D,) the penalty of each weight, 0 or more.
         start: (D,) initial weights.
     """
-    fit = _Objective(rows.astype(np.float64), labels.astype(np.float64), ridge)
+    objective = _Objective(rows.astype(np.float64), labels.astype(np.float64), ridge)
     w, last = start.copy(), np.inf
-    z = fit.X @ w
-    for _ in range(STEPS):
-        step, slope = fit.step(w, z)
-        if slope < WHOLE * fit.loss(w, z):
+    z = objective.X @ w
+    for _ in range(MAX_NEWTON_STEPS):
+        step, slope = objective.newton_step(w, z)
+        if slope < FULL_STEP_LIMIT * objective.loss(w, z):
             w = w - step
-            if slope < DONE or slope > last / 4:
+            if slope < FINAL_SLOPE or slope > last / 4:
                 break
             last = slope
         else:
-            w = w - step * fit.halved(w, z, step, slope)
-        z = fit.X @ w
+            w = w - step * objective.find_step_size(w, z, step, slope)
+        z = objective.X @ w
     return w
 
 
@@ -496,7 +496,7 @@ class _Objective:
         """Return the penalised loss at the weights w, which give the (m,) decision values z."""
         return compute_loss(z, self.y) + 0.5 * float(((self.ridge * w) * w).sum())
 
-    def step(self, w: Floats, z: Floats) -> tuple[Floats, float]:
+    def newton_step(self, w: Floats, z: Floats) -> tuple[Floats, float]:
         """Return the Newton step, which is to be subtracted, and the slope along it."""
         from scipy.linalg import cho_factor, cho_solve
 
@@ -507,7 +507,7 @@ class _Objective:
         step = cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient)
         return step, float(gradient @ step)
 
-    def halved(self, w: Floats, z: Floats, step: Floats, slope: float) -> float:
+    def find_step_size(self, w: Floats, z: Floats, step: Floats, slope: float) -> float:
         """Return the first step size of 1, 1/2, 1/4, … that lowers the loss enough (Armijo)."""
         now, along, size = self.loss(w, z), self.X @ step, 1.0
         while size > 1e-10:

@@ -57,7 +57,7 @@ class Choices:
     options: Rows
 
     @classmethod
-    def of(cls, X: NDArray[Any], key: ArrayLike, options: ArrayLike) -> Choices:
+    def from_vectors(cls, X: NDArray[Any], key: ArrayLike, options: ArrayLike) -> Choices:
         """Check the arrays, and sort the options of each problem by their vectors.
 
         Raises:
@@ -106,8 +106,8 @@ class Choices:
 
     @property
     def _stacked(self) -> tuple[NDArray[np.float32], Rows]:
-        there = np.arange(self.X.shape[1]) < self.options[:, None]
-        return self.X[there], np.cumsum(self.options) - self.options
+        is_option = np.arange(self.X.shape[1]) < self.options[:, None]
+        return self.X[is_option], np.cumsum(self.options) - self.options
 
     def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
         """Fit models with different weights of problems, and return their (d, c) weights.
@@ -219,7 +219,7 @@ def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Choice:
+class _OptionUnit:
     """A unit with a vector per option."""
 
     V: NDArray[np.float32]
@@ -258,12 +258,12 @@ def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     identical = copies(pool)
     copy_of = {row: rows[0] for rows in identical for row in rows}
     block_of = {row: at for at, block in enumerate(blocks(pool, lookalikes=False)) for row in block}
-    found: list[_Choice] = []
+    found: list[_OptionUnit] = []
     for group in whole_twins(pool, identical):
         halves: dict[int, list[int]] = {}
         for row in sorted(group, key=pool.ids.__getitem__):
             halves.setdefault(copy_of.get(row, row), []).append(row)
-        found += _make_choices(pool, X, keys, list(halves.values()))
+        found += _make_option_units(pool, X, keys, list(halves.values()))
     return TwinUnits(
         V=np.concatenate([unit.V for unit in found]),
         rows=tuple(tuple(sorted(unit.rows)) for unit in found),
@@ -275,9 +275,9 @@ def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     )
 
 
-def _make_choices(
+def _make_option_units(
     pool: Dataset, X: NDArray[Any], keys: NDArray[np.intp], halves: Sequence[list[int]]
-) -> Iterator[_Choice]:
+) -> Iterator[_OptionUnit]:
     """Yield the units of one group: a single, a twin, or halves that do not form a twin.
 
     Args:
@@ -296,19 +296,19 @@ def _make_choices(
         v = np.zeros(X.shape[2], np.float32)
         for one, half in zip(of, halves, strict=True):
             v += one[keys[half[0]]] - one[1 - keys[half[0]]]
-        yield _Choice(np.stack([v, 0 * v]), 0, sorted(rows, key=pool.ids.__getitem__), kind)
+        yield _OptionUnit(np.stack([v, 0 * v]), 0, sorted(rows, key=pool.ids.__getitem__), kind)
     elif len(halves) == 2 and sorted(named[0]) == sorted(named[1]) and right[0] != right[1]:
         there = [named[1].index(name) for name in named[0]]
         pairs = list(permutations(range(len(there)), 2))
         V = np.stack([of[0][i] + of[1][there[j]] for i, j in pairs])
         key = pairs.index((int(keys[halves[0][0]]), there.index(int(keys[halves[1][0]]))))
-        yield _Choice(V, key, sorted(rows, key=pool.ids.__getitem__), kind)
+        yield _OptionUnit(V, key, sorted(rows, key=pool.ids.__getitem__), kind)
     else:
         for one, half in zip(of, halves, strict=True):
-            yield _Choice(one, int(keys[half[0]]), half, "single")
+            yield _OptionUnit(one, int(keys[half[0]]), half, "single")
 
 
-LEAST_SEEN = 0.1
+MIN_SEPARABLE = 0.1
 """Vectors are blind if the vectors of a smaller fraction of units depend on the answer. The light
 embedder does not read triggers before the blank: its vectors depend on the answer for 86 % of the
 twins and singles of WinoGrande's dev set, 69 % of the practice twins, 32 % of the hand-written
@@ -336,7 +336,7 @@ class Separability(Result):
     @property
     def is_blind(self) -> bool:
         """Whether the vectors reveal too few answers for a filter or a guesser."""
-        return self.fraction < LEAST_SEEN
+        return self.fraction < MIN_SEPARABLE
 
 
 def measure_separability(
@@ -370,9 +370,9 @@ def measure_separability(
         units = option_units(pool, X)
         of_units = np.asarray(units.items)
         starts = np.unique(of_units, return_index=True)[1]
-        apart = np.linalg.norm(units.V - units.V[starts][of_units], axis=1)
+        distances = np.linalg.norm(units.V - units.V[starts][of_units], axis=1)
         longest = np.linalg.norm(units.V, axis=1).max()
-        seen = np.maximum.reduceat(apart, starts) > ROUNDING * longest
+        seen = np.maximum.reduceat(distances, starts) > ROUNDING * longest
         return Separability(len(seen), int(seen.sum()))
     labels = problem_labels(pool)
     longest, lengths = 0.0, []
