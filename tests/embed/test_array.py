@@ -9,7 +9,7 @@ import pytest
 
 from winosmith import Problem
 from winosmith.embed import ArrayEmbedder, load_array, save_array
-from winosmith.embed._array import LARGE
+from winosmith.embed._array import LARGE_BYTES
 from winosmith.errors import DataError, FormatError, OutputError
 from winosmith.testing import made_twins
 
@@ -130,7 +130,7 @@ def large(folder: Path, kind: str = "float32") -> tuple[Path, np.ndarray, list[s
     X = np.random.default_rng(0).normal(size=(1_100, 16 * 1024 if kind == "float32" else 32 * 1024))
     np.save(folder / "large.npy", X.astype(kind))
     rows = np.load(folder / "large.npy")
-    assert rows.nbytes > LARGE
+    assert rows.nbytes > LARGE_BYTES
     return folder / "large.npy", rows, [f"p{row}" for row in range(len(rows))]
 
 

@@ -92,16 +92,18 @@ class ArrayEmbedder:
                     f"{self.name} has {len(self.X):,} rows for {len(problems):,} problems; without "
                     "ids it must have one row per problem, in order"
                 )
-            return self._taken(np.arange(len(self.X)))
+            return self._select_rows(np.arange(len(self.X)))
         absent = [problem.id for problem in problems if problem.id not in self._rows]
         if absent:
             raise DataError(
                 f"{self.name} has no row for {len(absent):,} of {len(problems):,} problems: "
                 f"{first_three(absent)}"
             )
-        return self._taken(np.array([self._rows[problem.id] for problem in problems], np.intp))
+        return self._select_rows(
+            np.array([self._rows[problem.id] for problem in problems], np.intp)
+        )
 
-    def _taken(self, rows: npt.NDArray[np.intp]) -> Vectors:
+    def _select_rows(self, rows: npt.NDArray[np.intp]) -> Vectors:
         if not is_large(self.X):
             taken: Vectors = self.X[rows]
             return taken
@@ -161,30 +163,30 @@ def _read_file(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
         with path.open("rb") as file:
             np.lib.format.read_magic(file)  # otherwise numpy would try to load a pickle
         return np.load(path, mmap_mode="r", allow_pickle=False), None
-    with np.load(path, allow_pickle=False) as held:
-        if "X" not in held:
-            names = ", ".join(held.files) or "nothing"
+    with np.load(path, allow_pickle=False) as arrays:
+        if "X" not in arrays:
+            names = ", ".join(arrays.files) or "nothing"
             raise FormatError(f"a .npz file needs an array X; this one has {names}", path)
-        ids = [str(name) for name in held["ids"].tolist()] if "ids" in held else None
-        return held["X"], ids
+        ids = [str(name) for name in arrays["ids"].tolist()] if "ids" in arrays else None
+        return arrays["X"], ids
 
 
-LARGE = 1 << 26
+LARGE_BYTES = 1 << 26
 """Size in bytes above which memory-mapped rows are not read into memory."""
 
-PART = 2048
+PART_ROWS = 2048
 """Number of rows to read at a time."""
 
 
 def is_large(X: npt.NDArray[Any]) -> bool:
     """Return whether rows are memory-mapped and too large to be read into memory."""
-    return isinstance(X, np.memmap) and X.nbytes > LARGE
+    return isinstance(X, np.memmap) and X.nbytes > LARGE_BYTES
 
 
 def iterate_parts(count: int) -> Iterator[slice]:
-    """Yield slices of at most `PART` rows."""
-    for first in range(0, count, PART):
-        yield slice(first, min(first + PART, count))
+    """Yield slices of at most `PART_ROWS` rows."""
+    for first in range(0, count, PART_ROWS):
+        yield slice(first, min(first + PART_ROWS, count))
 
 
 def copy_rows(X: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:

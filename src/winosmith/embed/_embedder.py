@@ -139,12 +139,12 @@ class OptionsEmbedder:
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """Return the vector of each text, (n, dimensions) float32, without the two length marks."""
-        rows = hash_features(map(self._features, texts), self.dimensions)
+        rows = hash_features(map(self._iterate_features, texts), self.dimensions)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         found: Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
         return found
 
-    def _features(self, option: str) -> Iterator[str]:
+    def _iterate_features(self, option: str) -> Iterator[str]:
         words = units(option)
         if self.features == "words":
             yield from words

@@ -30,7 +30,7 @@ from winosmith.outputs import atomic_write
 from winosmith.parallel import ordered_map
 from winosmith.problem import Problem
 
-Read = TypeVar("Read", Problem, str)
+Item = TypeVar("Item", Problem, str)
 
 CHUNK = 2048
 """Number of problems to embed and cache at a time: enough for batches of similar length, and few
@@ -117,7 +117,7 @@ class EncoderEmbedder:
         _embedder.check_two_options(problems)
         found = [
             _embedder.combine_options(vectors.reshape(len(chunk), 2, -1), self.combine)
-            for chunk, vectors in self._chunks(problems)
+            for chunk, vectors in self._embed_problems(problems)
         ]
         return np.concatenate(found)
 
@@ -131,7 +131,7 @@ class EncoderEmbedder:
             InputError: the model can't be loaded.
             Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
-        rows = np.concatenate([vectors for _, vectors in self._chunks(problems)])
+        rows = np.concatenate([vectors for _, vectors in self._embed_problems(problems)])
         return _embedder.pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
@@ -143,55 +143,59 @@ class EncoderEmbedder:
             Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
         read: Callable[[Sequence[str]], list[Text]] = list
-        chunks = self._in_chunks(texts, "texts", read, lambda chunk: chunk)
+        chunks = self._embed_in_chunks(texts, "texts", read, lambda chunk: chunk)
         return np.concatenate([vectors for _, vectors in chunks])
 
-    def _chunks(self, problems: Sequence[Problem]) -> Iterator[tuple[Sequence[Problem], Vectors]]:
-        return self._in_chunks(
+    def _embed_problems(
+        self, problems: Sequence[Problem]
+    ) -> Iterator[tuple[Sequence[Problem], Vectors]]:
+        return self._embed_in_chunks(
             problems,
             "problems",
-            self._texts,
+            self._fill_texts,
             lambda chunk: [problem.id for problem in chunk for _ in problem.options],
         )
 
-    def _in_chunks(
+    def _embed_in_chunks(
         self,
-        read: Sequence[Read],
+        items: Sequence[Item],
         what: str,
-        texts: Callable[[Sequence[Read]], list[Text]],
-        owners: Callable[[Sequence[Read]], Sequence[str]],
-    ) -> Iterator[tuple[Sequence[Read], Vectors]]:
+        texts: Callable[[Sequence[Item]], list[Text]],
+        names_of: Callable[[Sequence[Item]], Sequence[str]],
+    ) -> Iterator[tuple[Sequence[Item], Vectors]]:
         """Yield problems or texts in chunks, with the vectors of their texts.
 
         Args:
-            read: the problems or texts.
+            items: the problems or texts.
             what: "problems" or "texts", for messages.
             texts: function from a chunk to its texts.
-            owners: function from a chunk to the name of each of its texts, for messages.
+            names_of: function from a chunk to the name of each of its texts, for messages.
         """
-        if not len(read):
+        if not len(items):
             raise DataError(f"there are no {what} to embed")
-        encoded = self._encoded(read, texts)
-        for start in range(0, len(read), CHUNK):
-            chunk = read[start : start + CHUNK]
+        encoded = self._start_encoding(items, texts)
+        for start in range(0, len(items), CHUNK):
+            chunk = items[start : start + CHUNK]
             try:
-                vectors = self._vectors(texts(chunk), start, chunk, len(read), encoded.get(start))
+                vectors = self._get_vectors(
+                    texts(chunk), start, chunk, len(items), encoded.get(start)
+                )
             except KeyboardInterrupt:
                 if self._cache is None:
                     raise
                 raise Interrupted(
-                    f"the vectors of {start:,} of {len(read):,} {what} are cached; repeat the call "
-                    "to resume"
+                    f"the vectors of {start:,} of {len(items):,} {what} are cached; repeat the "
+                    "call to resume"
                 ) from None
             finite = np.isfinite(vectors).all(axis=1)
             if not finite.all():
                 raise DataError(
                     f"the encoder {self.model} gives values that are not finite, first for "
-                    f"{owners(chunk)[int(np.argmin(finite))]!r}; its weights are damaged"
+                    f"{names_of(chunk)[int(np.argmin(finite))]!r}; its weights are damaged"
                 )
             yield chunk, vectors
 
-    def _texts(self, chunk: Sequence[Problem]) -> list[Text]:
+    def _fill_texts(self, chunk: Sequence[Problem]) -> list[Text]:
         if self.reads == "options":
             return [option.strip() for problem in chunk for option in problem.options]
         return [
@@ -200,26 +204,28 @@ class EncoderEmbedder:
             for option in range(len(problem.options))
         ]
 
-    def _path(self, texts: list[Text]) -> Path | None:
-        return self._cache / f"{self._key(texts)}.npz" if self._cache else None
+    def _cache_path(self, texts: list[Text]) -> Path | None:
+        return self._cache / f"{self._make_key(texts)}.npz" if self._cache else None
 
-    def _encoded(
-        self, read: Sequence[Read], texts: Callable[[Sequence[Read]], list[Text]]
+    def _start_encoding(
+        self, items: Sequence[Item], texts: Callable[[Sequence[Item]], list[Text]]
     ) -> dict[int, Iterator[Vectors]]:
         if self.executor is None:
             return {}
-        chunks = {at: texts(read[at : at + CHUNK]) for at in range(0, len(read), CHUNK)}
-        missing = {at: texts for at, texts in chunks.items() if self._known(texts) is None}
-        where = {"device": self.device, "max_length": self.max_length}
-        how = {"pooling": self.pooling, "tokens_per_batch": self.tokens_per_batch}
-        work = partial(_encode, str(self.folder), where, how)
+        chunks = {at: texts(items[at : at + CHUNK]) for at in range(0, len(items), CHUNK)}
+        missing = {
+            at: texts for at, texts in chunks.items() if self._load_from_cache(texts) is None
+        }
+        load_settings = {"device": self.device, "max_length": self.max_length}
+        encode_settings = {"pooling": self.pooling, "tokens_per_batch": self.tokens_per_batch}
+        work = partial(_encode, str(self.folder), load_settings, encode_settings)
         return dict.fromkeys(missing, ordered_map(work, missing.values(), self.executor))
 
-    def _known(self, texts: list[Text]) -> Vectors | None:
-        path = self._path(texts)
+    def _load_from_cache(self, texts: list[Text]) -> Vectors | None:
+        path = self._cache_path(texts)
         return load_cached(path, (len(texts), -1)) if path else None
 
-    def _vectors(
+    def _get_vectors(
         self,
         texts: list[Text],
         start: int,
@@ -232,12 +238,12 @@ class EncoderEmbedder:
             if self.on_progress:
                 self.on_progress(start + len(chunk) * done // of, total)
 
-        vectors = None if encoded else self._known(texts)
+        vectors = None if encoded else self._load_from_cache(texts)
         if vectors is None:
             vectors = next(encoded) if encoded else self._encoder.vectors(
                 texts, pooling=self.pooling, tokens_per_batch=self.tokens_per_batch, on_batch=report
             )  # fmt: skip
-            if path := self._path(texts):
+            if path := self._cache_path(texts):
                 store_vectors(path, vectors)
         report(1, 1)
         return vectors
@@ -252,13 +258,13 @@ class EncoderEmbedder:
             return None
         return (cache_folder() if self.cache is True else Path(self.cache)) / "embeddings"
 
-    def _key(self, texts: list[Text]) -> str:
+    def _make_key(self, texts: list[Text]) -> str:
         """Return the cache key of these texts.
 
         It does not depend on `combine`, which uses the same vectors, on answers or on ids.
         """
-        determined = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
-        return hashlib.sha256(json.dumps(determined, sort_keys=True).encode()).hexdigest()
+        key_parts = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
+        return hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode()).hexdigest()
 
 
 _load_once = lru_cache(maxsize=1)(models.load_encoder)
@@ -266,9 +272,12 @@ _load_once = lru_cache(maxsize=1)(models.load_encoder)
 
 
 def _encode(
-    folder: str, where: Mapping[str, Any], how: Mapping[str, Any], texts: list[Text]
+    folder: str,
+    load_settings: Mapping[str, Any],
+    encode_settings: Mapping[str, Any],
+    texts: list[Text],
 ) -> Vectors:
-    return _load_once(folder, **where).vectors(texts, **how)
+    return _load_once(folder, **load_settings).vectors(texts, **encode_settings)
 
 
 def cache_folder() -> Path:

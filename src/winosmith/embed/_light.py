@@ -38,10 +38,10 @@ NEAR_TIE = 1e-3
 1e-16, rotate a subspace by their ratio to this gap, so that results of different machines agree
 far within 1e-4. Of 32 values for real twins, one or two are tied with the next."""
 
-NOTHING = 1e-5
+ZERO_FRACTION = 1e-5
 """Fraction of the largest singular value below which others are zero except for rounding."""
 
-SMALL = 800
+DENSE_LIMIT = 800
 """Number of words or contrasts up to which all singular vectors are computed (LAPACK); above it,
 only the leading ones."""
 
@@ -63,12 +63,12 @@ class Space:
     weights: Floats
     axes: Floats
 
-    def place(self, bags: Sequence[Bag]) -> Floats:
+    def project(self, bags: Sequence[Bag]) -> Floats:
         """Sum the weighted positions of each bag's known words, (bags, dimensions)."""
         placed: Floats = _count_words(bags, self.columns, self.weights) @ self.axes
         return placed
 
-    def lengths(self, bags: Sequence[Bag]) -> Floats:
+    def measure_lengths(self, bags: Sequence[Bag]) -> Floats:
         """Return the (bags, 1) length of each bag's weighted counts, before the projection."""
         counted = _count_words(bags, self.columns, self.weights)
         lengths: Floats = np.sqrt((counted * counted).sum(axis=1)).reshape(-1, 1)
@@ -96,19 +96,19 @@ def learn_space(
         _count_words([pair[side] for pair in contrasts], columns, weighed) for side in (0, 1)
     )
     values, axes = _find_leading_vectors(first - second, dimensions + 1)
-    kept = _count_kept(values, dimensions)
+    kept = _count_untied(values, dimensions)
     if not kept:
         return Space(columns, weighed, np.zeros((len(columns), 1)))
     return Space(columns, weighed, _fix_signs(axes[:, :kept]))
 
 
-def _count_kept(values: Floats, wanted: int) -> int:
+def _count_untied(values: Floats, wanted: int) -> int:
     """Return how many of descending values to keep: at most `wanted`, without splitting a tie.
 
     >>> values = np.array([3.0, 2.0, 2.0, 1.0])
-    >>> _count_kept(values, 3), _count_kept(values, 2)
+    >>> _count_untied(values, 3), _count_untied(values, 2)
     (3, 1)
-    >>> _count_kept(np.array([2.0, 2.0, 2.0]), 2), _count_kept(np.array([2.0, 2.0, 2.0]), 3)
+    >>> _count_untied(np.array([2.0, 2.0, 2.0]), 2), _count_untied(np.array([2.0, 2.0, 2.0]), 3)
     (0, 3)
     """
     following = np.append(values[1:], 0.0)
@@ -127,14 +127,14 @@ def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]
     if not min(rows, words) or not np.any(contrast.data):
         return np.zeros(0), np.zeros((words, 0))
     tall = words <= rows
-    if min(rows, words) <= max(SMALL, 4 * count):
+    if min(rows, words) <= max(DENSE_LIMIT, 4 * count):
         gram = contrast.T @ contrast if tall else contrast @ contrast.T
         squares, vectors = np.linalg.eigh(gram.toarray())
     else:
         squares, vectors = _find_eigenvectors(contrast if tall else contrast.T.tocsr(), count)
     squares, vectors = squares[::-1][:count], vectors[:, ::-1][:, :count]
     values = np.sqrt(np.maximum(squares, 0))
-    known = values > NOTHING * values[0]
+    known = values > ZERO_FRACTION * values[0]
     values, vectors = values[known], vectors[:, known]
     if not tall:  # these are left singular vectors
         vectors = np.linalg.qr(contrast.T @ vectors)[0] if len(values) else np.zeros((words, 0))
@@ -155,23 +155,23 @@ def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
     # A shift of all eigenvalues, because ARPACK does not converge if they are zero.
     lift = ROUNDING * float((matrix.data**2).sum())
 
-    def beside(vectors: Floats) -> Any:
-        def rest(vector: Floats) -> Floats:
+    def restrict_to_complement(vectors: Floats) -> Any:
+        def project_out(vector: Floats) -> Floats:
             left: Floats = vector - vectors @ (vectors.T @ vector)
             return left
 
         def product(vector: Floats) -> Floats:
             vector = vector.ravel()
-            lifted: Floats = rest(turned @ (matrix @ rest(vector))) + lift * vector
+            lifted: Floats = project_out(turned @ (matrix @ project_out(vector))) + lift * vector
             return lifted
 
         return LinearOperator((wide, wide), product, dtype=float)
 
     squares, vectors = eigsh(
-        beside(np.zeros((wide, 0))), count, ncv=min(wide, 3 * count + 20), v0=start
+        restrict_to_complement(np.zeros((wide, 0))), count, ncv=min(wide, 3 * count + 20), v0=start
     )
     while True:
-        square, vector = eigsh(beside(vectors), 1, ncv=40, v0=start)
+        square, vector = eigsh(restrict_to_complement(vectors), 1, ncv=40, v0=start)
         if square[0] <= squares.min() * (1 + ROUNDING):
             order = np.argsort(squares)
             return squares[order] - lift, vectors[:, order]
@@ -207,10 +207,10 @@ to the mention of the other option. Words about an option are mostly before it (
 captain"). With windows of 3–8 tokens before and 0–4 after, linear models had the same accuracy on
 WinoGrande's train_xl, within half a point."""
 
-REACH = 8
+CUE_WINDOW = 8
 """Number of tokens after the blank that are cues; in most twins these include the trigger."""
 
-UNSPACED = 4
+UNITS_PER_TOKEN = 4
 """Number of units per token in a text without spaces: a word has about two letters, and each
 begins a pair, which is also a unit."""
 
@@ -220,7 +220,7 @@ FIRST, LONGER = "<first>", "<longer>"
 PRIOR = 0.2
 """Weight of a cue that occurs in no twin: about the fraction of all cues that are in a trigger."""
 
-FAINT = 1e-2
+FAINT_FRACTION = 1e-2
 """If the projection keeps much less than this fraction of a problem's cues, their vector is near 0
 instead of being scaled to length 1, because it is mostly noise."""
 
@@ -299,16 +299,20 @@ class LightEmbedder:
             raise DataError("there are no problems to embed")
         check_two_options(problems)
         with one_thread():
-            return _embedder.combine_options(self._options(problems), self.combine)
+            return _embedder.combine_options(self._embed_options(problems), self.combine)
 
-    def _options(self, problems: Sequence[Problem]) -> Vectors:
-        read = [read_sides(problem) for problem in problems]
-        attributes, cues = self._spaces if self.corpus is not None else self._learn(problems, read)
-        placed = [attributes.place([side.attributes[option] for side in read]) for option in (0, 1)]
+    def _embed_options(self, problems: Sequence[Problem]) -> Vectors:
+        read = [extract_words(problem) for problem in problems]
+        attributes, cues = (
+            self._spaces if self.corpus is not None else self._learn_spaces(problems, read)
+        )
+        placed = [
+            attributes.project([side.attributes[option] for side in read]) for option in (0, 1)
+        ]
         lengths = _compute_lengths(placed[0] - placed[1])
-        after = cues.place([side.cues for side in read])
-        whole = cues.lengths([side.cues for side in read])
-        after /= _compute_lengths(np.hstack([after, FAINT * whole]))
+        after = cues.project([side.cues for side in read])
+        whole = cues.measure_lengths([side.cues for side in read])
+        after /= _compute_lengths(np.hstack([after, FAINT_FRACTION * whole]))
         outer = ((side / lengths)[:, :, None] * after[:, None, :] for side in placed)
         return np.stack([own.reshape(len(read), -1).astype(np.float32) for own in outer], axis=1)
 
@@ -318,9 +322,11 @@ class LightEmbedder:
         check_two_options(corpus)
         if not len(corpus):
             raise DataError("there are no problems to learn words from")
-        return self._learn(corpus, [read_sides(problem) for problem in corpus])
+        return self._learn_spaces(corpus, [extract_words(problem) for problem in corpus])
 
-    def _learn(self, corpus: Sequence[Problem], read: Sequence[Sides]) -> tuple[Space, Space]:
+    def _learn_spaces(
+        self, corpus: Sequence[Problem], read: Sequence[ProblemWords]
+    ) -> tuple[Space, Space]:
         """Return the spaces of attributes and cues.
 
         Everything is sorted by text first, so that the order of problems and options has no effect.
@@ -339,27 +345,27 @@ class LightEmbedder:
         if twins:
             weights = _estimate_trigger_rates(twins, words)
         else:  # the inverse document frequency
-            held = Counter(word for side in read for word in side.cues)
+            frequency = Counter(word for side in read for word in side.cues)
             n = len(read)
-            weights = {word: float(np.log((1 + n) / (1 + held[word])) + 1) for word in words}
+            weights = {word: float(np.log((1 + n) / (1 + frequency[word])) + 1) for word in words}
         return attributes, learn_space(pairs, words, weights, self.dimensions // width)
 
 
 def _estimate_trigger_rates(
-    twins: Sequence[Sequence[Sides]], words: Iterable[str]
+    twins: Sequence[Sequence[ProblemWords]], words: Iterable[str]
 ) -> dict[str, float]:
     """Return, for each word, the smoothed fraction of its occurrences that are in a trigger.
 
     Here the trigger is the words that occur more often in one half than in the other. (The shortest
     edit script of `text.trigger` would be ambiguous in one of 60 twins.)
     """
-    held: Counter[str] = Counter()
+    twin_counts: Counter[str] = Counter()
     in_trigger: Counter[str] = Counter()
     for halves in twins:
         for half, other in (halves, halves[::-1]):
-            held.update(set(half.sentence))
+            twin_counts.update(set(half.sentence))
             in_trigger.update(set(Counter(half.sentence) - Counter(other.sentence)))
-    return {word: (in_trigger[word] + PRIOR) / (held[word] + 1) for word in words}
+    return {word: (in_trigger[word] + PRIOR) / (twin_counts[word] + 1) for word in words}
 
 
 def _compute_lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -369,7 +375,7 @@ def _compute_lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Sides:
+class ProblemWords:
     """The words of a problem that the light embedder uses, as sortable tuples.
 
     Attributes:
@@ -383,10 +389,10 @@ class Sides:
     attributes: tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def read_sides(problem: Problem) -> Sides:
+def extract_words(problem: Problem) -> ProblemWords:
     """Return the attributes and cues of a problem with two options.
 
-    >>> read = read_sides(
+    >>> read = extract_words(
     ...     Problem("1", "They praised Ann and blamed Beth, as _ was late.", ("Ann", "Beth"))
     ... )
     >>> read.attributes
@@ -396,7 +402,7 @@ def read_sides(problem: Problem) -> Sides:
     """
     words, blank = units_and_blank(problem)
     script = kind_of_script(problem.sentence)
-    scale = UNSPACED if script == "unspaced" else 1
+    scale = UNITS_PER_TOKEN if script == "unspaced" else 1
     options = [
         [option.lower()] if script == "unspaced" else units(option) for option in problem.options
     ]
@@ -416,10 +422,10 @@ def read_sides(problem: Problem) -> Sides:
     lengths = [len(option.strip()) for option in problem.options]
     if lengths[0] != lengths[1]:
         attributes[lengths[1] > lengths[0]].add(LONGER)
-    asked = words if blank is None else words[blank + 1 : blank + 1 + REACH * scale]
+    asked = words if blank is None else words[blank + 1 : blank + 1 + CUE_WINDOW * scale]
     after = {w for w in asked if w not in own and _is_word(w)}
     first, second = (tuple(sorted(found)) for found in attributes)
-    return Sides(tuple(words), tuple(sorted(after)), (first, second))
+    return ProblemWords(tuple(words), tuple(sorted(after)), (first, second))
 
 
 def _find_mention(
@@ -483,7 +489,7 @@ class HashedEmbedder:
             DataError: a problem has more than two options.
         """
         check_two_options(problems)
-        read = [read_sides(problem) for problem in problems]
+        read = [extract_words(problem) for problem in problems]
         first, second = (
             _embedder.hash_features(
                 (_iterate_features(one, option) for one in read), self.dimensions
@@ -496,7 +502,7 @@ class HashedEmbedder:
         return _embedder.combine_options(options, self.combine)
 
 
-def _iterate_features(read: Sides, option: int) -> Iterator[str]:
+def _iterate_features(read: ProblemWords, option: int) -> Iterator[str]:
     for mark in (FIRST, LONGER):
         if mark in read.attributes[option]:
             yield mark
