@@ -188,12 +188,12 @@ def test_every_old_block_keeps_its_side(drawn):
     before, after, (kept, kept_now) = drawn
     former, second = _in_turn(before, kept, after, kept_now)
     old = {f.problem.id: f.side for f in former}
-    joined = {row for joint in second.joints for row in joint.rows}
+    joined = {row for joint in second.joined_blocks for row in joint.rows}
     for row, problem in enumerate(after):
         if problem.id in old and row not in joined:
             assert second.sides[row] == old[problem.id]
             assert row in second.old
-    for joint in second.joints:
+    for joint in second.joined_blocks:
         assert len(joint.former) > 1
         assert joint.side == ("train" if "train" in joint.former else "dev")
         assert {second.sides[row] for row in joint.rows} == {joint.side}

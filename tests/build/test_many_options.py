@@ -71,7 +71,7 @@ def test_the_order_of_options_changes_nothing_of_a_report(tmp_path: Path) -> Non
     assert found[0].filtered.kept.ids == found[1].filtered.kept.ids
     assert found[0].measures.verified == found[1].measures.verified
     assert found[0].measures.before == found[1].measures.before
-    assert found[0].run.again == found[1].run.again
+    assert found[0].run.overlaps == found[1].run.overlaps
 
 
 def test_an_encoder_reads_options_alone_or_in_the_sentence(

@@ -143,7 +143,7 @@ def test_a_figure_reports_vectors_that_tell_few_problems_apart(tmp_path):
     chosen, folder = FilterRecipe(ensemble_size=8, null_draws=20), OutputFolder(tmp_path, {})
     run = replace(run_filter(data, X, chosen, seed=0), separability=separability)
     filtering = Filtering(EmbedRecipe(), chosen, 0, 0, folder, no_progress)
-    measures = filtering.measured(run, digest=data.digest, n=80, shown=range(80))
+    measures = filtering.measure(run, digest=data.digest, n=80, shown=range(80))
     figures = {figure.label: figure.value for figure in key_figures(run, measures)}
     assert figures["of twins and singles have vectors that depend on the answer"] == 15 / 40
 

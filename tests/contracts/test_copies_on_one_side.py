@@ -44,7 +44,7 @@ def measured(copies: int, method: Any) -> tuple[build.FilterRun, build.Measures]
     filtering = Filtering(
         build.EmbedRecipe(), chosen, 0, 0, OutputFolder("unused", {}), no_progress
     )
-    return run, filtering.measured(run, digest=data.digest, n=len(data), shown=())
+    return run, filtering.measure(run, digest=data.digest, n=len(data), shown=())
 
 
 def test_every_problem_thrice_has_the_figure_of_every_problem_once() -> None:

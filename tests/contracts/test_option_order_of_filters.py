@@ -134,7 +134,7 @@ def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> No
         filtering = Filtering(
             build.EmbedRecipe(), chosen, 0, 1, OutputFolder("unused", {}), no_progress
         )
-        measures = filtering.measured(run, digest=DATA.digest, n=len(DATA), shown=ROWS)
+        measures = filtering.measure(run, digest=DATA.digest, n=len(DATA), shown=ROWS)
         record = measures.record()
         for subset in record["assessment"]["subsets"]:
             del subset["answers"]  # about the order of options by its nature

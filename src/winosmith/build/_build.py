@@ -48,15 +48,16 @@ class Built:
         counts: the number of problems in each published split.
         unvalidated: the number of generated problems that judges did not find valid, by split;
             splits without such problems are omitted.
-        notes: notes on the embedding, for example that the fine-tuned encoder is at chance.
-        shown: the rows of the pool that may be shown individually, because they share no block
-            with a dev or test problem.
+        embedding_notes: notes on the embedding, for example that the fine-tuned encoder is at
+            chance.
+        showable_rows: the rows of the pool that may be shown individually, because they share no
+            block with a dev or test problem.
         sides: the numbers of problems that kept their former split, are new, or are in a block with
             several former splits; None without a last build.
         applied: the problems to which the rules for authors were applied, and why.
         copies: the copies and how they were handled; empty without copies.
         columns: the input's columns that are missing in public files, and the files that have them.
-        reading: notes of the file reader, one sentence each.
+        reader_notes: notes of the file reader, one sentence each.
     """
 
     recipe: Recipe
@@ -66,13 +67,13 @@ class Built:
     measures: Measures
     counts: Mapping[str, int]
     unvalidated: Mapping[str, int]
-    notes: Mapping[str, Any]
-    shown: Sequence[int]
+    embedding_notes: Mapping[str, Any]
+    showable_rows: Sequence[int]
     sides: Mapping[str, Any] | None = None
     applied: validate.Applied | None = None
     copies: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, Any] = field(default_factory=dict)
-    reading: Sequence[str] = ()
+    reader_notes: Sequence[str] = ()
 
     @property
     def report(self) -> Path:
@@ -90,7 +91,7 @@ class _Job:
         collected: the problems in shuffled order, with their original ids.
         order: the blocks of the problems, as rows.
         renamed: the same problems with new ids.
-        shown: the recipe as it is published.
+        public_recipe: the recipe as it is published.
         folder: the output folder.
         last: the last build, whose splits are kept; None without one.
     """
@@ -100,7 +101,7 @@ class _Job:
     collected: Dataset
     order: list[list[int]]
     renamed: Dataset
-    shown: Mapping[str, Any]
+    public_recipe: Mapping[str, Any]
     folder: OutputFolder
     last: LastBuild | None
 
@@ -155,7 +156,7 @@ def _take_vectors(job: _Job, place: Path) -> None:
     """Copy the vectors of another build of the same recipe, unless they already exist."""
     if not (place / PRIVATE).is_dir():
         raise OutputError(f"{place} contains no build with vectors")
-    other = OutputFolder.open(place, job.shown, secret=job.folder.secret)
+    other = OutputFolder.open(place, job.public_recipe, secret=job.folder.secret)
     for name in (VECTORS, NOTES):
         if not other.finished(name):
             raise OutputError(
@@ -231,14 +232,14 @@ def _run_steps(job: _Job, step: Step) -> Built:
         _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.side})
         tuning = _pool.set_aside(stages, recipe, job.order)
         stages.refuse_empty()
-        pool = stages.rows()
-    run, notes = filtering.run(stages.left, job.renamed.select(pool), old_ids, tuning)
-    stages.done[recipe.filter.method] = stages.left.drop(run.reasons, recipe.filter.method)
+        pool = stages.remaining_rows()
+    run, notes = filtering.run(stages.remaining, job.renamed.select(pool), old_ids, tuning)
+    stages.results[recipe.filter.method] = stages.remaining.drop(run.reasons, recipe.filter.method)
     parts = split(
         job.collected,
         job.order,
         pool=pool,
-        kept=stages.rows(),
+        kept=stages.remaining_rows(),
         dev=recipe.split.dev,
         test=recipe.split.test,
         disjoint=recipe.split.disjoint,
@@ -247,9 +248,9 @@ def _run_steps(job: _Job, step: Step) -> Built:
     tied = {*parts.dev, *parts.test, *parts.withheld}
     loose = [at for at, row in enumerate(pool) if row not in tied]
     new_of, planted = dict(zip(old_ids, new_ids, strict=True)), job.inputs.planted
-    measures = filtering.measured(
+    measures = filtering.measure(
         run,
-        digest=job.shown["problems"],
+        digest=job.public_recipe["problems"],
         n=len(job.renamed),
         shown=loose,
         copies=recipe.copies,
@@ -260,7 +261,7 @@ def _run_steps(job: _Job, step: Step) -> Built:
         counts, unvalidated = _publish_splits(job, judged, parts, stages)
         _publish.write_sides(job.folder, job.collected, parts, job.last)
         _publish.write_scores(job.folder, run, dict(zip(new_ids, old_ids, strict=True)))
-        funnel = validate.make_funnel(stages.done)
+        funnel = validate.make_funnel(stages.results)
         built = Built(
             recipe,
             job.folder.path,
@@ -282,7 +283,7 @@ def _run_steps(job: _Job, step: Step) -> Built:
             _publish.columns_record(judged, parts, recipe.files.format),
             job.inputs.notes,
         )
-        _publish.write_reports(job.folder, built, job.shown)
+        _publish.write_reports(job.folder, built, job.public_recipe)
     return built
 
 
@@ -295,8 +296,8 @@ def _publish_splits(
         judged,
         job.collected.ids,
         parts,
-        stages.dropped(),
-        stages.copies.of,
+        stages.dropped_by_row(),
+        stages.copies.copy_of,
         job.recipe.files.format,
     )
     sets = {

@@ -98,7 +98,7 @@ def debias_to_folder(
         rows = [row for row, problem in enumerate(dataset) if problem.id not in tuned]
         pool = dataset.select(rows)
         run, _ = work.run(pool, pool, dataset.ids)
-        measures = work.measured(
+        measures = work.measure(
             run, digest=_publish.problems_digest(dataset), n=len(dataset), shown=range(len(pool))
         )
     done = Debiased(folder.path, _split_result(dataset, rows, run), run, measures)

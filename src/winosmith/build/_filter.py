@@ -36,8 +36,8 @@ class FilterRun:
             "all" with the method "none".
         aflite: the result of AFLite; None if it was not run.
         mirror: the result of the mirror filter and its units; None if it was not run.
-        again: the overlap with each other run, by the name of the other run (`OTHERS`); empty
-            without other runs.
+        overlaps: the overlap with each other run, by the name of the other run (`OTHER_RUNS`);
+            empty without other runs.
         pmi_label: the option that is correct if y = 1 in PMI filtering.
         separability: the number of units whose vectors depend on the answer; None if it was not
             counted.
@@ -49,13 +49,13 @@ class FilterRun:
     method: str
     subsets: Mapping[str, Rows]
     aflite: debias.AfliteResult | None
-    again: Mapping[str, debias.RunOverlap] = field(default_factory=dict)
+    overlaps: Mapping[str, debias.RunOverlap] = field(default_factory=dict)
     mirror: tuple[debias.MirrorResult, debias.TwinUnits] | None = None
     pmi_label: debias.PmiLabel = "first-mentioned"
     separability: debias.Separability | None = None
 
     @property
-    def blind(self) -> str:
+    def blind_reason(self) -> str:
         """Why the vectors can't be used to filter or predict; "" if they can."""
         found = self.separability
         if found is None or not found.is_blind:
@@ -74,14 +74,14 @@ class FilterRun:
         return np.array([len(problem.options) for problem in self.pool], np.intp)
 
     @property
-    def chosen(self) -> str:
+    def chosen_subset(self) -> str:
         """The name in `subsets` of the rows that the chosen method kept."""
         return NAMES[self.method]
 
     @property
     def kept(self) -> Rows:
         """The rows that the chosen method kept, in ascending order."""
-        return self.subsets[self.chosen]
+        return self.subsets[self.chosen_subset]
 
     @cached_property
     def blocks(self) -> list[list[int]]:
@@ -192,7 +192,7 @@ def run_filter(
         result = debias.aflite(
             X,
             y,
-            **_settings(pool, chosen),
+            **_aflite_arguments(pool, chosen),
             seed=seed,
             executor=executor,
             on_phase=on_phase,
@@ -216,7 +216,7 @@ def run_filter(
     )
 
 
-OTHERS = ("another seed", "perturbed vectors")
+OTHER_RUNS = ("another seed", "perturbed vectors")
 """The names of the other runs with which a filter's run is compared."""
 
 
@@ -231,11 +231,11 @@ def run_again(
 ) -> FilterRun:
     """Run the filter again, and return the first run with the overlap of removed problems.
 
-    `other` is one of `OTHERS`. The other seed is `seed` + 1. Filters without vectors (random
+    `other` is one of `OTHER_RUNS`. The other seed is `seed` + 1. Filters without vectors (random
     reduction, PMI) are not run on perturbed vectors.
     """
     by_vectors = run.method in ("aflite", "mirror")
-    if run.method == "none" or (not by_vectors and other == OTHERS[1]):
+    if run.method == "none" or (not by_vectors and other == OTHER_RUNS[1]):
         return run
     if not len(run.kept) or (run.aflite is not None and not run.aflite.phases):
         return run  # no problem could be removed
@@ -243,16 +243,16 @@ def run_again(
     keep = chosen.keep if size is None else size
     asked = replace(chosen, keep=keep, null="off")  # the null takes long and has no effect
     more: dict[str, Any] = {"scratch": scratch, "baselines": False, **how}
-    if other == OTHERS[1]:
+    if other == OTHER_RUNS[1]:
         with debias.perturb_vectors(run.X, run.pool.ids, seed=seed, scratch=scratch) as X:
             found = run_filter(run.pool, X, asked, seed=seed, **more)
     else:
         found = run_filter(run.pool, run.X, asked, seed=seed + 1, **more)
     compared = debias.compare_runs(run.kept, found.kept, len(run.pool))
-    return replace(run, again={**run.again, other: compared})
+    return replace(run, overlaps={**run.overlaps, other: compared})
 
 
-def filter_of_rows(
+def make_row_filter(
     run: FilterRun, chosen: FilterRecipe, *, seed: int, **how: Any
 ) -> Callable[[Rows], Rows]:
     """Return the filter as a function from rows of the pool to kept rows, for `debias.verify`.
@@ -295,13 +295,13 @@ def _scale_settings(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRe
     )
 
 
-def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
+def _aflite_arguments(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
     """Return the arguments of `debias.aflite` for a filter's settings."""
     train_size, cutoff = debias.suggest_sizes(len(pool))
     whole = chosen.remove == "twins"
-    held = None  # finding the blocks takes a second, and only two settings need them
+    numbers = None  # finding the blocks takes a second, and only two settings need them
     if chosen.null != "off" or (chosen.whole_twins and not whole):
-        held = _numbers(blocks(pool), len(pool))
+        numbers = _number_groups(blocks(pool), len(pool))
     return {
         "ensemble_size": chosen.ensemble_size,
         "train_size": chosen.train_size or train_size,
@@ -309,21 +309,21 @@ def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
         "threshold": chosen.threshold,
         "C": chosen.C,
         "ids": pool.ids,
-        "groups": _numbers(whole_twins(pool), len(pool))
+        "groups": _number_groups(whole_twins(pool), len(pool))
         if whole
-        else (held if chosen.whole_twins else None),
+        else (numbers if chosen.whole_twins else None),
         "target_size": chosen.target_size,
         "remove": "groups" if whole else "rows",
         "null": chosen.null,
         "null_draws": chosen.null_draws,
-        "twins": held,
+        "twins": numbers,
     }
 
 
-def _numbers(groups: Sequence[Sequence[int]], rows: int) -> list[int | None]:
+def _number_groups(groups: Sequence[Sequence[int]], rows: int) -> list[int | None]:
     """Return the index of each row's group; None for a row without a group."""
-    held: list[int | None] = [None] * rows
+    numbers: list[int | None] = [None] * rows
     for number, group in enumerate(groups):
         for row in group if len(group) > 1 else ():
-            held[row] = number
-    return held
+            numbers[row] = number
+    return numbers

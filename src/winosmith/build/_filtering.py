@@ -18,7 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import debias, embed, models, practice
-from winosmith.build._filter import NAMES, OTHERS, FilterRun, filter_of_rows, run_again, run_filter
+from winosmith.build._filter import (
+    NAMES,
+    OTHER_RUNS,
+    FilterRun,
+    make_row_filter,
+    run_again,
+    run_filter,
+)
 from winosmith.build._recipe import Copies, default_reads, many_options
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, RecipeError
@@ -35,7 +42,7 @@ Vectors = NDArray[Any]
 
 def changes_sign(chosen: EmbedRecipe) -> bool:
     """Return whether swapping a problem's options flips the sign of its vector."""
-    return combination_of(chosen) == "difference"
+    return get_combination(chosen) == "difference"
 
 
 def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
@@ -85,7 +92,7 @@ def refuse_symmetric_vectors(embedding: EmbedRecipe, chosen: FilterRecipe) -> No
         )
 
 
-def combination_of(chosen: EmbedRecipe) -> str:
+def get_combination(chosen: EmbedRecipe) -> str:
     """Return how the vectors of options are combined, "difference" or "concat"; "" if unknown.
 
     For a file of vectors, this is only known if `winosmith embed` wrote the file.
@@ -94,15 +101,15 @@ def combination_of(chosen: EmbedRecipe) -> str:
         return chosen.combine
     if not zipfile.is_zipfile(chosen.array):
         return ""
-    with np.load(chosen.array, allow_pickle=False) as held:
-        written = str(held["signature"]) if "signature" in held.files else "{}"
+    with np.load(chosen.array, allow_pickle=False) as arrays:
+        written = str(arrays["signature"]) if "signature" in arrays.files else "{}"
     try:
         return str(parse_json(written)["parameters"]["combine"])
     except (ValueError, KeyError, TypeError):
         return ""
 
 
-def antisymmetric_part(X: NDArray[Any], combined: str) -> NDArray[Any]:
+def take_differences(X: NDArray[Any], combined: str) -> NDArray[Any]:
     """Return the differences of concatenated vectors, and other vectors unchanged.
 
     Swapping options flips the sign of the differences.
@@ -146,7 +153,7 @@ class Measures(Result):
         return self.verified if isinstance(self.verified, str) else ""
 
 
-STRANGER = "stranger"
+INDEPENDENT = "stranger"
 """The key in `report.json` of the independent model, which reads hashed words
 (`embed.HashedEmbedder`). For questions or more than two options, it reads only the letters of the
 options."""
@@ -157,7 +164,7 @@ def reads_letters(run: FilterRun) -> bool:
     return run.options is not None or any(problem.blank is None for problem in run.pool)
 
 
-NOT_ASKED = "not measured: measure.splits is 0 in the recipe"
+TURNED_OFF = "not measured: measure.splits is 0 in the recipe"
 """The reason why a measurement that is turned off is missing."""
 
 
@@ -282,9 +289,9 @@ class Filtering:
         If the vectors are blind, a filter that depends on them removes nothing. Each run has its
         own checkpoint, which is kept until all runs are complete, so that no run is repeated.
         """
-        chosen, combined = self.filter, combination_of(self.embed)
+        chosen, combined = self.filter, get_combination(self.embed)
         separability = debias.measure_separability(
-            pool, antisymmetric_part(X, combined), flips_sign=bool(combined)
+            pool, take_differences(X, combined), flips_sign=bool(combined)
         )
         by_vectors = chosen.method in ("aflite", "mirror") or (
             chosen.method != "none" and chosen.keep is None
@@ -305,7 +312,7 @@ class Filtering:
                     **self._progress_arguments(advance, len(pool)),
                 )
             run = replace(run, separability=separability)
-            files = zip(OTHERS, ("seed", "perturbed"), strict=True) if chosen.again else ()
+            files = zip(OTHER_RUNS, ("seed", "perturbed"), strict=True) if chosen.again else ()
             checkpoints = [
                 (other, scratch.enter_context(self.folder.scratch(f"{stem}-{name}{dot}{suffix}")))
                 for other, name in files
@@ -337,7 +344,7 @@ class Filtering:
         calls = {"on_phase": on_phase, "on_draw": on_draw, "on_run": on_run}
         return {"seed": self.seed, **self.how, **calls}
 
-    def measured(
+    def measure(
         self,
         run: FilterRun,
         *,
@@ -359,7 +366,7 @@ class Filtering:
         """
         guessed, flips_sign, assessment = self._verify(run), changes_sign(self.embed), None
         with self.step("measuring", None):
-            if run.options is None and not run.blind:
+            if run.options is None and not run.blind_reason:
                 assessment = debias.assess(
                     run.X,
                     run.y,
@@ -375,7 +382,7 @@ class Filtering:
                     self.embed, run, digest=digest, n=n, seed=self.seed, copies=copies
                 ),
                 assessment=assessment,
-                before=None if run.blind else _probe(run, self.seed, flips_sign),
+                before=None if run.blind_reason else _probe(run, self.seed, flips_sign),
                 verified=guessed,
                 excess=self._excess(run),
                 found=None if planted is None else _measure_recall(run, planted),
@@ -383,26 +390,28 @@ class Filtering:
 
     def _verify(self, run: FilterRun) -> debias.Verification | str:
         """Return accuracies across separately filtered halves, or why they were not measured."""
-        if run.blind:
-            return run.blind
+        if run.blind_reason:
+            return run.blind_reason
         if not self.splits:
-            return NOT_ASKED
-        combined = combination_of(self.embed)
+            return TURNED_OFF
+        combined = get_combination(self.embed)
         letters = embed.OptionsEmbedder(features="letters")
         if run.options is not None:
-            stranger = letters.embed_options(run.pool)
+            independent = letters.embed_options(run.pool)
         else:
-            stranger = (letters if reads_letters(run) else embed.HashedEmbedder()).embed(run.pool)
+            independent = (letters if reads_letters(run) else embed.HashedEmbedder()).embed(
+                run.pool
+            )
         with self.step("filtering halves separately", 4 * self.splits) as advance:
             try:
                 return debias.verify(
-                    antisymmetric_part(run.X, combined),
+                    take_differences(run.X, combined),
                     run.y,
-                    filter_of_rows(run, self.filter, seed=self.seed, **self.how),
+                    make_row_filter(run, self.filter, seed=self.seed, **self.how),
                     blocks=run.blocks,
                     ids=run.pool.ids,
                     options=run.options,
-                    others={STRANGER: stranger},
+                    others={INDEPENDENT: independent},
                     flips_sign=bool(combined),
                     splits=self.splits,
                     seed=self.seed,

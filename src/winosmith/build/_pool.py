@@ -87,7 +87,7 @@ def read_pool(recipe: Recipe) -> Dataset:
 def _read_files(
     recipe: Recipe, skip_bad: str | Path | None = None
 ) -> tuple[Dataset, tuple[str, ...]]:
-    held: dict[str, tuple[Problem, str]] = {}
+    by_id: dict[str, tuple[Problem, str]] = {}
     names: list[str] = []
     notes: list[str] = []
     bad: list[formats.Entry] = []
@@ -108,28 +108,28 @@ def _read_files(
         except FormatError as error:
             raise error.because(_with_recipe_keys(error.reason)) from None
         for problem in problems:
-            first, where = held.setdefault(problem.id, (problem, path))
+            first, where = by_id.setdefault(problem.id, (problem, path))
             if _question(problem) != _question(first):
                 raise FormatError(
                     f"the id {problem.id!r} is another problem in {where}; choose a new id", path
                 )
         names.append(problems.name)
         contents.warn()
-        if omitted := _omitted_sentence(contents):
+        if omitted := _describe_omitted(contents):
             warnings.warn(f"{path}: {omitted}", formats.ReadingNote, stacklevel=4)
         found = (*filter(None, [omitted]), *contents.notes)
         notes += [f"{Path(path).name}: {note}" for note in found]
-    every = [problem for problem, _ in held.values()]
+    every = [problem for problem, _ in by_id.values()]
     try:  # the halves of a twin may be in different files
         if paths[1:]:
-            files = [path for _, path in held.values()]
+            files = [path for _, path in by_id.values()]
             every = formats.pair_files(every, files, recipe.pair_by, paths[0])
     except FormatError as error:
         raise error.because(_with_recipe_keys(error.reason)) from None
     return Dataset(every, names[0]), tuple(notes)
 
 
-def _omitted_sentence(contents: formats.Contents) -> str:
+def _describe_omitted(contents: formats.Contents) -> str:
     """Return a sentence about the number of omitted records, or "".
 
     The report is public and some of the records may be test problems, so their locations and
@@ -178,34 +178,34 @@ class Stages:
 
     Attributes:
         collected: all collected problems.
-        done: the kept and dropped problems of each stage, in order.
+        results: the kept and dropped problems of each stage, in order.
         valid: the ids of the problems that enough judges found valid.
         applied: the problems to which the rules for authors were applied, and why.
         copies: the copies, as rows of the collected problems.
     """
 
     collected: Dataset
-    done: dict[str, Filtered] = field(default_factory=dict)
+    results: dict[str, Filtered] = field(default_factory=dict)
     valid: frozenset[str] = frozenset()
     applied: validate.Applied | None = None
     copies: CopiesToOmit = field(default_factory=lambda: CopiesToOmit({}, {}, (), ()))
 
     @property
-    def left(self) -> Dataset:
+    def remaining(self) -> Dataset:
         """The problems that the last stage kept."""
-        return list(self.done.values())[-1].kept if self.done else self.collected
+        return list(self.results.values())[-1].kept if self.results else self.collected
 
-    def rows(self) -> list[int]:
+    def remaining_rows(self) -> list[int]:
         """Return the remaining problems as rows of the collected problems."""
-        return [self.collected.row(problem_id) for problem_id in self.left.ids]
+        return [self.collected.row(problem_id) for problem_id in self.remaining.ids]
 
     def refuse_empty(self) -> None:
         """Raise DataError, with the reasons, if no problem is left."""
-        if len(self.left):
+        if len(self.remaining):
             return
         dropped = Counter(
             f"{stage} ({entry.reason.partition(':')[0]})"
-            for stage, result in self.done.items()
+            for stage, result in self.results.items()
             for entry in result.dropped
         )
         reasons = ", ".join(f"{count:,} by {what}" for what, count in dropped.most_common())
@@ -214,11 +214,11 @@ class Stages:
             f"{reasons or 'none'}; winosmith check shows each"
         )
 
-    def dropped(self) -> dict[int, Dropped]:
+    def dropped_by_row(self) -> dict[int, Dropped]:
         """Return the dropped problems, by their row among the collected problems."""
         return {
             self.collected.row(entry.problem.id): entry
-            for result in self.done.values()
+            for result in self.results.values()
             for entry in result.dropped
         }
 
@@ -226,13 +226,13 @@ class Stages:
 def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
     """Drop the problems that break the rules for structure or, with votes, for validation."""
     embargoed = {
-        row: "embargo: not to be published" for row, p in enumerate(stages.left) if p.embargo
+        row: "embargo: not to be published" for row, p in enumerate(stages.remaining) if p.embargo
     }
     if embargoed:
-        stages.done["embargo"] = stages.left.drop(embargoed, "embargo")
-    checked = validate.check(stages.left, votes or None, recipe.structure, recipe.votes)
+        stages.results["embargo"] = stages.remaining.drop(embargoed, "embargo")
+    checked = validate.check(stages.remaining, votes or None, recipe.structure, recipe.votes)
     for examined in checked.stages:
-        stages.done[examined.stage] = examined.filtered()
+        stages.results[examined.stage] = examined.filtered()
     stages.valid, stages.applied = checked.valid, checked.applied
 
 
@@ -243,16 +243,18 @@ def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
     chosen, and because judges may have found out which of two answers is correct. Problems that
     were published before, with ids in `known`, are preferred.
     """
-    rows = stages.rows()
-    found = find_copies(stages.left, recipe.seed, known)
+    rows = stages.remaining_rows()
+    found = find_copies(stages.remaining, recipe.seed, known)
     stages.copies = CopiesToOmit(
         {rows[row]: reason for row, reason in found.reasons.items()},
-        {rows[row]: rows[of] for row, of in found.of.items()} if recipe.copies == "once" else {},
+        {rows[row]: rows[of] for row, of in found.copy_of.items()}
+        if recipe.copies == "once"
+        else {},
         [[rows[row] for row in group] for group in found.groups],
         [[rows[row] for row in group] for group in found.contradictory],
     )
     if recipe.copies == "once" and found.reasons:
-        stages.done[COPIES] = stages.left.drop(dict(found.reasons), COPIES)
+        stages.results[COPIES] = stages.remaining.drop(dict(found.reasons), COPIES)
 
 
 def set_aside(
@@ -269,7 +271,7 @@ def set_aside(
     if not any(sizes):
         _drop_tuning(stages, known)
         return None
-    free = [row for row in stages.rows() if stages.collected.ids[row] not in known]
+    free = [row for row in stages.remaining_rows() if stages.collected.ids[row] not in known]
     train, dev = draw(order, free, sizes)
     _drop_tuning(stages, known | {stages.collected.ids[row] for row in (*train, *dev)})
     return stages.collected.select(train), stages.collected.select(dev)
@@ -277,17 +279,17 @@ def set_aside(
 
 def _drop_tuning(stages: Stages, taken: Collection[str]) -> None:
     stage, reason = DISCARDED
-    rows = {row: reason for row, problem in enumerate(stages.left) if problem.id in taken}
+    rows = {row: reason for row, problem in enumerate(stages.remaining) if problem.id in taken}
     if rows:
-        stages.done[stage] = stages.left.drop(rows, stage)
+        stages.results[stage] = stages.remaining.drop(rows, stage)
 
 
 def read_tuning_ids(array: str) -> set[str]:
     """Return the ids of the problems that an array's encoder was fine-tuned on."""
     if not zipfile.is_zipfile(array):
         return set()
-    with np.load(array, allow_pickle=False) as held:
-        lists = [held[key] for key in ("train_ids", "dev_ids") if key in held.files]
+    with np.load(array, allow_pickle=False) as arrays:
+        lists = [arrays[key] for key in ("train_ids", "dev_ids") if key in arrays.files]
     return {str(problem_id) for ids in lists for problem_id in ids}
 
 
@@ -310,13 +312,13 @@ class CopiesToOmit:
 
     Attributes:
         reasons: the reason for omitting each row.
-        of: the kept row of which each omitted row is a copy.
+        copy_of: the kept row of which each omitted row is a copy.
         groups: the groups of two or more identical problems, as rows.
         contradictory: the groups whose problems have different answers.
     """
 
     reasons: Mapping[int, str]
-    of: Mapping[int, int]
+    copy_of: Mapping[int, int]
     groups: Sequence[Sequence[int]]
     contradictory: Sequence[Sequence[int]]
 
@@ -373,9 +375,9 @@ def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Cop
     stays: dict[int, int] = {}
     gone: list[tuple[int, ...]] = []
     for unit in sorted(concerned, key=rank):
-        held = {alike.get(row, row): row for row in unit}
-        if len(held) == len(unit) and stays.keys().isdisjoint(held):
-            stays |= held
+        distinct = {alike.get(row, row): row for row in unit}
+        if len(distinct) == len(unit) and stays.keys().isdisjoint(distinct):
+            stays |= distinct
         else:
             gone.append(unit)
     of = {row: stays[alike[row]] for unit in gone for row in unit if alike.get(row) in stays}
@@ -418,11 +420,11 @@ def copies_record(
     }
 
 
-def copies_sentences(record: Mapping[str, Any] | None) -> list[str]:
+def describe_copies(record: Mapping[str, Any] | None) -> list[str]:
     """Return sentences about copies and how they were handled.
 
     >>> found = {"rule": "once", "groups": 2, "problems": 4, "contradictory": 1, "left_out": 3}
-    >>> for line in copies_sentences({**found, "examples": [["mine-3", "mine-7"]]}):
+    >>> for line in describe_copies({**found, "examples": [["mine-3", "mine-7"]]}):
     ...     print(line)
     4 problems are copies of 2 (mine-3 and mine-7): one of each is kept, in whole twins; 3 are removed
     1 of the 2 has copies with different answers: all of them are removed; correct their answers

@@ -55,11 +55,11 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
     for problem in collected:
         if problem.twin_id is not None:
             twins.setdefault(problem.twin_id, f"{name}-t{len(twins):0{width}d}")
-    strangers: dict[str, str] = {}
+    outside: dict[str, str] = {}
 
     def renamed(old: str) -> str:
         """Return a new id; roots and parents need not be in the data set."""
-        return ids.get(old) or strangers.setdefault(old, f"{name}-x{len(strangers)}")
+        return ids.get(old) or outside.setdefault(old, f"{name}-x{len(outside)}")
 
     twin_of = twins.__getitem__
     return Dataset((problem.renamed(renamed, twin_of, ids) for problem in collected), name)
@@ -120,12 +120,12 @@ def publish(
         write_problems(f"{PRIVATE}/dev{writer.suffix}", [dataset[row] for row in parts.dev])
     embargoed = {row for row, problem in enumerate(dataset) if problem.embargo}
     hidden = {*parts.withheld, *held_out, *embargoed}
-    for name, held in (
+    for name, chosen in (
         (DROPPED, dropped.keys() - hidden),
         (WITHHELD, {*parts.withheld, *embargoed}),
     ):
         with folder.write(name) as file:
-            for row in sorted(held, key=dataset.ids.__getitem__):  # not in input order
+            for row in sorted(chosen, key=dataset.ids.__getitem__):  # not in input order
                 record = dropped_record(dataset[row], dropped[row])
                 if row in copy_of:
                     record["copy_of"] = dataset.ids[copy_of[row]]
@@ -147,11 +147,11 @@ def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str
         name: {key for row in rows for key in dataset[row].extra} for name, rows in sets.items()
     }
     without = [name for name, found in keys.items() if found]
-    held = [f"{PRIVATE}/{name}{writer.suffix}" for name in without]
+    complete = [f"{PRIVATE}/{name}{writer.suffix}" for name in without]
     return {
         "columns": sorted(set[str]().union(*keys.values())),
         "not_in": without,
-        "but_in": held if "extra" in writer.keeps else [],
+        "but_in": complete if "extra" in writer.keeps else [],
     }
 
 
@@ -224,7 +224,7 @@ def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str,
         "test": parts.test,
     }
     published = {row for rows in sets.values() for row in rows}
-    stayed = parts.old.difference(*(joint.rows for joint in parts.joints))
+    stayed = parts.old.difference(*(joint.rows for joint in parts.joined_blocks))
     return {
         "last": last.digest,
         "stayed": {side: sum(row in stayed for row in rows) for side, rows in sets.items()},
@@ -235,7 +235,7 @@ def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str,
                 "side": joint.side,
                 "problems": [ids[row] for row in joint.rows if row in published],
             }
-            for joint in parts.joints
+            for joint in parts.joined_blocks
         ],
     }
 
@@ -272,7 +272,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
     record = {
         "signature": str(built.measures.signature),
         **({} if built.applied is None else {"rules_used": built.applied.record()}),
-        **({"reading": list(built.reading)} if built.reading else {}),
+        **({"reading": list(built.reader_notes)} if built.reader_notes else {}),
         "funnel": built.funnel.record(),
         **filter_record(built.run, built.measures),
         "counts": built.counts,
@@ -280,7 +280,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         **({} if built.sides is None else {"sides": built.sides}),
         **({"copies": dict(built.copies)} if built.copies else {}),
         **({"columns": dict(built.columns)} if built.columns.get("columns") else {}),
-        "embedding": built.notes,
+        "embedding": built.embedding_notes,
         "recipe": recipe,
     }
     with folder.write(RECIPE) as file:

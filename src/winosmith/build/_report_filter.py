@@ -8,14 +8,14 @@ from typing import Any
 
 from winosmith import debias, report
 from winosmith.build._filter import FilterRun
-from winosmith.build._filtering import STRANGER, Measures, reads_letters
+from winosmith.build._filtering import INDEPENDENT, Measures, reads_letters
 from winosmith.text import count_noun
 
 EXAMPLES = 4
 """Number of removed twins, and of kept twins, to show; the paper's table 2 shows two of each."""
 
 
-ENDED = {
+STOP_TEXTS = {
     "train size": "no more problems were left than a classifier needs for training",
     "cutoff": "fewer problems than the cutoff reached the threshold",
     "one class": "all remaining problems had the same answer",
@@ -26,9 +26,13 @@ ENDED = {
 
 def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
     """Return the key figures of a report, such as remaining accuracy, excess and recall."""
-    chosen = run.chosen
+    chosen = run.chosen_subset
     figures = [_accuracy_figure(run, measures)]
-    if run.separability is not None and not run.blind and run.separability.fraction < SEEN:
+    if (
+        run.separability is not None
+        and not run.blind_reason
+        and run.separability.fraction < LOW_SEPARABILITY
+    ):
         figures.append(
             report.KeyFigure(
                 "of twins and singles have vectors that depend on the answer",
@@ -62,14 +66,14 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
         figures.append(
             report.KeyFigure("is coded as y = 1 if correct", PMI_LABELS[run.pmi_label], PMI_NOTE)
         )
-    told = [(other, one) for other, one in run.again.items() if one.share is not None]
-    if told:
+    overlaps = [(other, one) for other, one in run.overlaps.items() if one.share is not None]
+    if overlaps:
         figures.append(
             report.KeyFigure(
-                f"of removed problems are also removed with {told[0][0]}",
-                told[0][1].share,
+                f"of removed problems are also removed with {overlaps[0][0]}",
+                overlaps[0][1].share,
                 _seed_draws(run)
-                or "; ".join(f"{_percent(one.share)} with {other}" for other, one in told[1:]),
+                or "; ".join(f"{_percent(one.share)} with {other}" for other, one in overlaps[1:]),
                 ".1%",
             )
         )
@@ -88,11 +92,11 @@ PMI_NOTE = (
 )
 
 
-SEEN = 0.5
+LOW_SEPARABILITY = 0.5
 """Maximum fraction of units with vectors that depend on the answer at which it is reported."""
 
 
-GUESSED = "accuracy of a linear model"
+ACCURACY_LABEL = "accuracy of a linear model"
 
 
 def _accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
@@ -100,12 +104,14 @@ def _accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
     found = measures.verified
     if isinstance(found, str):
         if measures.before is None:
-            return report.KeyFigure(GUESSED, "—", found)
+            return report.KeyFigure(ACCURACY_LABEL, "—", found)
         value = f"{_percent(measures.before.accuracy)} → —"
-        return report.KeyFigure(GUESSED, value, f"before the filter; after the filter: {found}")
+        return report.KeyFigure(
+            ACCURACY_LABEL, value, f"before the filter; after the filter: {found}"
+        )
     before, after = found.before[debias.LINEAR], found.after[debias.LINEAR]
     others = "; ".join(
-        f"{NAMED.get(name, name)} {_percent(guess.accuracy)}"
+        f"{MODEL_NAMES.get(name, name)} {_percent(guess.accuracy)}"
         for name, guess in found.after.items()
         if name != debias.LINEAR
     )
@@ -115,7 +121,7 @@ def _accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
         value = f"{_percent(before.accuracy)} → {_percent(after.accuracy)}"
         what, two = "before and after the filter", "two separately filtered"
     return report.KeyFigure(
-        GUESSED,
+        ACCURACY_LABEL,
         value,
         f"{what} (simultaneous 95 % interval {_interval(after)}); {others}; chance is "
         f"{_percent(after.chance)}. Trained on one of {two} halves and tested on the "
@@ -123,7 +129,7 @@ def _accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
     )
 
 
-UNLIKE = 0.1
+MIN_FRACTION_GAP = 0.1
 """The fractions of the halves and of the whole that the filter kept are reported if they differ by
 at least this much. They may differ because the number of AFLite's phases may depend on its seed."""
 
@@ -131,7 +137,7 @@ at least this much. They may differ because the number of AFLite's phases may de
 def _size_note(run: FilterRun, found: debias.Verification) -> str:
     """Return a note if the filter kept different fractions of the halves and the whole, or ""."""
     kept = len(run.kept) / len(run.pool)
-    if abs(kept - found.kept) < UNLIKE:
+    if abs(kept - found.kept) < MIN_FRACTION_GAP:
         return ""
     return f"; the filter kept {_percent(found.kept)} of the halves, {_percent(kept)} of the whole"
 
@@ -149,7 +155,7 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     found = measures.verified
     if isinstance(found, str):
         removed = "" if len(run.kept) < len(run.pool) else ". Nothing was removed"
-        return f"{found[0].upper()}{found[1:]}{removed if run.blind else ''}."
+        return f"{found[0].upper()}{found[1:]}{removed if run.blind_reason else ''}."
     left = "these problems" if run.method == "none" else "the kept problems"
     many = run.options is not None
     surely = {
@@ -164,9 +170,9 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     name = max(ranked, key=ranked.__getitem__)
     after, before = found.after[name], found.before[name]
     unlike = _size_note(run, found)
-    who = GUESSERS.get(name, f"a model of {name}")
-    if name == STRANGER and reads_letters(run):
-        who = LETTERS
+    who = MODEL_PHRASES.get(name, f"a model of {name}")
+    if name == INDEPENDENT and reads_letters(run):
+        who = LETTER_MODEL
     right = f"{_percent(after.accuracy)} (simultaneous 95 % interval {_interval(after)}; chance is "
     right += f"{_percent(after.chance)})"
     was = "" if run.method == "none" else f"; before the filter it was {_percent(before.accuracy)}"
@@ -192,16 +198,16 @@ def _above_chance(low: float, high: float, chance: float, many: bool) -> float:
     return max(low, (1 - high) * (chance / (1 - chance) if many else 1)) - chance
 
 
-NAMED = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", STRANGER: "independent"}
+MODEL_NAMES = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", INDEPENDENT: "independent"}
 """The names of the models in tables and key figures."""
 
-LETTERS = "a linear model on the letters of the options"
+LETTER_MODEL = "a linear model on the letters of the options"
 """The independent model in a sentence, for questions or more than two options."""
 
-GUESSERS = {
+MODEL_PHRASES = {
     debias.LINEAR: "a linear model",
     debias.TWO_PIECE: "a two-piece model",
-    STRANGER: "a linear model on hashed words",
+    INDEPENDENT: "a linear model on hashed words",
 }
 """The names of the models in a sentence."""
 
@@ -221,11 +227,11 @@ def filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
     """Return the part of `report.json` about a filter."""
     return {
         "verdict": verdict(run, measures),
-        "blind": bool(run.blind),
+        "blind": bool(run.blind_reason),
         "figures": [asdict(figure) for figure in key_figures(run, measures)],
         "aflite": run.aflite and run.aflite.record(),
         "mirror": run.mirror and run.mirror[0].record(),
-        "again": {other: one.record() for other, one in run.again.items()},
+        "again": {other: one.record() for other, one in run.overlaps.items()},
         "sight": run.separability and asdict(run.separability),
         "measures": measures.record(),
     }
@@ -244,7 +250,7 @@ def _again_section(run: FilterRun) -> report.Section:
         ],
         [
             [other, one.removed, one.other, one.both, one.share, one.jaccard]
-            for other, one in run.again.items()
+            for other, one in run.overlaps.items()
         ],
         note="Another seed: the seed plus one. "
         + (
@@ -283,7 +289,7 @@ def filter_sections(
         sections.append(_phases_section(run.aflite, measures))
     if run.mirror is not None:
         sections.append(_mirror_section(run.mirror[0], run, measures))
-    if run.again:
+    if run.overlaps:
         sections.append(_again_section(run))
     sections.append(_accuracy_section(run, measures))
     if measures.found is not None:
@@ -316,13 +322,13 @@ def _phases_section(result: debias.AfliteResult, measures: Measures) -> report.S
     if phases and phases[0].chance is not None:
         blocks += _chance_blocks(result)
     elif (null := measures.excess) is not None:
-        told = (
+        text = (
             f"In the first phase, {_whole_number(null.value)} problems reached the threshold. By "
             "chance, with the answers of whole blocks (twins, copies, look-alikes) flipped at "
             f"random, {_whole_number(null.mean)} do on average ({_whole_number(null.low)} to "
             f"{_whole_number(null.high)}, {null.interval}; {len(null.draws)} draws)."
         )
-        blocks.append(report.Text([told], "note"))
+        blocks.append(report.Text([text], "note"))
     missed = ""
     if parameters["target_size"] is not None and result.stopped != "target size":
         missed = f" The target of {parameters['target_size']:,} problems was not reached."
@@ -330,12 +336,12 @@ def _phases_section(result: debias.AfliteResult, measures: Measures) -> report.S
         f"{removed:,} of {len(result.scores):,} problems were removed in "
         f"{count_noun(len(phases), 'phase')}, by {parameters['ensemble_size']} classifiers "
         f"trained on {parameters['train_size']:,} problems each. The filter stopped because "
-        f"{ENDED[result.stopped]}.{missed}"
+        f"{STOP_TEXTS[result.stopped]}.{missed}"
     )
     return report.Section("AFLite, phase by phase", blocks, lead=lead)
 
 
-TWO_UNITS = (
+MIRROR_INTRO = (
     "A twin is one unit: a model only needs to predict which half has which answer. Models that "
     "were not trained on a unit give it a margin, which is positive if they are correct. If "
     "nothing reveals an answer, correct and incorrect predictions are equally likely, so the "
@@ -343,7 +349,7 @@ TWO_UNITS = (
 )
 """The explanation of the mirror filter, if each unit has one vector."""
 
-MANY_UNITS = (
+MIRROR_OPTIONS_INTRO = (
     "Models that were not trained on a problem choose an option. The margin is its lead over the "
     "next option, and is positive if the choice is correct. If nothing reveals an answer, one of K "
     "predictions is correct by chance, so each incorrect prediction represents 1 / (K − 1) "
@@ -351,7 +357,7 @@ MANY_UNITS = (
 )
 """The explanation of the mirror filter, if each option has a vector."""
 
-KNOWN = {
+KNOWLEDGE_NOTES = {
     "options": "The models read only the options, not the question. They predict answers from the "
     "wording of options, or from knowledge (“The sun is cold” is never correct), which is not an "
     "artifact. Read removed problems before you call them artifacts.",
@@ -370,36 +376,36 @@ def _mirror_section(
         f" About {_percent(found.false_share)} of the removed units are estimated to be sound."
     )  # fmt: skip
     if found.parameters["aim"] == "chance":
-        told = (
+        text = (
             "At every margin, the excess of agreeing units over "
             + ("the number expected by chance" if many else "disagreeing ones")
             + f" was removed at random.{share} The filter does not identify the units that reveal "
             "their answers."
         )
     elif found.threshold is None:
-        told = (
+        text = (
             "Nothing was removed: at no margin are there enough agreeing units per disagreeing "
             f"unit to limit the fraction of false removals to {found.parameters['error']:g}."
         )
     elif not len(found.removed):
-        told = (
+        text = (
             f"Nothing was removed: {sum(c >= found.found for c in found.turned)} of "
             f"{len(found.turned)} runs with randomly permuted keys found at least as many."
         )
     else:
-        told = (
+        text = (
             f"Agreeing units with a margin of at least {found.threshold:.2f} were removed.{share} "
             f"{(sum(c >= found.found for c in found.turned) or 'None')!s} of {len(found.turned)} "
             f"runs with randomly permuted keys found at least as many (p = {found.p:.2f}). Beyond "
             "the threshold, only disagreeing units are kept, so the kept units are not at chance; "
             "the two-piece model uses this."
         )
-    lead = MANY_UNITS if many else TWO_UNITS
+    lead = MIRROR_OPTIONS_INTRO if many else MIRROR_INTRO
     notes = [
-        report.Text([f"{agree:,} agree, {differ:,} disagree, {found.ties:,} tie. {told}"], "note")
+        report.Text([f"{agree:,} agree, {differ:,} disagree, {found.ties:,} tie. {text}"], "note")
     ]
     if read := measures.signature.parameters.get("reads"):
-        notes.append(report.Text([KNOWN[str(read)]], "note"))
+        notes.append(report.Text([KNOWLEDGE_NOTES[str(read)]], "note"))
     return report.Section(
         "The mirror filter",
         [
@@ -451,19 +457,19 @@ def _chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
             rows,
         ),
     )
-    told = (
+    text = (
         f"Of the {removed:,} removed problems, about {_whole_number(by_chance)} were removed by "
         "chance: with random answers, so many problems have such scores. The excess is "
         f"{_whole_number(removed - by_chance)}."
     )
-    return [drawing, report.Text([told], "note")]
+    return [drawing, report.Text([text], "note")]
 
 
 def _accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
     title, found = "What models can still predict", measures.verified
     if isinstance(found, str):
-        told = f"After the filter: {found}.{_singles_sentence(run)}"
-        return report.Section(title, [report.Text([told], "note")])
+        text = f"After the filter: {found}.{_describe_singles(run)}"
+        return report.Section(title, [report.Text([text], "note")])
     share = report.Column("after", form=".1%")
     opposite = "the opposite" if run.options is None else "another option"
     strange = "hashed letters of the options" if reads_letters(run) else "hashed words"
@@ -473,7 +479,7 @@ def _accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
          report.Column("95 % interval", numeric=True), share,
          report.Column("95 % interval", numeric=True), report.Column("chance", form=".1%")],
         [
-            [NAMED.get(name, name), before.accuracy, _interval(before),
+            [MODEL_NAMES.get(name, name), before.accuracy, _interval(before),
              found.after[name].accuracy, _interval(found.after[name]), found.after[name].chance]
             for name, before in found.before.items()
         ],
@@ -486,7 +492,7 @@ def _accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
         f"used. Intervals are from {found.draws} resamples of the blocks, with refitted models. "
         f"They are simultaneous: with 95 % confidence, all {len(found.after)} contain the true "
         "values (Bonferroni, Student’s t)."
-        f"{_singles_sentence(run)}",
+        f"{_describe_singles(run)}",
     )  # fmt: skip
     lead = (
         "A filter that uses answers keeps problems that contradict similar problems, so the "
@@ -496,7 +502,7 @@ def _accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
     return report.Section(title, [table], lead=lead)
 
 
-def _singles_sentence(run: FilterRun) -> str:
+def _describe_singles(run: FilterRun) -> str:
     if run.method != "pmi" or not run.pool.singles:
         return ""
     return (
@@ -526,7 +532,7 @@ def _recall_section(measures: Measures, run: FilterRun) -> report.Section:
         note="With artifact: problems that are known to contain an artifact, in total and by kind. "
         "Sound: all other problems. Precision: the fraction of removed problems with an artifact.",
     )
-    found = measures.found[run.chosen]
+    found = measures.found[run.chosen_subset]
     lead = (
         f"{found.recall.count:,} of {found.recall.total:,} problems with an artifact were removed, "
         f"and {found.false_removals.count:,} of {found.false_removals.total:,} sound ones."
@@ -561,9 +567,9 @@ def _examples_section(
     parted = {subset.name: subset.parted for subset in assessment.subsets}
     blocks.append(debias.make_leads_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
     lead = (
-        f"Of {parted[run.chosen]:,} twins the filter kept only one half. Marked words occur with "
-        "the correct (or incorrect) option of other twins more often than expected by chance. The "
-        "filter may have used other information."
+        f"Of {parted[run.chosen_subset]:,} twins the filter kept only one half. Marked words occur "
+        "with the correct (or incorrect) option of other twins more often than expected by chance. "
+        "The filter may have used other information."
     )
     return report.Section("Examples", blocks, lead=lead)
 

@@ -19,7 +19,7 @@ SIZES = (("xs", 160), ("s", 640), ("m", 2560), ("l", 10240))
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
+class JoinedBlock:
     """A block with problems from several former splits.
 
     Attributes:
@@ -46,7 +46,7 @@ class Split:
             never published.
         sides: the split of each row's block.
         old: the rows of blocks with a former split.
-        joints: the blocks with several former splits.
+        joined_blocks: the blocks with several former splits.
     """
 
     debiased: tuple[int, ...]
@@ -56,7 +56,7 @@ class Split:
     withheld: tuple[int, ...]
     sides: Mapping[int, Side]
     old: frozenset[int] = frozenset()
-    joints: tuple[Joint, ...] = ()
+    joined_blocks: tuple[JoinedBlock, ...] = ()
 
 
 def split(
@@ -126,8 +126,8 @@ def split(
         withheld=tuple(withheld),
         sides={row: of.side for of in found for row in of.rows},
         old=frozenset(row for of in found if of.former for row in of.rows),
-        joints=tuple(
-            Joint(of.rows, tuple(side for side in SIDES if side in of.former), of.side)
+        joined_blocks=tuple(
+            JoinedBlock(of.rows, tuple(side for side in SIDES if side in of.former), of.side)
             for of in found
             if len(of.former) > 1
         ),
