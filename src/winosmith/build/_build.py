@@ -86,8 +86,7 @@ class _Job:
     """The data that all steps share.
 
     Attributes:
-        recipe: the recipe.
-        inputs: the contents of the recipe's files.
+        recipe, inputs: the recipe and the contents of its files.
         collected: the problems in shuffled order, with their original ids.
         order: the blocks of the problems, as rows.
         renamed: the same problems with new ids.

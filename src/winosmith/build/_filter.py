@@ -267,9 +267,8 @@ def make_row_filter(
         asked = _scale_settings(run, chosen, len(rows))
         half = run.pool.select(rows.tolist())
         # Halves are filtered at the same time, so each gets its share of the processors.
-        with ThreadPoolExecutor(
-            max(1, (os.cpu_count() or 1) // debias.CONCURRENT_HALVES)
-        ) as threads:
+        processors = (os.cpu_count() or 1) // debias.CONCURRENT_HALVES
+        with ThreadPoolExecutor(max(1, processors)) as threads:
             given = {**how, "executor": how.get("executor") or threads}
             found = run_filter(half, run.X[rows], asked, seed=seed, baselines=False, **given)
         return rows[found.kept]
@@ -278,7 +277,6 @@ def make_row_filter(
 
 
 def _scale_settings(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
-    """Return a filter's settings with numbers of problems scaled to a part of the pool."""
 
     def part(value: int | None, least: int = 1) -> int | None:
         return None if value is None else max(least, round(value * rows / len(run.pool)))
@@ -296,7 +294,6 @@ def _scale_settings(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRe
 
 
 def _aflite_arguments(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
-    """Return the arguments of `debias.aflite` for a filter's settings."""
     train_size, cutoff = debias.suggest_sizes(len(pool))
     whole = chosen.remove == "twins"
     numbers = None  # finding the blocks takes a second, and only two settings need them

@@ -244,7 +244,6 @@ class Filtering:
         tuning: tuple[Dataset, Dataset] | None,
         advance: Advance,
     ) -> tuple[Vectors, dict[str, Any]]:
-        """Embed the pool; return its vectors, and the embedder's parameters and notes."""
         chosen = self.embed
         if chosen.array is not None:
             array = embed.load_array(chosen.array, ids=collected_ids)
@@ -356,13 +355,8 @@ class Filtering:
     ) -> Measures:
         """Measure the effect of a filter, and the accuracy of models on the kept problems.
 
-        Args:
-            run: the run of the filter.
-            digest: the digest of all collected problems.
-            n: number of collected problems.
-            shown: the rows of the pool that charts may show individually.
-            copies: the rule for copies.
-            planted: the artifact of each planted problem, by the problem's id in the pool.
+        `digest` and `n` are the digest and number of all collected problems, `shown` the rows of
+        the pool that charts may show individually, and `planted` the artifacts by problem id.
         """
         guessed, flips_sign, assessment = self._verify(run), changes_sign(self.embed), None
         with self.step("measuring", None):

@@ -330,12 +330,8 @@ def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Cop
     not be a copy. Twins have priority: if a single is a copy of a half, the single is removed. Of
     twins that share a half, the twin that excludes the fewest others is kept. Ties are decided by,
     in this order: being published before, not being perturbed, and a digest of seed, sentences and
-    ids; never by the order of rows or options, or by answers.
-
-    Args:
-        dataset: the problems.
-        seed: seed of the digest.
-        known: ids of problems that were published before.
+    ids; never by the order of rows or options, or by answers. `known` are the ids of problems that
+    were published before.
 
     >>> from winosmith import Problem
     >>> fell = [Problem(id_, "The _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
@@ -396,11 +392,7 @@ def copies_record(
 ) -> dict[str, Any]:
     """Return the object "copies" of a build's report; empty without copies.
 
-    Args:
-        found: the copies among the problems that passed the checks.
-        rule: the recipe's rule for copies.
-        ids: the published ids of the problems.
-        shown: the ids that may be listed: a copy of a test problem would reveal it.
+    Only copies with published ids in `shown` are listed: a copy of a test problem would reveal it.
     """
     named = [[ids[row] for row in rows] for rows in found.groups]
     if not named:

@@ -38,11 +38,7 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
     """Return the data set with new ids for problems, twins and families, numbered by row.
 
     The rows should be in the shuffled order, which depends only on sentences and options, so that
-    ids reveal nothing.
-
-    Args:
-        collected: the problems, in the shuffled order.
-        name: the prefix of the new ids.
+    ids reveal nothing. `name` is the prefix of the new ids.
 
     >>> old = Dataset([Problem("3QHITW-2", "The _ fell.", ("cup", "jug"), 1, "3QHITW")])
     >>> new = with_new_ids(old, "mine")[0]
@@ -87,14 +83,8 @@ def publish(
     reveal answers; the problems that are withheld because of dev and test or under embargo; and the
     old id of each new id.
 
-    Args:
-        folder: the build's folder.
-        dataset: all collected problems, with new ids.
-        old_ids: the old ids of the problems, by row.
-        parts: the rows of each split.
-        dropped: the dropped problems, by row.
-        copy_of: the kept row of which each omitted row is a copy.
-        format_name: the format of the public files of problems.
+    `dataset` is all collected problems with new ids; `old_ids`, `dropped` and `copy_of` refer to
+    its rows.
     """
     writer = formats.writer_named(format_name)
     training = {f"train_{size}": rows for size, rows in nested_sizes(parts.train).items()}

@@ -213,7 +213,6 @@ MODEL_PHRASES = {
 
 
 def _seed_draws(run: FilterRun) -> str:
-    """Return a text about the role of the seed in a method without vectors; "" for others."""
     if run.method == "random":
         return "the seed determines all removals"
     if run.method == "pmi":

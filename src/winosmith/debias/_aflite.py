@@ -566,10 +566,7 @@ BROKEN = (EOFError, zipfile.BadZipFile)
 def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -> None:
     """Write the checkpoint, replacing the old file only when the new one is complete on disk.
 
-    Args:
-        path: The path of the checkpoint.
-        progress: The progress to write.
-        identity: The data digest and the parameters of the run.
+    `identity` is the data digest and the parameters of the run.
 
     Raises:
         OutputError: The checkpoint can't be written.

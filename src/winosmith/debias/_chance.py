@@ -217,16 +217,8 @@ def measure_chance(
     Each draw flips the labels again and restarts the solver. It depends only on the rows left, not
     on earlier draws, so that a resumed run draws the same labels.
 
-    Args:
-        ensemble: The ensemble with the real labels.
-        left: The rows left.
-        phase: The 0-based phase.
-        twins: The (N,) twin number of each row.
-        found: The number of candidates with the real labels.
-        on_draw: Called after each draw with the number of completed draws.
-
-    Returns:
-        The null, and for each draw the scores of the rows left.
+    `twins` are the (N,) twin numbers of rows, and `found` is the number of candidates with the real
+    labels. The second return value is the scores of the rows left in each draw.
     """
     settings = ensemble.settings
     drawn, known = [], []

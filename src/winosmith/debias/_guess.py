@@ -365,12 +365,7 @@ def verify(
 class _TwoOptionProblems:
     """Problems with one vector for both options.
 
-    Attributes:
-        X: The (n, d) vectors.
-        y: The (n,) labels, 0 or 1.
-        flips_sign: Whether swapping options flips the sign of vectors; if not, the models have an
-            intercept.
-        oriented: The vectors with the correct option first; None before `select`.
+    `oriented` contains the vectors with the correct option first; it is None before `select`.
     """
 
     X: NDArray[Any]
@@ -416,14 +411,7 @@ _Vectors = Choices | _TwoOptionProblems
 
 @dataclass(frozen=True, slots=True)
 class _SharedData:
-    """The data that all halves share.
-
-    Attributes:
-        vectors: The vectors by name.
-        block_of: The (n,) block number of each row.
-        resampled: The (blocks, 1 + draws) weights; the first column is for the real data, all ones.
-        C: The guessers' inverse penalty.
-    """
+    """The data that all halves share, with the weights from `_resample_blocks`."""
 
     vectors: Mapping[str, _Vectors]
     block_of: Rows
@@ -442,15 +430,6 @@ _Scores = tuple[Floats, float]
 def _score_guessers(
     shared: _SharedData, train_rows: Rows, train_kept: Rows, test_rows: Rows, test_kept: Rows
 ) -> dict[str, tuple[_Scores, _Scores]]:
-    """Return each guesser's scores on the test half, before and after the filter.
-
-    Args:
-        shared: The data that all halves share.
-        train_rows: The rows of the training half.
-        train_kept: The rows that the filter kept of the training half.
-        test_rows: The rows of the test half.
-        test_kept: The rows that the filter kept of the test half.
-    """
     found: dict[str, tuple[_Scores, _Scores]] = {}
     inside, outside = np.isin(train_rows, train_kept), np.isin(test_rows, test_kept)
     weights, count = shared.weights(train_rows), shared.resampled.shape[1]
@@ -505,10 +484,7 @@ def _fit_rule(
 ) -> tuple[NDArray[np.integer[Any]], Floats]:
     """Return each column's rule: the quantile, and 1 to follow the model from there on, or -1.
 
-    Args:
-        gained: Each problem's gain from following the model instead of predicting the opposite.
-        ranks: The quantile of each problem's lead.
-        weights: The weight of each problem in each column.
+    `gained` is each problem's gain from following the model instead of predicting the opposite.
     """
     gained = weights * gained
     columns = np.arange(gained.shape[1])

@@ -238,9 +238,7 @@ class CrossLogit:
     def _fit_all(self, coded_keys: Singles, threads: ThreadPoolExecutor) -> Floats:
         """Return the (folds · r, d) weights, sorted by fold and then by run.
 
-        Args:
-            coded_keys: (n, r) as for `Logit.fit`, in the order of `self.V`.
-            threads: The pool for the products.
+        `coded_keys` are (n, r) as for `Logit.fit`, in the order of `self.V`.
         """
         runs, folds = coded_keys.shape[1], len(self.fold_rows)
 
@@ -350,12 +348,9 @@ class _Chunk:
 def _split_into_chunks(
     ends: Iterable[int], starts: Rows | None, size: int = CHUNK
 ) -> Iterator[_Chunk]:
-    """Yield rows in chunks of whole units.
+    """Yield rows in chunks of whole units, with about `size` rows each.
 
-    Args:
-        ends: Ascending row numbers at which a new chunk must start; the last is the number of rows.
-        starts: The first row of each unit; None if each row is a unit.
-        size: The number of rows per chunk; a chunk may be longer to complete its last unit.
+    A new chunk starts at each of `ends`, the last of which is the number of rows.
     """
     begin = 0
     for last in ends:
@@ -427,14 +422,10 @@ def _sum_in_order(parts: Iterable[Singles]) -> Floats:
 
 
 def _multiply_rows(V: Singles, W: Floats) -> Floats:
-    """Return the (n, r) products of rows with weights.
+    """Return the (n, r) products of (n, d) rows with the (r, d) weights of runs.
 
     Equal rows have bitwise equal products. This requires avoiding BLAS, in which rounding depends
     on a row's position.
-
-    Args:
-        V: (n, d) rows.
-        W: (r, d) weights of r runs.
     """
     found = np.empty((len(V), len(W)))
     step = max(1, PRODUCT_CHUNK // V.shape[1])
@@ -447,13 +438,10 @@ def _multiply_rows(V: Singles, W: Floats) -> Floats:
 def _minimize(
     gradient: Callable[[Floats, Rows], Floats], Z: Floats, G: Floats, steepest: NDArray[Any]
 ) -> Floats:
-    """Minimise the losses with L-BFGS, and return their minima, (c, d).
+    """Minimise the losses with L-BFGS from `Z` with gradients `G`, and return their minima, (c, d).
 
-    Args:
-        gradient: A function from (k, d) points and their k columns to (k, d) gradients.
-        Z: The starting points.
-        G: The gradients at the starting points.
-        steepest: (c,) upper bounds of the columns' Hessians, as multiples of the identity.
+    `gradient` is a function from (k, d) points and their k columns to (k, d) gradients. `steepest`
+    are (c,) upper bounds of the columns' Hessians, as multiples of the identity.
     """
     found, column = Z.copy(), np.arange(len(Z))
     pairs: list[tuple[Floats, Floats, Floats]] = []

@@ -408,13 +408,7 @@ def _sort_by_unit(
 def _digest_units(
     rows: NDArray[np.float32], turned: NDArray[np.float32], starts: Numbers
 ) -> list[bytes]:
-    """Return a digest of each unit's rows.
-
-    Args:
-        rows: (n, d) numbers; positive and negative zeros are equal.
-        turned: (n,) factors by which the rows are multiplied before digesting.
-        starts: The first row of each unit.
-    """
+    """Return a digest of each unit's rows times `turned`; +0 and −0 are equal."""
     ends = np.append(starts, len(rows))
 
     def some(first: int) -> list[bytes]:
@@ -440,12 +434,7 @@ def _make_id_key(ids: Sequence[Hashable]) -> Callable[[int], Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scorer:
-    """Cross-validated models that score units to which they were not fitted.
-
-    Attributes:
-        units: The units to score.
-        assignments: The models for each assignment of the blocks to folds.
-    """
+    """Units, and cross-validated models of them for each assignment of the blocks to folds."""
 
     units: _Units
     assignments: tuple[CrossLogit, ...]

@@ -368,12 +368,7 @@ def draw_fitting_groups(
 ) -> NDArray[np.bool_]:
     """Draw whole groups in random order while they fit, and return whether each row is drawn.
 
-    Groups that no longer fit are skipped.
-
-    Args:
-        groups: (n,) the group number of each row, from 0; some numbers may be unused.
-        max_rows: The maximum number of rows to draw.
-        rng: The generator for the order.
+    Groups that no longer fit are skipped. Some group numbers may be unused.
     """
     sizes = np.bincount(groups)
     order = rng.permutation(np.flatnonzero(sizes))

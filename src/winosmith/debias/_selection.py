@@ -91,14 +91,8 @@ def select(
     their scores, skipping groups that exceed the rest of the cutoff. The votes must then come from
     `pool_by_group`.
 
-    Args:
-        correct: (size,) the number of correct predictions of each row, or of its group.
-        total: (size,) the number of predictions for each row, or for its group.
-        threshold: As for `debias.aflite`.
-        cutoff: The maximum number of rows to remove.
-        seed: The random seed of the whole run.
-        phase: The 0-based number of the phase.
-        groups: (size,) group numbers; None if rows are removed individually.
+    `correct` and `total` are the (size,) numbers of correct and of all predictions for each row, or
+    for its group. `groups` are (size,) group numbers, or None to remove rows individually.
     """
     candidates = np.flatnonzero(reach_threshold(correct, total, threshold))
     score = correct[candidates] / total[candidates]  # equal ratios are equal doubles

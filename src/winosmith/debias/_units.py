@@ -220,8 +220,6 @@ def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OptionUnit:
-    """A unit with a vector per option."""
-
     V: NDArray[np.float32]
     key: int
     rows: list[int]
@@ -280,11 +278,7 @@ def _make_option_units(
 ) -> Iterator[_OptionUnit]:
     """Yield the units of one group: a single, a twin, or halves that do not form a twin.
 
-    Args:
-        pool: All problems.
-        X: The vectors of all problems.
-        keys: The answers of all problems.
-        halves: The rows of each half with its copies, sorted by id.
+    `halves` are the rows of each half with its copies, sorted by id.
     """
     named = [[comparable_text(option) for option in pool[rows[0]].options] for rows in halves]
     right = [{comparable_text(pool[row].options[keys[row]]) for row in rows} for rows in halves]

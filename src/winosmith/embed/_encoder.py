@@ -163,13 +163,9 @@ class EncoderEmbedder:
         texts: Callable[[Sequence[Item]], list[Text]],
         names_of: Callable[[Sequence[Item]], Sequence[str]],
     ) -> Iterator[tuple[Sequence[Item], Vectors]]:
-        """Yield problems or texts in chunks, with the vectors of their texts.
+        """Yield problems or texts in chunks, with the vectors of the texts that `texts` returns.
 
-        Args:
-            items: the problems or texts.
-            what: "problems" or "texts", for messages.
-            texts: function from a chunk to its texts.
-            names_of: function from a chunk to the name of each of its texts, for messages.
+        `what` is "problems" or "texts", and `names_of` returns a name for each text, for messages.
         """
         if not len(items):
             raise DataError(f"there are no {what} to embed")

@@ -117,12 +117,7 @@ def _count_untied(values: Floats, wanted: int) -> int:
 
 
 def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]:
-    """Return the largest nonzero singular values, descending, and their right singular vectors.
-
-    Args:
-        contrast: (contrasts, words).
-        count: maximum number of values.
-    """
+    """Return at most `count` nonzero singular values, descending, and their right vectors."""
     rows, words = contrast.shape
     if not min(rows, words) or not np.any(contrast.data):
         return np.zeros(0), np.zeros((words, 0))
@@ -369,7 +364,6 @@ def _estimate_trigger_rates(
 
 
 def _compute_lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the (n, 1) lengths of rows, and 1 for rows of zeros."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > 0, lengths, 1.0)
 
