@@ -227,7 +227,7 @@ def run_again(
     *,
     seed: int,
     scratch: str | Path | None = None,
-    **how: Any,
+    **arguments: Any,
 ) -> FilterRun:
     """Run the filter again, and return the first run with the overlap of removed problems.
 
@@ -241,43 +241,42 @@ def run_again(
         return run  # no problem could be removed
     size = None if by_vectors else len(run.kept)
     keep = chosen.keep if size is None else size
-    asked = replace(chosen, keep=keep, null="off")  # the null takes long and has no effect
-    more: dict[str, Any] = {"scratch": scratch, "baselines": False, **how}
+    settings = replace(chosen, keep=keep, null="off")  # the null takes long and has no effect
+    more: dict[str, Any] = {"scratch": scratch, "baselines": False, **arguments}
     if other == OTHER_RUNS[1]:
         with debias.perturb_vectors(run.X, run.pool.ids, seed=seed, scratch=scratch) as X:
-            found = run_filter(run.pool, X, asked, seed=seed, **more)
+            found = run_filter(run.pool, X, settings, seed=seed, **more)
     else:
-        found = run_filter(run.pool, run.X, asked, seed=seed + 1, **more)
+        found = run_filter(run.pool, run.X, settings, seed=seed + 1, **more)
     compared = debias.compare_runs(run.kept, found.kept, len(run.pool))
     return replace(run, overlaps={**run.overlaps, other: compared})
 
 
 def make_row_filter(
-    run: FilterRun, chosen: FilterRecipe, *, seed: int, **how: Any
+    run: FilterRun, chosen: FilterRecipe, *, seed: int, **arguments: Any
 ) -> Callable[[Rows], Rows]:
     """Return the filter as a function from rows of the pool to kept rows, for `debias.verify`.
 
     The function uses only the given rows. Numbers of problems in the recipe, and the size of a
-    reduction, are scaled to the number of rows. For `how` see `run_filter`.
+    reduction, are scaled to the number of rows. For `arguments` see `run_filter`.
     """
 
-    def kept(rows: Rows) -> Rows:
+    def filter_rows(rows: Rows) -> Rows:
         if chosen.method == "none":
             return rows
-        asked = _scale_settings(run, chosen, len(rows))
+        settings = _scale_settings(run, chosen, len(rows))
         half = run.pool.select(rows.tolist())
         # Halves are filtered at the same time, so each gets its share of the processors.
         processors = (os.cpu_count() or 1) // debias.CONCURRENT_HALVES
         with ThreadPoolExecutor(max(1, processors)) as threads:
-            given = {**how, "executor": how.get("executor") or threads}
-            found = run_filter(half, run.X[rows], asked, seed=seed, baselines=False, **given)
+            local = {**arguments, "executor": arguments.get("executor") or threads}
+            found = run_filter(half, run.X[rows], settings, seed=seed, baselines=False, **local)
         return rows[found.kept]
 
-    return kept
+    return filter_rows
 
 
 def _scale_settings(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
-
     def part(value: int | None, least: int = 1) -> int | None:
         return None if value is None else max(least, round(value * rows / len(run.pool)))
 

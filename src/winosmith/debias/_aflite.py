@@ -140,13 +140,13 @@ class AfliteResult(Result):
 
     def charts(self) -> list[Svg]:
         """Return charts of the size per phase, and of the scores in the first and last phases."""
-        drawn = [phase_sizes([p.size for p in self.phases], [p.removed for p in self.phases])]
+        charts = [phase_sizes([p.size for p in self.phases], [p.removed for p in self.phases])]
         shown = {phase.number: phase for phase in (*self.phases[:1], *self.phases[-1:])}
         top = 1.05 * max(1, *(count for phase in shown.values() for count in phase.histogram), 1)
         for number, phase in shown.items():
-            gone = self.scores[self.removed_in == number]
-            taken, _ = np.histogram(gone[np.isfinite(gone)], HISTOGRAM_EDGES)
-            drawn.append(
+            removed = self.scores[self.removed_in == number]
+            taken, _ = np.histogram(removed[np.isfinite(removed)], HISTOGRAM_EDGES)
+            charts.append(
                 draw_scores(
                     HISTOGRAM_EDGES,
                     phase.histogram,
@@ -156,7 +156,7 @@ class AfliteResult(Result):
                     title=f"Scores in phase {number + 1}",
                 )
             )
-        return drawn
+        return charts
 
     @property
     def seconds(self) -> float:
@@ -338,12 +338,12 @@ def aflite(
     }
     progress = start_progress(rows)
     if checkpoint is not None:
-        of = {"data": rows.digest(), "twins": _digest(run.twins), **parameters}
-        progress = load_progress(Path(checkpoint), of) or progress
-        save_progress(Path(checkpoint), progress, of)
+        identity = {"data": rows.digest(), "twins": _digest(run.twins), **parameters}
+        progress = load_progress(Path(checkpoint), identity) or progress
+        save_progress(Path(checkpoint), progress, identity)
     for _ in run_phases(run, progress):
         if checkpoint is not None:
-            save_progress(Path(checkpoint), progress, of)
+            save_progress(Path(checkpoint), progress, identity)
         if on_phase is not None:
             on_phase(progress.phases[-1])
     return _build_result(rows, progress, parameters)
@@ -503,12 +503,12 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
         null, drawn = measure_chance(
             ensemble, left, number, run.twins, int(candidates.sum()), on_draw
         )
-    most = _compute_removal_limit(settings, len(left), groups)
+    limit = _compute_removal_limit(settings, len(left), groups)
     chosen = select(
         correct,
         total,
         threshold=settings.threshold,
-        cutoff=most,
+        cutoff=limit,
         seed=settings.seed,
         phase=number,
         groups=groups if settings.remove == "groups" else None,
@@ -525,7 +525,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             number=number,
             size=len(left),
             removed=len(removed),
-            cutoff=most,
+            cutoff=limit,
             candidates=chosen.candidates,
             accuracy=float(votes.correct.sum() / votes.total.sum()) if voted.any() else None,
             histogram=make_histogram(correct, total),
@@ -598,8 +598,8 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             about = parse_json(str(file["about"]))
             arrays = {name: file[name] for name in ("scores", "votes", "removed_in")}
-            held = {one.name: file[one.name] for one in fields(Start) if "weights" in file}
-            start = Start(**{**held, "tolerance": float(held["tolerance"])}) if held else None
+            state = {one.name: file[one.name] for one in fields(Start) if "weights" in file}
+            start = Start(**{**state, "tolerance": float(state["tolerance"])}) if state else None
             saved = file["phases"].tobytes().decode().splitlines()
         phases = [_read_phase(parse_json(line)) for line in saved]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:

@@ -73,7 +73,7 @@ class Null(Result):
 def make_null(value: float, drawn: Sequence[float]) -> Null:
     """Return the null distribution of a number, given its draws."""
     low, high = null_interval(drawn)
-    reached = sum(figure >= value for figure in drawn)
+    reached = sum(number >= value for number in drawn)
     return Null(
         value=value,
         mean=float(np.mean(drawn)),
@@ -221,7 +221,7 @@ def measure_chance(
     labels. The second return value is the scores of the rows left in each draw.
     """
     settings = ensemble.settings
-    drawn, known = [], []
+    drawn, scores = [], []
     for draw in range(settings.null_draws):
         labels = ensemble.y.copy()
         labels[left] = flip_labels(
@@ -233,10 +233,10 @@ def measure_chance(
         votes = other.vote(left, phase, other.compute_first_start(left))
         correct, total = pool_votes(other, left, votes)
         drawn.append(int(reach_threshold(correct, total, settings.threshold).sum()))
-        known.append(compute_scores(correct, total))
+        scores.append(compute_scores(correct, total))
         if on_draw is not None:
             on_draw(draw + 1)
-    return make_null(found, drawn), known
+    return make_null(found, drawn), scores
 
 
 def pool_votes(ensemble: Ensemble, left: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:
@@ -257,9 +257,9 @@ def estimate_chance_removals(drawn: Sequence[NDArray[np.float64]], chosen: Selec
     """
     if not chosen.removed.size:
         return 0.0
-    share = chosen.tied_removed / chosen.tied if chosen.tied else 1.0
+    fraction = chosen.tied_removed / chosen.tied if chosen.tied else 1.0
     reached = [
-        (score > chosen.lowest).sum() + share * (score == chosen.lowest).sum() for score in drawn
+        (score > chosen.lowest).sum() + fraction * (score == chosen.lowest).sum() for score in drawn
     ]
     return float(np.minimum(reached, len(chosen.removed)).mean())
 
@@ -314,13 +314,14 @@ def compare_runs(kept: ArrayLike, other: ArrayLike, rows: int) -> RunOverlap:
     >>> compare_runs([0, 1], [0, 2], 5)
     RunOverlap(share=0.6667, jaccard=0.5, removed=3, other=3, both=2)
     """
-    gone = np.ones((2, rows), np.bool_)
+    removed = np.ones((2, rows), np.bool_)
     for run, left in enumerate((kept, other)):
-        known = np.asarray(left, np.intp)
-        if len(known) and (known.min() < 0 or known.max() >= rows):
+        rows_kept = np.asarray(left, np.intp)
+        if len(rows_kept) and (rows_kept.min() < 0 or rows_kept.max() >= rows):
             raise InputError(f"a kept row is out of range; there are {rows} rows")
-        gone[run, known] = False
-    return RunOverlap(int(gone[0].sum()), int(gone[1].sum()), int((gone[0] & gone[1]).sum()))
+        removed[run, rows_kept] = False
+    first, second = removed
+    return RunOverlap(int(first.sum()), int(second.sum()), int((first & second).sum()))
 
 
 @contextlib.contextmanager
@@ -348,7 +349,7 @@ def perturb_vectors(
     order = sorted(range(len(ids)), key=ids.__getitem__)  # type: ignore[arg-type]
     folder = choose_scratch_folder(X, scratch)
     with contextlib.ExitStack() as stack:
-        moved: NDArray[np.float32] = (
+        perturbed: NDArray[np.float32] = (
             np.empty(X.shape, np.float32)
             if folder is None
             else stack.enter_context(
@@ -357,5 +358,5 @@ def perturb_vectors(
         )
         for place, row in enumerate(order):
             draw = np.random.default_rng([seed, place]).standard_normal(X.shape[-1])
-            moved[row] = X[row] * (1 + noise * draw)
-        yield moved
+            perturbed[row] = X[row] * (1 + noise * draw)
+        yield perturbed

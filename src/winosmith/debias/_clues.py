@@ -146,21 +146,21 @@ class Associations:
         ranked: dict[str, list[tuple[float, int, tuple[int, ...]]]] = {}
         for group in self._iterate_whole_groups(rows):
             leading = [self.clues[row][0] for row in group if self.clues[row]]
-            pull = sum(clue.z if clue.toward else -clue.z for clue in leading)
-            if pull > 0:
+            strength = sum(clue.z if clue.toward else -clue.z for clue in leading)
+            if strength > 0:
                 kind = max(leading, key=lambda clue: clue.z).kind
-                ranked.setdefault(kind, []).append((-pull, group[0], group))
+                ranked.setdefault(kind, []).append((-strength, group[0], group))
         waiting = [iter(sorted(ranked[kind])) for kind in sorted(ranked)]
         seen: set[tuple[str, ...]] = set()
         found: list[tuple[int, ...]] = []
         while waiting and len(found) < number:
-            turn = waiting.pop(0)
-            for _, _, group in turn:
+            queue = waiting.pop(0)
+            for _, _, group in queue:
                 words = {self.clues[row][0].words for row in group if self.clues[row]}
                 if not words & seen:
                     seen |= words
                     found.append(group)
-                    waiting.append(turn)
+                    waiting.append(queue)
                     break
         return tuple(tuple(map(self.mark_words, group)) for group in found)
 
@@ -174,9 +174,9 @@ class Associations:
         return tuple(tuple(map(self.mark_words, choice[at])) for at in order)
 
     def _iterate_whole_groups(self, rows: Collection[int]) -> Iterator[tuple[int, ...]]:
-        there = frozenset(map(int, rows))
+        allowed = frozenset(map(int, rows))
         for group in self.dataset.groups:
-            if there.issuperset(group) and not any(self.dataset[row].embargo for row in group):
+            if allowed.issuperset(group) and not any(self.dataset[row].embargo for row in group):
                 yield group
 
     def mark_words(self, row: int) -> MarkedProblem:
@@ -279,7 +279,7 @@ class _FeatureCounts:
             for option, key in _find_features(reading, int(first[row]))
         ]
         table = np.array(found, dtype=np.intp).reshape(-1, 4)
-        self.rows, self.options, self.features, holds = table.T
+        self.rows, self.options, self.features, is_correct = table.T
         self.keys = list(numbers)
         self.answers = dataset.answers
         texts = [[comparable_text(problem.sentence)] for problem in dataset]
@@ -289,8 +289,8 @@ class _FeatureCounts:
             + self.features
         )
         _, own = np.unique(own, return_inverse=True)
-        self.right = _count_elsewhere(self.features, own, holds == 1)
-        self.wrong = _count_elsewhere(self.features, own, holds == 0)
+        self.right = _count_elsewhere(self.features, own, is_correct == 1)
+        self.wrong = _count_elsewhere(self.features, own, is_correct == 0)
 
     def strength(self) -> NDArray[np.float64]:
         """Return the (m,) signed statistics of the sign test; 0 without other problems."""
@@ -308,10 +308,10 @@ class _FeatureCounts:
 
 
 def _count_elsewhere(
-    features: NDArray[np.intp], own: NDArray[np.intp], those: NDArray[np.bool_]
+    features: NDArray[np.intp], own: NDArray[np.intp], mask: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
-    everywhere = np.bincount(features[those], minlength=int(features.max(initial=0)) + 1)
-    here = np.bincount(own[those], minlength=int(own.max(initial=0)) + 1)
+    everywhere = np.bincount(features[mask], minlength=int(features.max(initial=0)) + 1)
+    here = np.bincount(own[mask], minlength=int(own.max(initial=0)) + 1)
     counted: NDArray[np.intp] = everywhere[features] - here[own]
     return counted
 
@@ -382,11 +382,11 @@ def read_problem(problem: Problem, other: str | None = None) -> Reading:
     if unspaced:
         cues = list(filter(text.is_content, tokens[max(0, (blank or 0) - LETTERS) :]))
     else:
-        asked = problem if blank is None else local_only(problem, 2)
-        cues = text.content_words(asked.sentence)
+        context = problem if blank is None else local_only(problem, 2)
+        cues = text.content_words(context.sentence)
     if other is not None:
-        theirs = text.units(other, problem.options)
-        cues = [t for t in text.trigger(tokens, theirs)[0] if _is_word(t)] + cues
+        other_tokens = text.units(other, problem.options)
+        cues = [t for t in text.trigger(tokens, other_tokens)[0] if _is_word(t)] + cues
     own = {token for option in options for token in option}
     return Reading(
         _drop_repeats([cue for cue in cues if cue not in own]),
@@ -441,7 +441,7 @@ def make_assessment_blocks(
     subsets, settings = assessment.subsets, assessment.settings
     width = settings.bin_width
     bins = f"{settings.bins} bins" if width is None else f"bins {width:g} wide"
-    ways = ", each problem in both orders of its options" if assessment.flips_sign else ""
+    orders = ", each problem in both orders of its options" if assessment.flips_sign else ""
     fitted = "once, on all problems" if settings.fit == "all" else "on each subset separately"
     clouds, first, axis = assessment.panels()
     return [
@@ -452,7 +452,7 @@ def make_assessment_blocks(
             signature=signature,
         ),
         report.Drawing(
-            f"The first component, d₁, by answer, in {bins}{ways}. Above each panel is the KL "
+            f"The first component, d₁, by answer, in {bins}{orders}. Above each panel is the KL "
             "divergence between the answers, followed in brackets by that of noise: the mean, and "
             f"{null_interval_label(settings.draws)} in which the answers of whole blocks (twins, "
             "copies, look-alikes) are flipped at random.",

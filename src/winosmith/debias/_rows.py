@@ -393,11 +393,11 @@ Matrix = NDArray[np.float32]
 
 def is_mapped(X: NDArray[Any]) -> bool:
     """Return whether rows are mapped from a file, directly or as a view."""
-    held: Any = X
-    while held is not None:
-        if isinstance(held, np.memmap):
+    array: Any = X
+    while array is not None:
+        if isinstance(array, np.memmap):
             return True
-        held = getattr(held, "base", None)
+        array = getattr(array, "base", None)
     return False
 
 

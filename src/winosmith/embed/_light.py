@@ -416,8 +416,8 @@ def extract_words(problem: Problem) -> ProblemWords:
     lengths = [len(option.strip()) for option in problem.options]
     if lengths[0] != lengths[1]:
         attributes[lengths[1] > lengths[0]].add(LONGER)
-    asked = words if blank is None else words[blank + 1 : blank + 1 + CUE_WINDOW * scale]
-    after = {w for w in asked if w not in own and _is_word(w)}
+    following = words if blank is None else words[blank + 1 : blank + 1 + CUE_WINDOW * scale]
+    after = {w for w in following if w not in own and _is_word(w)}
     first, second = (tuple(sorted(found)) for found in attributes)
     return ProblemWords(tuple(words), tuple(sorted(after)), (first, second))
 
