@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from winosmith import Dataset, Lineage, Problem, formats
 from winosmith.blocks import contradictions, copies
 from winosmith.build import build, read_recipe
-from winosmith.build._pool import copies_record, describe_copies, find_copies
+from winosmith.build._pool import describe_copies, find_copies, make_copies_record
 from winosmith.testing import made_twins
 
 NONE = {"method": "none"}
@@ -101,10 +101,10 @@ def test_a_group_without_a_problem_left_is_told():
     found = find_copies(data, 0)
     assert (len(found.groups), len(found.reasons)) == (3, 4)
     gone = [rows for rows in found.groups if found.reasons.keys() >= {*rows}]
-    record = copies_record(found, "once", data.ids, data.ids)
+    record = make_copies_record(found, "once", data.ids, data.ids)
     assert record["none_left"] == len(gone) - record["contradictory"] == 1
     [line, *_] = describe_copies(record)
-    assert "one of each is kept, in whole twins (none of 1" in line
+    assert "one of each is kept, in whole twins (for 1, none" in line
 
 
 def test_the_copy_of_a_half_that_went_with_its_twin_stays():

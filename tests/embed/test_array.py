@@ -69,7 +69,7 @@ def test_values_that_are_not_finite_are_refused_with_their_row(bad: float) -> No
     [
         (np.zeros(6), r"has the shape \(6,\), not \(problems, width\)"),
         (np.zeros((0, 4)), r"has the shape \(0, 4\)"),
-        (np.zeros((6, 2), complex), "has the type complex128; it must have real numbers"),
+        (np.zeros((6, 2), complex), "has the type complex128; it must contain real numbers"),
         (np.zeros((6, 2), bool), "has the type bool"),
         (np.array([["a"]]), "has the type <U1"),
     ],

@@ -203,10 +203,10 @@ def _open(
     inputs = _pool.read_inputs(recipe, skip_bad)
     collected, order = shuffle(inputs.collected, recipe.seed)
     renamed = _publish.with_new_ids(collected, recipe.name)
-    shown = _publish.public_recipe(
-        recipe, _publish.problems_digest(renamed), before.digest if before else None
+    shown = _publish.make_public_recipe(
+        recipe, _publish.digest_problems(renamed), before.digest if before else None
     )
-    secret = _publish.secret_inputs(recipe, collected)
+    secret = _publish.digest_secret_inputs(recipe, collected)
     folder = OutputFolder.open(out, shown, secret=secret, force=force)
     return _Job(recipe, inputs, collected, order, renamed, shown, folder, before)
 
@@ -271,15 +271,15 @@ def _run_steps(job: _Job, step: Step) -> Built:
             unvalidated,
             notes,
             loose,
-            _publish.sides_record(parts, new_ids, job.last) if job.last else None,
+            _publish.make_sides_record(parts, new_ids, job.last) if job.last else None,
             stages.applied,
-            _pool.copies_record(
+            _pool.make_copies_record(
                 stages.copies,
                 recipe.copies,
                 new_ids,
                 {new_ids[row] for row, side in parts.sides.items() if side == "train"},
             ),
-            _publish.columns_record(judged, parts, recipe.files.format),
+            _publish.make_columns_record(judged, parts, recipe.files.format),
             job.inputs.notes,
         )
         _publish.write_reports(job.folder, built, job.public_recipe)

@@ -18,7 +18,7 @@ from winosmith.build._filtering import (
     refuse_symmetric_vectors,
 )
 from winosmith.build._pool import DISCARDED, read_tuning_ids
-from winosmith.build._report_filter import filter_record, filter_sections, key_figures, verdict
+from winosmith.build._report_filter import filter_sections, key_figures, make_filter_record, verdict
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.outputs import OutputFolder, sha256
@@ -99,7 +99,7 @@ def debias_to_folder(
         pool = dataset.select(rows)
         run, _ = work.run(pool, pool, dataset.ids)
         measures = work.measure(
-            run, digest=_publish.problems_digest(dataset), n=len(dataset), shown=range(len(pool))
+            run, digest=_publish.digest_problems(dataset), n=len(dataset), shown=range(len(pool))
         )
     done = Debiased(folder.path, _split_result(dataset, rows, run), run, measures)
     _write(folder, done, parameters)
@@ -153,12 +153,12 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
         file.writelines(formats.lines(done.filtered.kept))
     with folder.write("dropped.jsonl") as file:
         for entry in done.filtered.dropped:
-            file.write(canonical(_publish.dropped_record(entry.problem, entry)) + "\n")
+            file.write(canonical(_publish.make_dropped_record(entry.problem, entry)) + "\n")
     record = {
         "kept": len(done.filtered.kept),
         "dropped": len(done.filtered.dropped),
         "signature": str(done.measures.signature),
-        **filter_record(done.run, done.measures),
+        **make_filter_record(done.run, done.measures),
         "parameters": parameters,
     }
     _publish.write_json(folder, "report.json", record)

@@ -26,7 +26,7 @@ from winosmith.build._filter import (
     run_again,
     run_filter,
 )
-from winosmith.build._recipe import Copies, default_reads, many_options
+from winosmith.build._recipe import Copies, get_embedder_input, has_many_options
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, RecipeError
 from winosmith.options import EmbedRecipe, FilterRecipe
@@ -248,7 +248,7 @@ class Filtering:
         if chosen.array is not None:
             array = embed.load_array(chosen.array, ids=collected_ids)
             return array.embed(pool), {"embedder": "array"}
-        alone = default_reads(chosen, pool) == "options"
+        alone = get_embedder_input(chosen, pool) == "options"
         if chosen.encoder == "light" and not alone:
             light = embed.LightEmbedder(chosen.dimensions, combine=chosen.combine)
             return light.embed(pool), light.parameters
@@ -264,7 +264,7 @@ class Filtering:
                     on_progress=lambda done, _: advance(done, ""),
                 )
             )
-            X = embedder.embed_options(pool) if many_options(pool) else embedder.embed(pool)
+            X = embedder.embed_options(pool) if has_many_options(pool) else embedder.embed(pool)
             return X, embedder.parameters
         tuner, tuned = embed.finetune_embedder(
             *tuning,
@@ -378,7 +378,7 @@ class Filtering:
                 assessment=assessment,
                 before=None if run.blind_reason else _probe(run, self.seed, flips_sign),
                 verified=guessed,
-                excess=self._excess(run),
+                excess=self._measure_excess(run),
                 found=None if planted is None else _measure_recall(run, planted),
             )
 
@@ -414,7 +414,7 @@ class Filtering:
             except DataError as error:
                 return f"not measured: {error}"
 
-    def _excess(self, run: FilterRun) -> debias.Null | None:
+    def _measure_excess(self, run: FilterRun) -> debias.Null | None:
         if run.aflite is None:
             return None
         if run.aflite.phases and run.aflite.phases[0].chance is not None:
@@ -452,7 +452,7 @@ def signature_of(
     else:
         parameters = {"encoder": Path(embed.encoder).name, "combine": embed.combine}
         parameters |= {"pooling": embed.pooling} if embed.pooling else {}
-    if (read := default_reads(embed, run.pool)) != "sentence" or run.options is not None:
+    if (read := get_embedder_input(embed, run.pool)) != "sentence" or run.options is not None:
         parameters |= {"reads": read}
     if run.options is not None:
         del parameters["combine"]

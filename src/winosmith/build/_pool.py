@@ -22,7 +22,7 @@ import numpy as np
 
 from winosmith import formats, validate
 from winosmith.blocks import contradictions, copies, draw
-from winosmith.build._recipe import Copies, Recipe, paths_of
+from winosmith.build._recipe import Copies, Recipe, list_paths
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.problem import Problem
@@ -91,7 +91,7 @@ def _read_files(
     names: list[str] = []
     notes: list[str] = []
     bad: list[formats.Entry] = []
-    paths = paths_of(recipe.data)
+    paths = list_paths(recipe.data)
     for path in paths:
         try:
             contents = formats.scan(
@@ -109,7 +109,7 @@ def _read_files(
             raise error.because(_with_recipe_keys(error.reason)) from None
         for problem in problems:
             first, where = by_id.setdefault(problem.id, (problem, path))
-            if _question(problem) != _question(first):
+            if _content_key(problem) != _content_key(first):
                 raise FormatError(
                     f"the id {problem.id!r} is another problem in {where}; choose a new id", path
                 )
@@ -155,7 +155,7 @@ def _with_recipe_keys(reason: str) -> str:
     return _SETTING.sub(key, reason)
 
 
-def _question(problem: Problem) -> tuple[object, ...]:
+def _content_key(problem: Problem) -> tuple[object, ...]:
     return problem.sentence, problem.options, problem.answer
 
 
@@ -165,7 +165,9 @@ def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
     Raises:
         FormatError: a file can't be read.
     """
-    return tuple(vote for path in paths_of(recipe.votes_file) for vote in validate.read_votes(path))
+    return tuple(
+        vote for path in list_paths(recipe.votes_file) for vote in validate.read_votes(path)
+    )
 
 
 DISCARDED = "embed split", "discarded: it fine-tuned the encoder"
@@ -387,7 +389,7 @@ def _digest(seed: int, text: str) -> bytes:
     return hashlib.sha256(f"{seed}\0{text}".encode()).digest()
 
 
-def copies_record(
+def make_copies_record(
     found: CopiesToOmit, rule: Copies, ids: Sequence[str], shown: Collection[str]
 ) -> dict[str, Any]:
     """Return the object "copies" of a build's report; empty without copies.

@@ -16,9 +16,9 @@ from winosmith import answers, formats, records
 from winosmith._version import __version__
 from winosmith.blocks import SIDES, Former, Side
 from winosmith.build._filter import FilterRun
-from winosmith.build._recipe import Recipe, paths_of, rebuild_toml, recipe_table
+from winosmith.build._recipe import Recipe, list_paths, rebuild_toml, recipe_table
 from winosmith.build._report import report_page
-from winosmith.build._report_filter import filter_record
+from winosmith.build._report_filter import make_filter_record
 from winosmith.build._split import Split, nested_sizes
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import FormatError, InputError, ProblemError
@@ -61,7 +61,7 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
     return Dataset((problem.renamed(renamed, twin_of, ids) for problem in collected), name)
 
 
-def without_extra(problem: Problem) -> Problem:
+def drop_extra(problem: Problem) -> Problem:
     """Return a dev or test problem as it is published, without `extra`."""
     return replace(problem, extra=Extra())
 
@@ -92,7 +92,7 @@ def publish(
     held_out = {*parts.dev, *parts.test}
 
     def problems(rows: Sequence[int]) -> list[Problem]:
-        return [without_extra(dataset[row]) if row in held_out else dataset[row] for row in rows]
+        return [drop_extra(dataset[row]) if row in held_out else dataset[row] for row in rows]
 
     def write_problems(name: str, chosen: Sequence[Problem]) -> None:
         with folder.write(name) as file:
@@ -116,7 +116,7 @@ def publish(
     ):
         with folder.write(name) as file:
             for row in sorted(chosen, key=dataset.ids.__getitem__):  # not in input order
-                record = dropped_record(dataset[row], dropped[row])
+                record = make_dropped_record(dataset[row], dropped[row])
                 if row in copy_of:
                     record["copy_of"] = dataset.ids[copy_of[row]]
                 file.write(records.canonical(record) + "\n")
@@ -127,7 +127,7 @@ def publish(
     return {**counts, "test": len(parts.test), "withheld": len(parts.withheld)}
 
 
-def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
+def make_columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
     """Return the input's columns that are missing in public files, and the files that have them."""
     writer = formats.writer_named(format_name)
     sets = {"dev": parts.dev, "test": parts.test}
@@ -171,7 +171,7 @@ def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
     answers.write_labels([p.answer for p in problems if p.answer is not None], file)
 
 
-def dropped_record(problem: Problem, entry: Dropped) -> dict[str, Any]:
+def make_dropped_record(problem: Problem, entry: Dropped) -> dict[str, Any]:
     """Return the record of a dropped problem, with stage and reason."""
     return records.problem_record(problem) | {"stage": entry.stage, "reason": entry.reason}
 
@@ -192,8 +192,8 @@ def write_sides(
         if problem.embargo and side == "train" and row not in parts.old:
             side = None  # it was not published, so it has no split yet
         now.append(Former(problem, side))
-    current = {_text(former.problem) for former in now}
-    gone = [former for former in last.former if _text(former.problem) not in current]
+    current = {_content_key(former.problem) for former in now}
+    gone = [former for former in last.former if _content_key(former.problem) not in current]
     with folder.write(SIDES_FILE) as file:
         for former in (*sorted(now, key=lambda one: one.problem.id), *gone):
             bare = replace(former.problem, answer=None, extra=Extra())
@@ -202,11 +202,11 @@ def write_sides(
             )
 
 
-def _text(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
+def _content_key(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
     return problem.id, problem.sentence, problem.options
 
 
-def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:
+def make_sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:
     """Return the object "sides" of a build's report, about problems with a former split."""
     sets: dict[Side, tuple[int, ...]] = {
         "train": parts.debiased,
@@ -234,7 +234,7 @@ LIBRARIES = ("numpy", "scipy", "numba", "torch", "transformers")
 """Packages whose versions may affect a result."""
 
 
-def public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> dict[str, Any]:
+def make_public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> dict[str, Any]:
     """Return the recipe as it is published, without paths, and with a digest of the problems.
 
     The digest does not cover answers, or ids that depend on answers, because they could be found by
@@ -244,14 +244,14 @@ def public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> dict[
     return {**recipe_table(recipe), "problems": digest, "version": __version__, **followed}
 
 
-def secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
+def digest_secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
     """Return the digests of all inputs with answers."""
     files = {"votes": recipe.votes_file, "planted": recipe.planted, "array": recipe.embed.array}
-    digests = {name: " ".join(map(sha256, paths_of(named))) for name, named in files.items()}
+    digests = {name: " ".join(map(sha256, list_paths(named))) for name, named in files.items()}
     return {"collected": collected.digest, **{n: digest for n, digest in digests.items() if digest}}
 
 
-def problems_digest(dataset: Dataset) -> str:
+def digest_problems(dataset: Dataset) -> str:
     """Return a digest of sentences and options that does not depend on answers, ids or order."""
     seen = sorted(json.dumps([p.sentence, *p.options]) for p in dataset)
     return hashlib.sha256("\n".join(seen).encode()).hexdigest()
@@ -264,7 +264,7 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
         **({} if built.applied is None else {"rules_used": built.applied.record()}),
         **({"reading": list(built.reader_notes)} if built.reader_notes else {}),
         "funnel": built.funnel.record(),
-        **filter_record(built.run, built.measures),
+        **make_filter_record(built.run, built.measures),
         "counts": built.counts,
         "unvalidated": dict(built.unvalidated),
         **({} if built.sides is None else {"sides": built.sides}),
@@ -353,7 +353,9 @@ def read_last(folder: str | Path) -> LastBuild:
             )
     try:
         stored = (files.folder / SIDES_FILE).is_file()
-        former = _read_sides(files.folder / SIDES_FILE) if stored else _published_problems(files)
+        former = (
+            _read_sides(files.folder / SIDES_FILE) if stored else _read_published_problems(files)
+        )
         return LastBuild(files.digest, tuple(former))
     except (OSError, ValueError, KeyError, TypeError, ProblemError, FormatError) as error:
         raise InputError(f"{folder}: the splits of this build can't be read: {error}") from error
@@ -367,7 +369,7 @@ def _read_sides(path: Path) -> Iterator[Former]:
         yield Former(records.problem_of(record), side)
 
 
-def _published_problems(files: BuildFiles) -> Iterator[Former]:
+def _read_published_problems(files: BuildFiles) -> Iterator[Former]:
     """Yield the problems and splits in the files of a build, with ids as in the pool."""
     old = files.old_ids()
     seen = set[str]()

@@ -39,10 +39,10 @@ Copies = Literal["once", "keep"]
 """The rule for copies: keep one problem of each group, or keep all."""
 
 
-def paths_of(named: str | tuple[str, ...] | None) -> tuple[str, ...]:
+def list_paths(named: str | tuple[str, ...] | None) -> tuple[str, ...]:
     """Return the file names in a recipe's value as a tuple, which is empty for None.
 
-    >>> paths_of("twins.jsonl"), paths_of(None)
+    >>> list_paths("twins.jsonl"), list_paths(None)
     (('twins.jsonl',), ())
     """
     if named is None:
@@ -50,15 +50,15 @@ def paths_of(named: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return (named,) if isinstance(named, str) else tuple(named)
 
 
-def names_of(named: str | tuple[str, ...] | None) -> str | list[str] | None:
+def strip_folders(named: str | tuple[str, ...] | None) -> str | list[str] | None:
     """Return file names without folders, as in a published recipe; URLs are unchanged.
 
-    >>> names_of("pools/twins.jsonl"), names_of(("a/one.jsonl", "two.jsonl")), names_of(None)
-    ('twins.jsonl', ['one.jsonl', 'two.jsonl'], None)
+    >>> strip_folders("pools/twins.jsonl"), strip_folders(("a/one.jsonl", "two.jsonl"))
+    ('twins.jsonl', ['one.jsonl', 'two.jsonl'])
     """
     if isinstance(named, str):
         return named if is_address(named) else Path(named).name
-    return None if named is None else [str(names_of(path)) for path in named]
+    return None if named is None else [str(strip_folders(path)) for path in named]
 
 
 def _check_name(name: str) -> str:
@@ -70,7 +70,7 @@ def _check_name(name: str) -> str:
 def _check_files(named: str | tuple[str, ...]) -> str | tuple[str, ...]:
     if not named:
         raise ValueError("it must name a file")
-    names = [Path(path).name for path in paths_of(named)]
+    names = [Path(path).name for path in list_paths(named)]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(
             f"two files are named {twice!r}; a recipe is published without folders, so rename one"
@@ -82,17 +82,17 @@ Files = Annotated[str | Texts, AfterValidator(_check_files)]
 """A file name, or several."""
 
 
-def many_options(dataset: Dataset) -> bool:
+def has_many_options(dataset: Dataset) -> bool:
     """Return whether any problem has more than two options, so that each option has a vector."""
     return any(len(problem.options) > 2 for problem in dataset)
 
 
-def default_reads(chosen: EmbedRecipe, dataset: Dataset) -> str:
+def get_embedder_input(chosen: EmbedRecipe, dataset: Dataset) -> str:
     """Return the embedder's input, "sentence" or "options", applying the default."""
     if chosen.reads is not None or chosen.array is not None:
         return chosen.reads or "sentence"
     asks = any(problem.blank is None for problem in dataset)
-    return "options" if asks or many_options(dataset) else "sentence"
+    return "options" if asks or has_many_options(dataset) else "sentence"
 
 
 @declaration
@@ -222,7 +222,7 @@ def recipe_table(recipe: Recipe) -> dict[str, Any]:
     """Return a recipe as a table with all defaults, and with file names without folders."""
     table = asdict(recipe)
     for key in FILE_KEYS:
-        table[key] = names_of(table[key])
+        table[key] = strip_folders(table[key])
     table["embed"]["array"] = table["embed"]["array"] and Path(table["embed"]["array"]).name
     return table
 
@@ -246,7 +246,7 @@ def recipe_toml(recipe: Recipe) -> str:
 
 def rebuild_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
     """Return a recipe as TOML, with instructions for repeating the build as comments."""
-    names = [Path(path).name for key in FILE_KEYS for path in paths_of(getattr(recipe, key))]
+    names = [Path(path).name for key in FILE_KEYS for path in list_paths(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
     last, again = "", "winosmith build recipe.toml --out again"
     if "last" in shown:

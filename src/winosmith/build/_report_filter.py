@@ -72,7 +72,7 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
             report.KeyFigure(
                 f"of removed problems are also removed with {overlaps[0][0]}",
                 overlaps[0][1].share,
-                _seed_draws(run)
+                _describe_seed(run)
                 or "; ".join(f"{_percent(one.share)} with {other}" for other, one in overlaps[1:]),
                 ".1%",
             )
@@ -212,7 +212,7 @@ MODEL_PHRASES = {
 """The names of the models in a sentence."""
 
 
-def _seed_draws(run: FilterRun) -> str:
+def _describe_seed(run: FilterRun) -> str:
     if run.method == "random":
         return "the seed determines all removals"
     if run.method == "pmi":
@@ -222,7 +222,7 @@ def _seed_draws(run: FilterRun) -> str:
     return ""
 
 
-def filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
+def make_filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
     """Return the part of `report.json` about a filter."""
     return {
         "verdict": verdict(run, measures),
@@ -268,7 +268,7 @@ def _again_section(run: FilterRun) -> report.Section:
         if run.method == "aflite"
         else "Another seed assigns the problems to other folds, and thus to other models."
         if run.method == "mirror"
-        else f"This filter does not use vectors: {_seed_draws(run)}."
+        else f"This filter does not use vectors: {_describe_seed(run)}."
     )
     return report.Section("Would another run remove the same problems?", [table], lead=lead)
 

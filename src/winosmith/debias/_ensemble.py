@@ -316,12 +316,12 @@ def _train(
     known = start.measured, start.product
     starts = np.repeat(start.weights[None], len(partitions), axis=0)
     gradient = kernel.make_gradient(share.rows, partitions)
-    fit = _solver.minimise(gradient, starts, share.ridge, start.diagonal, start.tolerance, known)
+    fit = _solver.minimize(gradient, starts, share.ridge, start.diagonal, start.tolerance, known)
     weights, slow = fit.weights, ~fit.converged
     for column in np.flatnonzero(slow):
         part = share.rows[partitions[column]]
         with one_thread():
-            weights[column] = _solver.minimise_by_newton(
+            weights[column] = _solver.minimize_by_newton(
                 X[part], y[part], share.ridge, weights[column]
             )
     return weights, slow, fit.passes

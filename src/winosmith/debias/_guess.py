@@ -313,7 +313,7 @@ def verify(
         choices = {
             name: Choices.from_vectors(array, labels, options) for name, array in vectors.items()
         }
-        order = find_canonical_order(choices[LINEAR].canonical(), ids)
+        order = find_canonical_order(choices[LINEAR].to_canonical_rows(), ids)
         problems.update(choices)
     else:
         order = check_rows(X, labels, ids, None, allow_one_label=flips_sign).order

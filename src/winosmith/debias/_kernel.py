@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from winosmith.debias._rows import align
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int32]
+Positions = NDArray[np.int32]
 
 Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
 """A function from (c, D) weights and the indices of the classifiers to (c, D) summed gradients."""
@@ -75,26 +75,26 @@ class Kernel:
     def __post_init__(self) -> None:
         compile_loops()
 
-    def make_gradient(self, rows: Places, partitions: Sequence[Places]) -> Gradient:
+    def make_gradient(self, rows: Positions, partitions: Sequence[Positions]) -> Gradient:
         """Return the function that computes the classifiers' gradients.
 
         Args:
             rows: (size,) the rows left, in ascending order.
             partitions: The training rows of each classifier, as ascending positions among `rows`.
         """
-        begin, end, places = _concatenate(partitions)
+        begin, end, positions = _concatenate(partitions)
 
         def gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
             G = np.empty(W.shape)
             first, last = begin[columns], end[columns]
-            add_gradients(self.X, self.y, rows, first, last, places, align(W), G)
+            add_gradients(self.X, self.y, rows, first, last, positions, align(W), G)
             return G
 
         return gradient
 
     def count_votes(
-        self, rows: Places, partitions: Sequence[Places], weights: Floats
-    ) -> tuple[Places, Places, int]:
+        self, rows: Positions, partitions: Sequence[Positions], weights: Floats
+    ) -> tuple[Positions, Positions, int]:
         """Return each row's correct and all held-out predictions, and the number of close votes."""
         correct, total = np.zeros((2, len(rows)), np.int32)
         even = align(np.concatenate([weights, weights[: len(weights) % 2]]))
@@ -102,7 +102,7 @@ class Kernel:
         return correct, total, close
 
     def compute_curvature(
-        self, rows: Places, weights: Floats, scale: float
+        self, rows: Positions, weights: Floats, scale: float
     ) -> tuple[Floats, Floats]:
         """Return the Hessian's diagonal at (D,) weights, and its product with the weights.
 
@@ -112,14 +112,14 @@ class Kernel:
         add_curvature(self.X, rows, align(weights[None])[0], scale, diagonal, product)
         return diagonal, product
 
-    def compute_leverage(self, rows: Places, diagonal: Floats) -> float:
+    def compute_leverage(self, rows: Positions, diagonal: Floats) -> float:
         """Return the maximum over rows of ``sum of x² / diagonal``."""
         return float(compute_largest_sum(self.X, rows, (1.0 / diagonal).astype(np.float32)))
 
 
 def _concatenate(
-    partitions: Sequence[Places],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Places]:
+    partitions: Sequence[Positions],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Positions]:
     sizes = np.array([len(part) for part in partitions], np.int64)
     end = np.cumsum(sizes)
     return end - sizes, end, np.concatenate(partitions)
@@ -133,7 +133,7 @@ def compile_loops() -> None:
     module's logger; later runs load the code from numba's cache.
     """
     X, y = np.zeros((2, 16), np.float32), np.zeros(2, np.float32)
-    rows = places = np.arange(2, dtype=np.int32)
+    rows = positions = np.arange(2, dtype=np.int32)
     begin, end = np.array([0], np.int64), np.array([1], np.int64)
     counts, wide = np.zeros(2, np.int32), np.zeros((1, 16))
     announcement = threading.Timer(
@@ -144,8 +144,8 @@ def compile_loops() -> None:
     announcement.daemon = True
     announcement.start()
     try:
-        add_gradients(X, y, rows, begin, end, places, X[:1], wide)
-        count_votes(X, y, rows, begin, end, places, X, counts, counts.copy())
+        add_gradients(X, y, rows, begin, end, positions, X[:1], wide)
+        count_votes(X, y, rows, begin, end, positions, X, counts, counts.copy())
         add_curvature(X, rows, X[0], 1.0, wide[0], wide[0].copy())
         compute_largest_sum(X, rows, X[0])
     finally:
@@ -188,7 +188,7 @@ def add_gradients(
     rows: Array,
     begin: Array,
     end: Array,
-    places: Array,
+    positions: Array,
     W: Array,
     G: Array,
 ) -> None:
@@ -198,9 +198,9 @@ def add_gradients(
         X: (N, D) float32 basis.
         y: (N,) float32 labels, 0 or 1.
         rows: (size,) int32, the rows of `X` that are left, in ascending order.
-        begin: (c,) int64 start indices; classifier j is trained on `places[begin[j]:end[j]]`.
+        begin: (c,) int64 start indices; classifier j is trained on `positions[begin[j]:end[j]]`.
         end: (c,) int64 end indices.
-        places: int32 indices into `rows`, ascending within a classifier.
+        positions: int32 indices into `rows`, ascending within a classifier.
         W: (c, D) float32 weights.
         G: (c, D) float64, overwritten.
     """
@@ -213,9 +213,9 @@ def add_gradients(
         flush = (last // BLOCK) % FLUSH == 0 or last >= rows.shape[0]
         for j in range(count):
             p, stop, w, g = at[j], end[j], W[j], partial[j]
-            while p + 4 <= stop and places[p] < last:  # the four may extend past the end
-                a, b = rows[places[p]], rows[places[p + 1]]
-                c, d = rows[places[p + 2]], rows[places[p + 3]]
+            while p + 4 <= stop and positions[p] < last:  # the four may extend past the end
+                a, b = rows[positions[p]], rows[positions[p + 1]]
+                c, d = rows[positions[p + 2]], rows[positions[p + 3]]
                 za, zb, zc, zd = dot_four_rows(X, a, b, c, d, w)
                 ra, rb = sigmoid(za) - y[a], sigmoid(zb) - y[b]
                 rc, rd = sigmoid(zc) - y[c], sigmoid(zd) - y[d]
@@ -223,8 +223,8 @@ def add_gradients(
                 for k in range(width):
                     g[k] += ra * xa[k] + rb * xb[k] + rc * xc[k] + rd * xd[k]
                 p += 4
-            while p < stop and places[p] < last:
-                a = rows[places[p]]
+            while p < stop and positions[p] < last:
+                a = rows[positions[p]]
                 ra = sigmoid(dot_row(X, a, w)) - y[a]
                 xa = X[a]
                 for k in range(width):
@@ -275,7 +275,7 @@ def count_votes(
     rows: Array,
     begin: Array,
     end: Array,
-    places: Array,
+    positions: Array,
     W: Array,
     correct: Array,
     total: Array,
@@ -294,13 +294,13 @@ def count_votes(
         _compute_decision_values(X, rows, first, W, Z)
         for j in range(begin.shape[0]):
             p, stop = at[j], end[j]
-            for place in range(first, min(first + BLOCK, rows.shape[0])):
-                if p < stop and places[p] == place:
+            for position in range(first, min(first + BLOCK, rows.shape[0])):
+                if p < stop and positions[p] == position:
                     p += 1
                     continue
-                z = Z[place - first, j]
-                total[place] += 1
-                correct[place] += (z > 0) == (y[rows[place]] > 0)
+                z = Z[position - first, j]
+                total[position] += 1
+                correct[position] += (z > 0) == (y[rows[position]] > 0)
                 if abs(z) < CLOSE:
                     close += 1
             at[j] = p

@@ -246,10 +246,7 @@ def find_canonical_order(X: NDArray[Any], ids: Sequence[Hashable] | None) -> NDA
 
 
 def _sort_by_content(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.intp]:
-    """Return the rows sorted by a digest of their numbers and label.
-
-    Only rows with equal numbers and labels keep their original order.
-    """
+    """Return the rows sorted by a digest of numbers and label; equal rows keep their order."""
     high, low = _digest_rows(X, y).view(">u8").T
     return np.lexsort((low, high))
 

@@ -23,7 +23,7 @@ file as well, so that memory use does not grow with the number of rows.
 trained on all rows, each weighted by the probability of being in a training set. In later phases it
 is the mean of the last phase's classifiers. Both are close to every classifier's optimum.
 
-**The steps** (`minimise`) are those of L-BFGS (Nocedal & Wright 2006, algorithm 7.4). They start
+**The steps** (`minimize`) are those of L-BFGS (Nocedal & Wright 2006, algorithm 7.4). They start
 from a diagonal that is nearly the Hessian, so that a unit step has nearly the correct length, and
 from one known pair: the weights at the start, and the Hessian times these weights. Along this pair
 the losses are flatter than the diagonal suggests, because the rows there are far from the boundary;
@@ -35,7 +35,7 @@ gradient is interpolated between the two ends. As steps shrink, both interpolati
 and the method becomes that of conjugate gradients, without an additional pass. A step that is too
 long is shortened to the same zero and measured again.
 
-**Columns that do not converge** (`minimise_by_newton`), because of nearly separable classes and a
+**Columns that do not converge** (`minimize_by_newton`), because of nearly separable classes and a
 large `C`, or because of float32 sums, are solved individually in float64, which is slow but
 reliable.
 
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-Places = NDArray[np.int32]
+Positions = NDArray[np.int32]
 
 Pair = tuple[Floats, Floats, Floats]
 
@@ -244,7 +244,7 @@ class StartData:
     train_size: int
     threads: Executor
 
-    def map_parts(self, work: Callable[[Places], Part], rows: Places) -> list[Part]:
+    def map_parts(self, work: Callable[[Positions], Part], rows: Positions) -> list[Part]:
         """Call a function on each part of the rows, and return the results."""
         parts = [rows[first : first + PART_ROWS] for first in range(0, len(rows), PART_ROWS)]
         return list(ordered_map(work, parts, self.threads, ahead=len(parts)))
@@ -270,25 +270,25 @@ class Start:
     tolerance: float
 
 
-def compute_first_start(data: StartData, rows: Places) -> Start:
+def compute_first_start(data: StartData, rows: Positions) -> Start:
     """Return the starting point at the classifier trained on all rows left."""
     share = data.train_size / len(rows)
     zero = np.zeros((1, len(data.ridge)))
     flat = compute_start_at(zero[0], data, rows)
     one = np.zeros(1, np.intp)
 
-    def part_of(W: Floats, part: Places) -> Floats:
+    def part_of(W: Floats, part: Positions) -> Floats:
         all_rows = np.arange(len(part), dtype=np.int32)
         return data.kernel.make_gradient(part, [all_rows])(W, one)
 
     def gradient(W: Floats, _: NDArray[np.intp]) -> Floats:
         return np.asarray(sum(data.map_parts(partial(part_of, W), rows))) if len(W) else W
 
-    fit = minimise(gradient, zero, data.ridge / share, flat.diagonal / share, 1e-2)
+    fit = minimize(gradient, zero, data.ridge / share, flat.diagonal / share, 1e-2)
     return compute_start_at(fit.weights[0], data, rows)
 
 
-def compute_start_at(weights: Floats, data: StartData, rows: Places) -> Start:
+def compute_start_at(weights: Floats, data: StartData, rows: Positions) -> Start:
     """Return the starting point at the given (D,) weights, for the rows left."""
     kernel, scale = data.kernel, data.train_size / len(rows)
     curved = data.map_parts(lambda part: kernel.compute_curvature(part, weights, scale), rows)
@@ -319,7 +319,7 @@ does not mean that the optimum is near. 10 to 16 passes are typical; with as man
 training rows, 80 are needed."""
 
 MAX_PASSES = 150
-"""The maximum number of passes; columns that need more are left to `minimise_by_newton`."""
+"""The maximum number of passes; columns that need more are left to `minimize_by_newton`."""
 
 MAX_SLOPE_RATIO = 0.9
 """A step is accepted if the slope at its end is at most this fraction of that at its start."""
@@ -346,7 +346,7 @@ class Fit:
     converged: NDArray[np.bool_]
 
 
-def minimise(
+def minimize(
     gradient: Gradient,
     start: Floats,
     ridge: Floats,
@@ -451,7 +451,7 @@ FINAL_SLOPE = 1e-24
 """The slope (the square of the Newton decrement) at which the iteration always ends."""
 
 
-def minimise_by_newton(
+def minimize_by_newton(
     rows: NDArray[np.float32],
     labels: NDArray[np.float32],
     ridge: Floats,
@@ -486,7 +486,7 @@ def minimise_by_newton(
 
 @dataclass(frozen=True, slots=True)
 class _Objective:
-    """The penalised loss, with the arguments of `minimise_by_newton` in float64."""
+    """The penalised loss, with the arguments of `minimize_by_newton` in float64."""
 
     X: Floats
     y: Floats

@@ -105,7 +105,7 @@ class Choices:
         return float(np.mean(1 / self.options))
 
     @property
-    def _stacked(self) -> tuple[NDArray[np.float32], Rows]:
+    def _stacked_vectors(self) -> tuple[NDArray[np.float32], Rows]:
         is_option = np.arange(self.X.shape[1]) < self.options[:, None]
         return self.X[is_option], np.cumsum(self.options) - self.options
 
@@ -116,14 +116,14 @@ class Choices:
             weights: (n, c) the weight of each problem in each model.
             C: The inverse strength of the penalty.
         """
-        V, starts = self._stacked
+        V, starts = self._stacked_vectors
         right = np.zeros((len(V), weights.shape[1]), np.float32)
         right[starts + self.key] = 1
         return Logit(V, C=C, starts=starts).fit(weights, right)
 
     def score(self, W: Floats) -> ModelScores:
         """Return the scores of models on the problems."""
-        V, starts = self._stacked
+        V, starts = self._stacked_vectors
         with one_thread():
             scores = V @ W
         top = np.maximum.reduceat(scores, starts)
@@ -136,7 +136,7 @@ class Choices:
         leads = np.where(ties > 1, 0.0, top - np.maximum.reduceat(scores, starts))
         return ModelScores(leads, credit, (1 - credit) / (self.options[:, None] - 1))
 
-    def canonical(self) -> NDArray[np.float32]:
+    def to_canonical_rows(self) -> NDArray[np.float32]:
         """Return a row of K d + 1 numbers per problem, with the key in the last column."""
         return np.hstack([self.X.reshape(len(self), -1), self.key[:, None].astype(np.float32)])
 

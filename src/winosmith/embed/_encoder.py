@@ -255,10 +255,7 @@ class EncoderEmbedder:
         return (cache_folder() if self.cache is True else Path(self.cache)) / "embeddings"
 
     def _make_key(self, texts: list[Text]) -> str:
-        """Return the cache key of these texts.
-
-        It does not depend on `combine`, which uses the same vectors, on answers or on ids.
-        """
+        """Return the cache key of texts, which does not depend on `combine`, answers or ids."""
         key_parts = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
         return hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode()).hexdigest()
 

@@ -81,7 +81,7 @@ def learn_space(
     weights: Mapping[str, float] | None,
     dimensions: int,
 ) -> Space:
-    """Learn the axes along which the two bags of contrasts differ most.
+    """Learn the axes along which the first and second bags of contrasts differ most.
 
     The axes are the right singular vectors of (first − second), uncentred, so that the sign and the
     order of contrasts have no effect except for rounding.
@@ -322,10 +322,7 @@ class LightEmbedder:
     def _learn_spaces(
         self, corpus: Sequence[Problem], read: Sequence[ProblemWords]
     ) -> tuple[Space, Space]:
-        """Return the spaces of attributes and cues.
-
-        Everything is sorted by text first, so that the order of problems and options has no effect.
-        """
+        # Everything is sorted by text, so that the order of problems and options has no effect.
         rows = corpus if isinstance(corpus, Dataset) else Dataset(corpus)
         twins = sorted(sorted((read[a], read[b])) for a, b in rows.twins)
         width = max(1, int((self.dimensions / 2) ** 0.5))
