@@ -295,7 +295,7 @@ class RunOverlap(Result):
     @property
     @computed()
     def jaccard(self) -> float | None:
-        """The number of problems removed by both runs over that removed by either, 0–1, or None."""
+        """The problems removed by both runs, divided by those removed by either, 0–1, or None."""
         either = self.removed + self.other - self.both
         return self.both / either if either else None
 

@@ -1,4 +1,4 @@
-"""The mirror filter, which finds problems that reveal their answers with mirror statistics.
+"""The mirror filter, which uses mirror statistics to find problems that reveal their answers.
 
 The key of a twin is one bit: its halves have opposite answers, so a model can only predict the sign
 of one vector, v = s_a x_a + s_b x_b, with s = ±1 for the answer. For a single it is v = s x. A
@@ -10,9 +10,10 @@ estimates the number of sound units with a margin of at least t. This is target�
 "Controlling the false discovery rate via knockoffs") and the mirror statistic (Dai et al. 2022,
 "False discovery rate control via data splitting").
 
-With more options, a unit's margin is the lead of its leading option over the runner-up. Neither
-depends on the key. The leader of a sound unit with K options is the key with probability 1/K, so
-each unit with another leader represents 1/(K − 1) sound units whose leader is the key.
+With more options, the size of a margin is the lead of the highest-scoring option, the leader, over
+the runner-up. Neither the leader nor its lead depends on the key. The leader of a sound unit with K
+options is the key with probability 1/K, so each unit with another leader represents 1/(K − 1) sound
+units whose leader is the key.
 """
 
 from __future__ import annotations
