@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from winosmith.build._build import Built, build, finished_build
 from winosmith.build._debias import Debiased, debias_to_folder, finished_filter
-from winosmith.build._filter import NAMES, FilterRun, run_filter
+from winosmith.build._filter import METHOD_NAMES, FilterRun, run_filter
 from winosmith.build._filtering import Measures
 from winosmith.build._pool import describe_copies, read_pool, read_pool_votes
 from winosmith.build._publish import digest_of, read_last, write_json
@@ -26,7 +26,7 @@ from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.parallel import Advance, Step, no_progress
 
 __all__ = [
-    "NAMES",
+    "METHOD_NAMES",
     "Advance",
     "Built",
     "Debiased",

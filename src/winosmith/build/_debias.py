@@ -10,7 +10,7 @@ from typing import Any
 
 from winosmith import formats, report
 from winosmith.build import _publish
-from winosmith.build._filter import NAMES, FilterRun
+from winosmith.build._filter import METHOD_NAMES, FilterRun
 from winosmith.build._filtering import (
     Filtering,
     Measures,
@@ -164,7 +164,7 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
     _publish.write_json(folder, "report.json", record)
     name = done.filtered.kept.name or "the data set"
     page = report.page(
-        f"{name}, filtered by {NAMES[done.run.method]}",
+        f"{name}, filtered by {METHOD_NAMES[done.run.method]}",
         [
             report.Section("In short", [report.Cards(key_figures(done.run, done.measures))]),
             *filter_sections(done.run, done.measures, range(len(done.run.pool))),

@@ -32,8 +32,8 @@ class FilterRun:
         X: (n, d) their vectors; (n, K, d), one per option, if a problem has more than two options.
         y: (n,) their answers, 0 or 1, or the 0-based index of the correct option.
         method: the chosen method.
-        subsets: the rows that each method kept, in ascending order, by its name in `NAMES`; only
-            "all" with the method "none".
+        subsets: the rows that each method kept, in ascending order, by its name in `METHOD_NAMES`;
+            only "all" with the method "none".
         aflite: the result of AFLite; None if it was not run.
         mirror: the result of the mirror filter and its units; None if it was not run.
         overlaps: the overlap with each other run, by the name of the other run (`OTHER_RUNS`);
@@ -76,7 +76,7 @@ class FilterRun:
     @property
     def chosen_subset(self) -> str:
         """The name in `subsets` of the rows that the chosen method kept."""
-        return NAMES[self.method]
+        return METHOD_NAMES[self.method]
 
     @property
     def kept(self) -> Rows:
@@ -122,7 +122,13 @@ class FilterRun:
         return frozenset(row for twin in self.pool.twins for row in twin)
 
 
-NAMES = {"none": "all", "random": "random", "pmi": "PMI", "aflite": "AFLite", "mirror": "mirror"}
+METHOD_NAMES = {
+    "none": "all",
+    "random": "random",
+    "pmi": "PMI",
+    "aflite": "AFLite",
+    "mirror": "mirror",
+}
 """The names of the methods in reports."""
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from winosmith import debias, embed, models, practice
 from winosmith.build._filter import (
-    NAMES,
+    METHOD_NAMES,
     OTHER_RUNS,
     FilterRun,
     make_row_filter,
@@ -297,7 +297,7 @@ class Filtering:
         )  # the vectors determine the removals or their number
         if separability.is_blind and by_vectors:
             run = run_filter(pool, X, replace(chosen, method="none"), seed=self.seed)
-            subsets = {**run.subsets, NAMES[chosen.method]: run.kept}
+            subsets = {**run.subsets, METHOD_NAMES[chosen.method]: run.kept}
             return replace(run, method=chosen.method, subsets=subsets, separability=separability)
         stem, dot, suffix = self.phases.rpartition(".")
         with contextlib.ExitStack() as scratch:
