@@ -159,7 +159,7 @@ class Elsewhere(Executor):
             "fn, args = pickle.load(sys.stdin.buffer)\n"
             "from dataclasses import replace\n"
             "share, arrays = args[0]\n"
-            "share = replace(share, held=replace(share.held, file='/nowhere/basis.npy'))\n"
+            "share = replace(share, location=replace(share.location, file='/nowhere/basis.npy'))\n"
             "try: fn((share, arrays))\n"
             "except Exception as error: print(type(error).__name__, error)\n"
         )
