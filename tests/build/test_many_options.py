@@ -52,7 +52,7 @@ def test_the_command_filters_measures_and_reports_them(tmp_path: Path, aim: str)
     assert "reads:options" in report["signature"]
     page = html.unescape((tmp_path / "out/report.html").read_text("utf-8"))
     assert "The models read only the options, not the question." in page
-    assert "incorrect one stands for 1 / (K − 1)" in page
+    assert "each incorrect prediction represents 1 / (K − 1)" in page
     assert "hashed letters of the options" in page
 
 
