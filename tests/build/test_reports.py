@@ -99,7 +99,7 @@ def test_what_another_seed_changes_is_said_of_the_method(tmp_path, method):
     for words in ("The problems that a phase removes", "Perturbed vectors"):
         assert (words in page) == (method == "aflite")
     notes = " ".join(figure["note"] for figure in record["figures"])
-    assert ("only ties and the 20 singles" in notes) == (method == "pmi")
+    assert ("only determines ties and the selection of 20 singles" in notes) == (method == "pmi")
     assert ("the seed determines all removals" in notes) == (method == "random")
 
 
