@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import debias, embed, practice, solve, validate
-from winosmith.build import NAMES, FilterRecipe, run_filter
+from winosmith.build import METHOD_NAMES, FilterRecipe, run_filter
 from winosmith.dataset import Dataset
 from winosmith.errors import InputError
 from winosmith.problem import Problem
@@ -217,7 +217,7 @@ def _releases(
     """Return by way which rows are released; at random as many as AFLite releases."""
     method: Arm = "none" if set(arms) == {"none"} else "aflite"
     run = run_filter(pool, X, FilterRecipe(method=method), seed=seed)
-    return {arm: np.isin(np.arange(len(pool)), run.subsets[NAMES[arm]]) for arm in arms}
+    return {arm: np.isin(np.arange(len(pool)), run.subsets[METHOD_NAMES[arm]]) for arm in arms}
 
 
 def _measured(

@@ -33,7 +33,7 @@ HOME = "/home/you"
 
 _BLOCK = re.compile(r"^```(\w+)(?: (\d+)%| (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROGRESS = re.compile(
-    r"^((again, [\w ]+|filtering halves apart|\w+): [\d,]+( of [\d,]+)?( (phase|run) \d.*)?"
+    r"^((again, [\w ]+|filtering halves separately|\w+): [\d,]+( of [\d,]+)?( (phase|run) \d.*)?"
     r"|(Choosing|Fine-tuning|Indexing|Perturbing|Setting|Solving|Training)\b[^:\n]*: \d.*)\n",
     re.MULTILINE,
 )

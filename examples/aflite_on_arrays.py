@@ -36,6 +36,6 @@ def kept(rows):
 # What it kept was selected by its labels; so halves are filtered apart, and one asks the other.
 # Such vectors don't turn around with any options, so the model has an intercept.
 alone = [(row,) for row in range(len(X))]
-told = debias.verify(X, y, kept, blocks=alone, turns=False)
+told = debias.verify(X, y, kept, blocks=alone, flips_sign=False)
 for name, guesses in {"before": told.before, "after": told.after}.items():
     print(f"a linear model guesses {guesses['linear'].accuracy:.1%} {name}")

@@ -231,7 +231,7 @@ CHANCE = Accuracy(0.5, 0.4, 0.6, 0.5)
         # whose whole interval lies below one half tells the answer by its opposite
         (CHANCE, "linear", Accuracy(0.46, 0.44, 0.48, 0.5),
          "A model can still predict the kept problems: a linear model is",
-         "44.0–48.0 %; chance is 50.0 %); its opposite is correct on the rest"),
+         "44.0–48.0 %; chance is 50.0 %); the opposite prediction is correct on the rest"),
         # of those that find nothing, not the one with the narrowest interval
         (Accuracy(0.501, 0.499, 0.503, 0.5), "stranger", Accuracy(0.52, 0.48, 0.56, 0.5),
          "No model predicts",
@@ -362,7 +362,7 @@ def test_scores_tell_of_every_problem_that_was_filtered(small_build):
             if record["stage"] == "aflite":
                 told = scores.pop(record["id"])
                 by = f"{percent(told['score'], 0)} of the ensemble"
-                assert record["reason"] == f"guessed: by {by} in phase {told['phase']}"
+                assert record["reason"] == f"guessed: predicted by {by} in phase {told['phase']}"
     assert {told["phase"] for told in scores.values()} == {None}
     guessed = [told["score"] * told["votes"] for told in scores.values() if told["votes"]]
     assert np.allclose(guessed, np.round(guessed))

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 from winosmith import Dataset, Lineage, Problem, formats
 from winosmith.blocks import contradictions, copies
 from winosmith.build import build, read_recipe
-from winosmith.build._pool import copies_record, copies_sentences, find_copies
+from winosmith.build._pool import describe_copies, find_copies, make_copies_record
 from winosmith.testing import make_twins
 
 NONE = {"method": "none"}
@@ -54,7 +54,7 @@ def test_a_single_that_is_a_copy_of_a_half_goes():
     alone = replace(data[0], id="alone", twin_id=None)
     found = find_copies(Dataset([alone, *data]), 0)
     assert found.reasons == {0: "copy: identical to a kept problem"}
-    assert found.of == {0: 1}
+    assert found.copy_of == {0: 1}
 
 
 def test_of_two_twins_that_share_a_half_one_goes_whole():
@@ -101,10 +101,10 @@ def test_a_group_without_a_problem_left_is_told():
     found = find_copies(data, 0)
     assert (len(found.groups), len(found.reasons)) == (3, 4)
     gone = [rows for rows in found.groups if found.reasons.keys() >= {*rows}]
-    record = copies_record(found, "once", data.ids, data.ids)
+    record = make_copies_record(found, "once", data.ids, data.ids)
     assert record["none_left"] == len(gone) - record["contradictory"] == 1
-    [line, *_] = copies_sentences(record)
-    assert "one of each is kept, in whole twins (none of 1" in line
+    [line, *_] = describe_copies(record)
+    assert "one of each is kept, in whole twins (for 1, none" in line
 
 
 def test_the_copy_of_a_half_that_went_with_its_twin_stays():
@@ -202,7 +202,7 @@ def test_nothing_is_there_twice_and_no_twin_is_parted(data, seed, rng):
     assert len(left.twins) * 2 + len(left.singles) == len(left)
     wrong = {data[row].id for group in contradictions(data) for row in group}
     assert wrong.isdisjoint(left.ids)
-    assert all(data[of].id in left for of in found.of.values())
+    assert all(data[of].id in left for of in found.copy_of.values())
     for rows in data.groups:  # none could have stayed beside the others
         if not found.reasons.keys().isdisjoint(rows):
             ids = {data[row].id for row in rows}

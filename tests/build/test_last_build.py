@@ -93,7 +93,7 @@ def test_a_block_that_joins_two_sides_is_told(first, tmp_path, capsys):
     grown = Dataset([*data, _tied(data, sides)])
     command = ["build", f"{_recipe(tmp_path, grown)}", "--out", f"{tmp_path / 'next'}"]
     assert main([*command, "--last", f"{folder}"]) == 0
-    told = "1 block joins problems of train and test, and is now in train (5 problems)"
+    told = "1 block joins problems of train and test and is now in train (5 problems)"
     assert told in capsys.readouterr().err
     assert told in (tmp_path / "next/report.html").read_text("utf-8")
     record = json.loads((tmp_path / "next/report.json").read_text("utf-8"))["sides"]
@@ -194,12 +194,12 @@ def test_every_old_block_keeps_its_side(drawn):
     before, after, (kept, kept_now) = drawn
     former, second = _in_turn(before, kept, after, kept_now)
     old = {f.problem.id: f.split for f in former}
-    joined = {row for joint in second.joints for row in joint.rows}
+    joined = {row for joint in second.joined_blocks for row in joint.rows}
     for row, problem in enumerate(after):
         if problem.id in old and row not in joined:
             assert second.sides[row] == old[problem.id]
             assert row in second.old
-    for joint in second.joints:
+    for joint in second.joined_blocks:
         assert len(joint.former) > 1
         assert joint.side == ("train" if "train" in joint.former else "dev")
         assert {second.sides[row] for row in joint.rows} == {joint.side}
@@ -292,5 +292,5 @@ def test_nothing_new_and_a_side_that_is_wanted_is_told():
     """Where every block has its side and one is empty, the way out is named."""
     data = make_twins(10)
     former = [OldProblem(problem, "train") for problem in data]
-    with pytest.raises(DataError, match=r"nothing is left for dev.*redraw=True"):
+    with pytest.raises(DataError, match=r"no problem is left for dev.*redraw=True"):
         _split(data, range(20), former=former)

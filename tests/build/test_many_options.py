@@ -52,7 +52,7 @@ def test_the_command_filters_measures_and_reports_them(tmp_path: Path, aim: str)
     assert "reads:options" in report["signature"]
     page = html.unescape((tmp_path / "out/report.html").read_text("utf-8"))
     assert "The models read only the options, not the question." in page
-    assert "incorrect one stands for 1 / (K − 1)" in page
+    assert "each incorrect prediction represents 1 / (K − 1)" in page
     assert "hashed letters of the options" in page
 
 
@@ -71,7 +71,7 @@ def test_the_order_of_options_changes_nothing_of_a_report(tmp_path: Path) -> Non
     assert found[0].filtered.kept.ids == found[1].filtered.kept.ids
     assert found[0].measures.verified == found[1].measures.verified
     assert found[0].measures.before == found[1].measures.before
-    assert found[0].run.again == found[1].run.again
+    assert found[0].run.overlaps == found[1].run.overlaps
 
 
 def test_an_encoder_reads_options_alone_or_in_the_sentence(
@@ -110,7 +110,7 @@ def test_a_random_reduction_of_them_is_measured_too(tmp_path: Path) -> None:
     [
         (0.20, 0.30, "No model predicts the kept problems better or worse than chance. The best"),
         (0.26, 0.36, "A model can still predict the kept problems: a two-piece model is correct"),
-        (0.14, 0.24, "any other option is more often correct; before the filter"),
+        (0.14, 0.24, "other options are correct more often than by chance; before the filter"),
     ],
 )
 def test_the_verdict_knows_what_chance_is(
@@ -138,10 +138,10 @@ def test_the_verdict_knows_what_chance_is(
         ({}, {"method": "aflite"}, r"of 240 problems have more than two options \(first: 'q000'\); "
          "aflite filters only problems with two; use mirror"),
         ({}, {"method": "random"}, "or random with `keep`"),
-        ({"reads": "sentence"}, {"method": "mirror"}, "the light embedder reads sentences"),
-        ({"array": "X.npz"}, {"method": "mirror"}, "a file of vectors has one for each problem"),
+        ({"reads": "sentence"}, {"method": "mirror"}, "the light embedder reads only sentences"),
+        ({"array": "X.npz"}, {"method": "mirror"}, "only one vector per problem"),
         ({"encoder": "some", "finetune_train": 100, "finetune_dev": 20}, {"method": "mirror"},
-         "an encoder is fine-tuned on problems with two"),
+         "an encoder can only be fine-tuned on problems with two"),
     ],
 )  # fmt: skip
 def test_what_takes_two_options_refuses_more_before_any_work(

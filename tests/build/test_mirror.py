@@ -53,8 +53,8 @@ def test_the_report_states_its_error_beside_the_margins(tmp_path: Path) -> None:
     assert len(record["turned"]) == 19
     assert "Margins and their mirror image" in page
     assert f"{record['agreeing']:,} agree, {record['disagreeing']:,} disagree" in page
-    assert "found as much (p = 0.05)" in page
-    assert "removed: guessed with a margin of" in page
+    assert "found at least as many (p = 0.05)" in page
+    assert "removed: predicted with a margin of" in page
 
 
 def test_a_report_says_that_nothing_was_found(tmp_path: Path) -> None:

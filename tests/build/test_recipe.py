@@ -66,7 +66,7 @@ def test_false_leaves_the_encoder_its_own_dropout():
         ({"filter": {"remove": "halves"}}, "remove is 'halves'; it must be \"problems\" or"),
         ({"filter": {"null": True}}, 'null is True; it must be "off" or'),
         ({"filter": {"null_draws": 5}}, "null_draws is 5; it must be a whole number, 20 or more"),
-        ({"split": {"dev": 0.6, "test": 0.6}}, "must leave something to train on"),
+        ({"split": {"dev": 0.6, "test": 0.6}}, "must leave problems for training"),
         (
             {"structure": {"length": [20, 10]}},
             r"\[structure\] length is \[20, 10\]; it must be a range",
@@ -76,7 +76,7 @@ def test_false_leaves_the_encoder_its_own_dropout():
         ({"embed": {"finetune_weight_decay": -1.0}}, "finetune_weight_decay is -1.0; it must be a"),
         ({"embed": {"finetune_dropout": 1.0}}, "finetune_dropout is 1.0; .* below 1"),
         ({"embed": {"finetune_train": 100, "finetune_dev": 20}}, "needs a Hugging Face encoder"),
-        ({"name": "../up"}, "it must be letters, digits"),
+        ({"name": "../up"}, "it must consist of letters, digits"),
     ],
 )
 def test_what_does_not_fit_is_named(changes, message):

@@ -99,8 +99,8 @@ def test_what_another_seed_changes_is_said_of_the_method(tmp_path, method):
     for words in ("The problems that a phase removes", "Perturbed vectors"):
         assert (words in page) == (method == "aflite")
     notes = " ".join(figure["note"] for figure in record["figures"])
-    assert ("only ties and the 20 singles" in notes) == (method == "pmi")
-    assert ("the seed decides everything" in notes) == (method == "random")
+    assert ("only determines ties and the selection of 20 singles" in notes) == (method == "pmi")
+    assert ("the seed determines all removals" in notes) == (method == "random")
 
 
 @pytest.mark.parametrize("roots", [1, 4])
@@ -143,7 +143,7 @@ def test_a_figure_reports_vectors_that_tell_few_problems_apart(tmp_path):
     chosen, folder = FilterRecipe(ensemble_size=8, null_draws=20), OutputFolder(tmp_path, {})
     run = replace(run_filter(data, X, chosen, seed=0), separability=separability)
     filtering = Filtering(EmbedRecipe(), chosen, 0, 0, folder, no_progress)
-    measures = filtering.measured(run, digest=data.digest, n=80, shown=range(80))
+    measures = filtering.measure(run, digest=data.digest, n=80, shown=range(80))
     figures = {figure.label: figure.value for figure in key_figures(run, measures)}
     assert figures["of twins and singles have vectors that depend on the answer"] == 15 / 40
 
@@ -155,7 +155,7 @@ def test_the_page_and_the_record_name_the_reading_of_pmi(tmp_path, label):
     _, record, page = filtered(tmp_path, method="pmi", keep=50, again=False, pmi_label=label)
     assert record["parameters"]["filter"]["pmi_label"] == label
     assert said in [figure["value"] for figure in record["figures"]]
-    assert f"PMI counts the words of problems with y = 1: {said} is correct." in page
+    assert f"PMI filtering defines y = 1 as: {said} is correct." in page
 
 
 def test_singles_that_pmi_drops_say_that_they_were_drawn(tmp_path):

@@ -125,5 +125,5 @@ def test_sources_are_kept_apart_and_one_source_alone_is_told():
     assert {data[row].origin.source for row in found.dev} == {"small"}
     assert {data[row].origin.source for row in found.debiased} == {"large"}
     one = Dataset(replace(problem, origin=Origin("large")) for problem in data)
-    with pytest.raises(DataError, match="every source has more problems than the 9 of dev"):
+    with pytest.raises(DataError, match="every source has more problems than the 9 for dev"):
         split(one, shuffled_blocks(one, 0), **asked, disjoint="source")

@@ -97,7 +97,7 @@ def by_words(pool: Dataset) -> float:
 
 def by_clues(pool: Dataset) -> float:
     """Return how many problems have a strongest clue that points to the answer, or none, halved."""
-    leads = debias.associations(pool).leads(range(len(pool)))
+    leads = debias.find_associations(pool).count_leads(range(len(pool)))
     return 0.5 + 0.5 * (leads.toward - leads.away) / leads.problems
 
 

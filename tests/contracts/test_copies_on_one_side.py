@@ -44,7 +44,7 @@ def measured(copies: int, method: Any) -> tuple[build.FilterRun, build.Measures]
     filtering = Filtering(
         build.EmbedRecipe(), chosen, 0, 0, OutputFolder("unused", {}), no_progress
     )
-    return run, filtering.measured(run, digest=data.digest, n=len(data), shown=())
+    return run, filtering.measure(run, digest=data.digest, n=len(data), shown=())
 
 
 def test_every_problem_thrice_has_the_figure_of_every_problem_once() -> None:
@@ -89,7 +89,7 @@ def test_copies_are_no_clue() -> None:
         for copy in range(12)
         for half in twin
     )
-    assert debias.associations(data, z=0.1).leads(range(24)).toward == 0
+    assert debias.find_associations(data, z=0.1).count_leads(range(24)).toward == 0
 
 
 def test_fine_tuning_is_above_chance_by_different_problems_alone() -> None:

@@ -109,7 +109,7 @@ def test_clues_are_the_same(rows: set[int]) -> None:
     made = Dataset([*cars, *practice.corpus(40, seed=5).dataset])
     told = []
     for data in (made, swapped(made, rows)):
-        clues = debias.associations(data, z=1.5).clues
+        clues = debias.find_associations(data, z=1.5).clues
         told.append(
             [
                 [(c.kind, c.words, data[row].options[c.option], c.toward, c.right, c.wrong, c.z)
@@ -134,7 +134,7 @@ def test_every_figure_of_a_report_is_the_same(method: Any, rows: set[int]) -> No
         filtering = Filtering(
             build.EmbedRecipe(), chosen, 0, 1, OutputFolder("unused", {}), no_progress
         )
-        measures = filtering.measured(run, digest=DATA.digest, n=len(DATA), shown=ROWS)
+        measures = filtering.measure(run, digest=DATA.digest, n=len(DATA), shown=ROWS)
         record = measures.record()
         for subset in record["assessment"]["subsets"]:
             del subset["answers"]  # about the order of options by its nature

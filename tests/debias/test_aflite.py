@@ -302,8 +302,8 @@ def with_nan(X: NDArray[Any]) -> NDArray[Any]:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda a: {"X": with_nan(a["X"])}, r"row 7 \(id 'p\d+'\) of X holds nan in column 2"),
-        (lambda a: {"X": a["X"] / 0}, "row 0 .* holds -?inf"),
+        (lambda a: {"X": with_nan(a["X"])}, r"row 7 \(id 'p\d+'\) of X contains nan in column 2"),
+        (lambda a: {"X": a["X"] / 0}, "row 0 .* contains -?inf"),
         (lambda a: {"X": a["X"][:, 0]}, r"2 dimensions.*\(240,\)"),
         (lambda a: {"X": a["X"][:0], "y": [], "ids": []}, r"empty.*\(0, 6\)"),
         (lambda a: {"X": a["X"][:, :0]}, r"empty.*\(240, 0\)"),

@@ -19,7 +19,7 @@ from winosmith.debias._ensemble import Ensemble, Settings, open_ensemble
 from winosmith.debias._kernel import Kernel
 from winosmith.debias._rows import TIES, align, check_rows, draw_training_rows, make_generator
 from winosmith.debias._selection import make_histogram, reach_threshold, select
-from winosmith.debias._solver import minimise, minimise_by_newton
+from winosmith.debias._solver import minimize, minimize_by_newton
 from winosmith.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -146,9 +146,9 @@ def test_votes_are_those_of_the_optimum(problem):
 
 def _starts(ensemble: Ensemble, left: NDArray[np.int32]) -> Iterator:
     """Yield the first start, then one at the mean of a phase's classifiers."""
-    first = ensemble.first_start(left)
+    first = ensemble.compute_first_start(left)
     yield first
-    yield ensemble.start_at(ensemble.vote(left, 0, first).weights.mean(axis=0), left)
+    yield ensemble.compute_start_at(ensemble.vote(left, 0, first).weights.mean(axis=0), left)
 
 
 def test_newton_solves_what_can_be_separated():
@@ -157,7 +157,7 @@ def test_newton_solves_what_can_be_separated():
     y = (X[:, 0] > X[:, 0].mean()).astype(np.int64)
     with_one = np.c_[X, np.ones(len(X))].astype(np.float32)
     ridge = np.r_[np.full(10, 1e-4), 0.0]
-    found = minimise_by_newton(with_one, y.astype(np.float32), ridge, np.full(11, 5.0))
+    found = minimize_by_newton(with_one, y.astype(np.float32), ridge, np.full(11, 5.0))
     best = optimum(X.astype(np.float64), y, 1e4)
     wanted = best.decision_function(X.astype(np.float64))
     np.testing.assert_allclose(with_one @ found, wanted, rtol=1e-5)
@@ -173,7 +173,7 @@ def test_a_column_gets_the_same_bits_in_any_company():
     def solve(columns: list[int]) -> Floats:
         parts = [draw_training_rows(500, 150, seed=1, phase=0, classifier=j) for j in columns]
         gradient = Kernel(matrix, labels).make_gradient(np.arange(500, dtype=np.int32), parts)
-        fit = minimise(gradient, np.zeros((len(columns), 48)), ridge, diagonal, 1e-4)
+        fit = minimize(gradient, np.zeros((len(columns), 48)), ridge, diagonal, 1e-4)
         assert fit.converged.all()
         return fit.weights
 

@@ -52,20 +52,22 @@ def test_a_shift_along_a_lesser_component_is_found_on_the_answer_axis() -> None:
     assert middles @ second / second.sum() > middles @ first / first.sum() + 1
 
 
-@pytest.mark.parametrize("turns", [True, False])
-def test_vectors_that_turn_are_counted_in_both_orders(turns: bool) -> None:
+@pytest.mark.parametrize("flips_sign", [True, False])
+def test_vectors_that_turn_are_counted_in_both_orders(flips_sign: bool) -> None:
     """The histograms of the answers mirror each other, and swapped options change no figure."""
     X, y, groups = planted(200, shift=3)
     swapped = np.random.default_rng(5).random(200) < 0.5
     there, turned = (
-        assess(a, b, {"all": range(200)}, groups=groups, turns=turns, settings=QUICK).subsets[0]
+        assess(
+            a, b, {"all": range(200)}, groups=groups, flips_sign=flips_sign, settings=QUICK
+        ).subsets[0]
         for a, b in ((X, y), (np.where(swapped[:, None], -X, X), np.where(swapped, 1 - y, y)))
     )
     for along in (there.d1, there.axis):
-        assert (along.counts[0] == along.counts[1][::-1]) == turns
+        assert (along.counts[0] == along.counts[1][::-1]) == flips_sign
     assert (
         (there.d1, there.axis, there.points) == (turned.d1, turned.axis, turned.points)
-    ) == turns
+    ) == flips_sign
 
 
 def test_noise_is_not_taken_for_bias() -> None:
@@ -175,7 +177,7 @@ def test_a_subset_of_one_answer_or_of_none_has_no_kl() -> None:
     """Where nothing can be compared nothing is reported, and the rest still is."""
     X, y, groups = planted()
     subsets = {"one": range(0, 600, 2), "none": []}
-    found = assess(X, y, subsets, groups=groups, turns=False, settings=QUICK)
+    found = assess(X, y, subsets, groups=groups, flips_sign=False, settings=QUICK)
     for subset in found.subsets:
         assert subset.d1.kl is None
         assert subset.axis.null is None
@@ -195,7 +197,9 @@ def test_vectors_of_one_column_have_no_second_component() -> None:
     assert found.d1.kl > 2 * found.d1.null.high
     assert found.explained == pytest.approx((1, 0))
     assert {d2 for _, d2 in found.points} == {0}
-    plain = assess(X[:, :1], y, {"all": range(600)}, groups=groups, turns=False, settings=QUICK)
+    plain = assess(
+        X[:, :1], y, {"all": range(600)}, groups=groups, flips_sign=False, settings=QUICK
+    )
     centred = X[:, 0] - X[:, 0].mean()
     ends = plain.subsets[0].d1.edges[::30]
     assert ends == pytest.approx((centred.min(), centred.max()), rel=1e-4)
@@ -219,7 +223,7 @@ def test_one_fit_serves_all_subsets_or_each_has_its_own() -> None:
         ({"X": np.ones((4, 0))}, "X must have rows and columns"),
         ({"X": np.ones((3, 2))}, "X has 3 rows, but y has 4 entries"),
         ({"X": np.array([[0, 1], [0, np.nan], [0, 1], [0, 1]])}, "row 1 of X contains NaN"),
-        ({"y": [1, 1, 1, 1], "turns": False}, "both 0 and 1 must occur"),
+        ({"y": [1, 1, 1, 1], "flips_sign": False}, "both 0 and 1 must occur"),
         ({"y": [0, 1, 2, 1]}, "labels are 0 or 1"),
         ({"subsets": {"a": [0, 4]}}, "the subset 'a' must list each row at most once, from 0 to 3"),
         ({"subsets": {"a": [0, 0]}}, "must list each row at most once"),

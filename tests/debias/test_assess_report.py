@@ -11,9 +11,9 @@ from winosmith import Dataset, Problem, report
 from winosmith.debias._assess import Assessment, AssessmentSettings, assess
 from winosmith.debias._clues import (
     Associations,
-    assessment_blocks,
-    associations,
-    leads_table,
+    find_associations,
+    make_assessment_blocks,
+    make_leads_table,
     make_passages,
 )
 
@@ -27,7 +27,7 @@ def assessment() -> Assessment:
     X[:, 0] += 6 * y
     subsets = {"all": range(200), "<AFLite>": range(0, 200, 2)}
     settings = AssessmentSettings(draws=20, points=50)
-    return assess(X, y, subsets, turns=False, settings=settings)
+    return assess(X, y, subsets, flips_sign=False, settings=settings)
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +39,12 @@ def found() -> Associations:
         for options in [("stone", "leaf") if n % 2 else ("leaf", "stone")]
         for t, o in (("heavy", "stone"), ("light", "leaf"))
     ]
-    return associations(Dataset(halves))
+    return find_associations(Dataset(halves))
 
 
 def test_every_figure_of_the_table_is_the_one_in_the_json(assessment: Assessment) -> None:
     """KL, null and p along d1 and along the answer axis stand under each other, a row each."""
-    *drawings, table = assessment_blocks(assessment, "data:0")
+    *drawings, table = make_assessment_blocks(assessment, "data:0")
     assert isinstance(table, report.Table)
     held = asdict(assessment)["subsets"][0]
     for row, which in zip(table.rows, ("d1", "axis"), strict=False):
@@ -59,15 +59,17 @@ def test_every_figure_of_the_table_is_the_one_in_the_json(assessment: Assessment
 def test_what_is_counted_in_both_orders_says_so() -> None:
     """Where vectors turn with the options, the histograms say that each problem is there twice."""
     X, y = np.random.default_rng(0).normal(size=(60, 4)), np.tile([0, 1], 30)
-    for turns in (True, False):
-        found = assess(X, y, {"all": range(60)}, turns=turns, settings=AssessmentSettings(draws=20))
-        told = [str(block) for block in assessment_blocks(found)]
-        assert any("in both orders of its options" in text for text in told) == turns
+    for flips_sign in (True, False):
+        found = assess(
+            X, y, {"all": range(60)}, flips_sign=flips_sign, settings=AssessmentSettings(draws=20)
+        )
+        told = [str(block) for block in make_assessment_blocks(found)]
+        assert any("in both orders of its options" in text for text in told) == flips_sign
 
 
 def test_the_drawings_show_every_subset_and_say_their_figures(assessment: Assessment) -> None:
     """Each subset has its panel, and each panel's words hold its KL and the null."""
-    blocks = assessment_blocks(assessment, "data:0")
+    blocks = make_assessment_blocks(assessment, "data:0")
     clouds, histograms, axes = (b for b in blocks if isinstance(b, report.Drawing))
     assert [len(drawing.drawn) for drawing in (clouds, histograms, axes)] == [2] * 3
     kl = assessment.subsets[0].d1.kl
@@ -79,7 +81,7 @@ def test_a_first_component_that_shows_nothing_is_said_to(assessment: Assessment)
     """Where the whole set's d1 is within the null, a note says what to read instead."""
 
     def notes(found: Assessment) -> list[str]:
-        blocks = assessment_blocks(found)
+        blocks = make_assessment_blocks(found)
         return [block.paragraphs[0] for block in blocks if isinstance(block, report.Text)]
 
     rng = np.random.default_rng(1)
@@ -92,7 +94,7 @@ def test_a_first_component_that_shows_nothing_is_said_to(assessment: Assessment)
 
 def test_the_blocks_make_a_page_with_nothing_unescaped(assessment: Assessment) -> None:
     """A subset's name that looks like markup is text on the page."""
-    html = report.page("t", [report.Section("s", assessment_blocks(assessment, "data:0"))])
+    html = report.page("t", [report.Section("s", make_assessment_blocks(assessment, "data:0"))])
     assert "<AFLite>" not in html
     assert html.count("&lt;AFLite&gt;") >= 5
     assert html.count('class="signature"') == 3
@@ -113,7 +115,7 @@ def test_passages_put_together_are_the_sentences(found: Associations) -> None:
 
 def test_leads_are_counted_and_shared_out(found: Associations) -> None:
     """Each subset has its problems, those whose words lead to the answer, and those away."""
-    table = leads_table(found, {"all": range(24), "none": []})
+    table = make_leads_table(found, {"all": range(24), "none": []})
     assert [list(row) for row in table.rows] == [
         ["all", 24, 24, 1.0, 0, 0.0],
         ["none", 0, 0, 0.0, 0, 0.0],

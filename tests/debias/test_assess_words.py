@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from winosmith import Dataset, Problem, practice
-from winosmith.debias._clues import associations, find_clues, read_problem
+from winosmith.debias._clues import find_associations, find_clues, read_problem
 from winosmith.errors import DataError
 
 MONKEY = "The monkey loved to play with the balls but ignored the blocks because he found _ {}."
@@ -72,13 +72,13 @@ def test_a_negation_is_a_cue_only_as_the_trigger() -> None:
                 answer, str(n))
         for n, (word, answer) in product(range(12), (("not ", 0), ("", 1)))
     ]  # fmt: skip
-    assert associations(Dataset(twins)).clues[0][0].words == ("not",)
+    assert find_associations(Dataset(twins)).clues[0][0].words == ("not",)
 
 
 def test_a_polarity_pattern_is_found_whatever_the_options_are() -> None:
     """No option and no order helps, but "loved" with "exciting" gives each answer away."""
-    found = associations(polarity())
-    assert found.leads(range(30)).toward == 30
+    found = find_associations(polarity())
+    assert found.count_leads(range(30)).toward == 30
     clue = found.clues[0][0]
     assert clue.kind == "beside"
     assert set(clue.words) <= {"loved", "ignored", "exciting"}
@@ -90,10 +90,10 @@ def test_a_pattern_that_misleads_points_away() -> None:
     """The odd twin out, whose answers break the pattern, is led away from them."""
     problems = list(polarity())
     problems[:2] = [replace(p, answer=1 - (p.answer or 0)) for p in problems[:2]]
-    found = associations(Dataset(problems))
-    assert found.leads([0, 1]).away == 2
-    assert found.leads(range(2, 30)).toward == 28
-    assert found.leads(range(30)).away == 2
+    found = find_associations(Dataset(problems))
+    assert found.count_leads([0, 1]).away == 2
+    assert found.count_leads(range(2, 30)).toward == 28
+    assert found.count_leads(range(30)).away == 2
     assert not found.clues[0][0].toward
 
 
@@ -124,7 +124,8 @@ def test_options_and_order_are_clues_too() -> None:
 def test_on_labels_that_mean_nothing_no_more_lead_to_the_answer_than_away() -> None:
     """Where the pattern holds for half of the twins, clues are few and do not help."""
     leads = [
-        associations(polarity(60, meant=0.5, seed=seed)).leads(range(120)) for seed in range(12)
+        find_associations(polarity(60, meant=0.5, seed=seed)).count_leads(range(120))
+        for seed in range(12)
     ]
     assert sum(lead.toward for lead in leads) <= sum(lead.away for lead in leads) + 30
     assert sum(lead.toward for lead in leads) < 0.1 * 12 * 120
@@ -136,11 +137,11 @@ def test_planted_artifacts_are_found_and_little_else() -> None:
     Length, which is not a matter of words, shows only through the words that make it.
     """
     made = practice.corpus(2000, seed=3)
-    found = associations(made.dataset)
+    found = find_associations(made.dataset)
     rows: dict[str, list[int]] = {}
     for row, problem in enumerate(made.dataset):
         rows.setdefault(made.planted.get(problem.id, "sound"), []).append(row)
-    leads = {kind: found.leads(chosen) for kind, chosen in rows.items()}
+    leads = {kind: found.count_leads(chosen) for kind, chosen in rows.items()}
     least = {"association": 0.95, "position": 0.9, "polarity": 0.7, "length": 0.3}
     for kind, share in least.items():
         assert leads[kind].toward > share * leads[kind].problems
@@ -168,7 +169,7 @@ def test_marks_are_the_words_of_the_clues_as_they_stand_in_the_sentence() -> Non
         replace(p, sentence=p.sentence.replace("loved", "LOVED").replace("monkey", "beloved ape"))
         for p in polarity()
     ])  # fmt: skip
-    marked = associations(data).mark_words(0)
+    marked = find_associations(data).mark_words(0)
     words = [marked.sentence[mark.start : mark.end] for mark in marked.marks]
     assert words == ["ignored", "LOVED", "exciting"]
     assert all(mark.toward for mark in marked.marks)
@@ -177,7 +178,7 @@ def test_marks_are_the_words_of_the_clues_as_they_stand_in_the_sentence() -> Non
 
 def test_of_more_clues_the_strongest_three_are_shown() -> None:
     """Two triggers with two verbs make four clues of a problem; weaker ones only blur."""
-    found = associations(Dataset(
+    found = find_associations(Dataset(
         replace(p, sentence=p.sentence.replace("exciting", "exciting bright")) for p in polarity()
     ))  # fmt: skip
     assert len(found.clues[0]) == 4
@@ -188,7 +189,7 @@ def test_examples_are_whole_twins_and_nothing_under_embargo() -> None:
     """Twins with a half elsewhere, and what is under embargo, are never shown."""
     problems = list(polarity())
     problems[4] = replace(problems[4], embargo=True)
-    found = associations(Dataset(problems))
+    found = find_associations(Dataset(problems))
     rows = [0, 1, 2, 4, 5, 6, 7]
     for groups in (found.select_strongest(rows, 9), found.draw_sample(rows, 9)):
         shown = {problem.row for group in groups for problem in group}
@@ -201,7 +202,7 @@ def test_examples_are_whole_twins_and_nothing_under_embargo() -> None:
 
 def test_the_strongest_twins_do_not_rest_on_the_same_words() -> None:
     """A second twin is shown only for other words."""
-    found = associations(polarity())
+    found = find_associations(polarity())
     assert len(found.select_strongest(range(30), 9)) == 1
 
 
@@ -217,7 +218,7 @@ def test_what_has_no_clues_is_refused(change: dict[str, Any], told: str) -> None
     problems = list(polarity(2))
     problems[0] = replace(problems[0], **change)
     with pytest.raises(DataError, match=told):
-        associations(Dataset(problems))
+        find_associations(Dataset(problems))
 
 
 @pytest.mark.data
@@ -234,7 +235,10 @@ def test_what_winogrande_removed_is_given_away_by_its_words_more_than_what_it_ke
     debiased = formats.read(data_dir / "winogrande/train_debiased.jsonl")
     known = {(problem.sentence, problem.options) for problem in debiased}
     kept = [row for row, p in enumerate(data) if (p.sentence, p.options) in known]
-    found = associations(data)
-    there, gone = found.leads(kept), found.leads(sorted(set(range(len(data))) - set(kept)))
+    found = find_associations(data)
+    there, gone = (
+        found.count_leads(kept),
+        found.count_leads(sorted(set(range(len(data))) - set(kept))),
+    )
     assert (there.problems, there.toward, there.away) == (4899, 384, 291)
     assert (gone.problems, gone.toward, gone.away) == (5335, 621, 172)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from winosmith import debias
-from winosmith.debias._chance import by_chance
+from winosmith.debias._chance import estimate_chance_removals
 from winosmith.debias._selection import Selection
 from winosmith.errors import DataError, OutputError
 
@@ -62,10 +62,10 @@ def test_rows_by_chance_are_those_that_reach_the_lowest_score_removed():
     """Each draw counts its rows above the lowest score removed, and its ties by their share."""
     drawn = [np.array([0.9, 0.8, 0.8, 0.1, np.nan]), np.array([0.1, 0.2, 0.3, 0.4, 0.5])]
     chosen = Selection(np.arange(6), 9, tied=4, tied_removed=2, lowest=0.8)
-    assert by_chance(drawn, chosen) == (2 + 0) / 2
+    assert estimate_chance_removals(drawn, chosen) == (2 + 0) / 2
     untied = Selection(np.arange(2), 2, tied=0, tied_removed=0, lowest=0.1)
-    assert by_chance(drawn, untied) == 2  # no more than were removed
-    assert by_chance(drawn, Selection(np.arange(0), 0, 0, 0)) == 0
+    assert estimate_chance_removals(drawn, untied) == 2  # no more than were removed
+    assert estimate_chance_removals(drawn, Selection(np.arange(0), 0, 0, 0)) == 0
 
 
 @pytest.mark.long

@@ -178,7 +178,7 @@ HALF = Problem("a", "Why did it get dark? _", ("night", "noon", "rain"), 0, "t")
 
 def test_of_equal_options_the_key_goes_first() -> None:
     """Which of them was right can't be told from where it stood, nor by rounding."""
-    found = Choices.of(np.ones((3, 3, 2)), [0, 1, 2], [3, 3, 3])
+    found = Choices.from_vectors(np.ones((3, 3, 2)), [0, 1, 2], [3, 3, 3])
     assert found.key.tolist() == [0, 0, 0]
 
 

@@ -105,7 +105,7 @@ def test_a_gap_in_a_mapped_file_is_named(tmp_path):
     rows = np.load(path, mmap_mode="r+")
     rows[777, 3] = np.nan
     rows.flush()
-    with pytest.raises(DataError, match="row 777 of X holds nan in column 3"):
+    with pytest.raises(DataError, match="row 777 of X contains nan in column 3"):
         debias.aflite(mapped(path), y, **SIZES)
 
 

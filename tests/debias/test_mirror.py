@@ -45,7 +45,7 @@ def choices(
 
 def same(one: MirrorResult, other: MirrorResult) -> bool:
     """Return whether two results are alike to the last bit."""
-    arrays = ("kept", "removed", "margins", "leaving", "options")
+    arrays = ("kept", "removed", "margins", "removal_probability", "options")
     return one.record() == other.record() and all(
         getattr(one, name).tobytes() == getattr(other, name).tobytes() for name in arrays
     )
@@ -345,7 +345,7 @@ def test_a_lot_is_told_by_the_id_alone() -> None:
     other = mirror(V[500:], key=key[500:], ids=names[500:], aim="chance", seed=1)
     gone, again = np.zeros(2000, np.bool_), np.zeros(1500, np.bool_)
     gone[one.removed], again[other.removed] = True, True
-    likelier = gone[500:] & (other.leaving >= one.leaving[500:])
+    likelier = gone[500:] & (other.removal_probability >= one.removal_probability[500:])
     assert likelier.sum() > 50
     assert again[likelier].all()
     unnamed = [mirror(V, key=key, aim="chance", seed=seed).removed for seed in (0, 1)]

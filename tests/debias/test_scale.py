@@ -67,8 +67,8 @@ def test_an_array_that_is_read_only_stays_as_it_is():
 @pytest.mark.parametrize("region", [1, 1 << 12, 1 << 26])
 def test_rows_are_gathered_in_any_order(tmp_path, region, monkeypatch):
     """Reading along and sorting in regions gives the rows in the order that is asked for."""
-    monkeypatch.setattr("winosmith.debias._rows.REGION", region)
-    monkeypatch.setattr("winosmith.debias._rows.READ", 7)
+    monkeypatch.setattr("winosmith.debias._rows.REGION_BYTES", region)
+    monkeypatch.setattr("winosmith.debias._rows.READ_ROWS", 7)
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1_000, 5)).astype(np.float16)
     order = rng.permutation(len(X))
@@ -159,7 +159,7 @@ class Elsewhere(Executor):
             "fn, args = pickle.load(sys.stdin.buffer)\n"
             "from dataclasses import replace\n"
             "share, arrays = args[0]\n"
-            "share = replace(share, held=replace(share.held, file='/nowhere/basis.npy'))\n"
+            "share = replace(share, location=replace(share.location, file='/nowhere/basis.npy'))\n"
             "try: fn((share, arrays))\n"
             "except Exception as error: print(type(error).__name__, error)\n"
         )

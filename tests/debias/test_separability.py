@@ -20,8 +20,8 @@ RNG = np.random.default_rng(0)
 def test_vectors_of_zeros_or_constants_are_blind() -> None:
     """If no vector differs from another, nothing is seen, whatever the vector is."""
     for X in (np.zeros((50, 3)), np.ones((50, 3)), 1e-30 * np.ones((50, 1))):
-        for turns in (True, False):
-            found = debias.measure_separability(POOL, X, turns=turns)
+        for flips_sign in (True, False):
+            found = debias.measure_separability(POOL, X, flips_sign=flips_sign)
             assert (found.units, found.seen, found.is_blind) == (30, 0, True)
 
 
@@ -140,7 +140,7 @@ def test_an_intercept_is_for_vectors_that_do_not_turn():
     rng = np.random.default_rng(1)
     X, y = rng.standard_normal((600, 5)), (np.arange(600) % 4 == 0).astype(int)
     groups = [(row,) for row in range(600)]
-    free, turned = (probe(X, y, groups, turns=turns) for turns in (False, True))
+    free, turned = (probe(X, y, groups, flips_sign=flips_sign) for flips_sign in (False, True))
     assert free.accuracy == pytest.approx(0.75, abs=0.02)
     assert (free.chance, turned.chance) == (0.75, 0.5)
     assert turned.low < 0.5 < turned.high

@@ -183,7 +183,7 @@ def test_an_intercept_is_for_vectors_that_do_not_turn():
     turned = debias.verify(X, y, everything, blocks=blocks, **QUICK).after["linear"]
     assert turned.chance == 0.5
     assert turned.low < 0.5 < turned.high
-    free = debias.verify(X, y, everything, blocks=blocks, turns=False, **QUICK).after["linear"]
+    free = debias.verify(X, y, everything, blocks=blocks, flips_sign=False, **QUICK).after["linear"]
     assert free.accuracy == pytest.approx(0.75, abs=0.02)
     assert free.chance == pytest.approx(0.75, abs=0.01)
 

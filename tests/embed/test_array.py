@@ -9,7 +9,7 @@ import pytest
 
 from winosmith import Problem
 from winosmith.embed import ArrayEmbedder, load_array, save_array
-from winosmith.embed._array import LARGE
+from winosmith.embed._array import LARGE_BYTES
 from winosmith.errors import DataError, FormatError, OutputError
 from winosmith.testing import make_twins
 
@@ -69,7 +69,7 @@ def test_values_that_are_not_finite_are_refused_with_their_row(bad: float) -> No
     [
         (np.zeros(6), r"has the shape \(6,\), not \(problems, width\)"),
         (np.zeros((0, 4)), r"has the shape \(0, 4\)"),
-        (np.zeros((6, 2), complex), "has the type complex128; it must have real numbers"),
+        (np.zeros((6, 2), complex), "has the type complex128; it must contain real numbers"),
         (np.zeros((6, 2), bool), "has the type bool"),
         (np.array([["a"]]), "has the type <U1"),
     ],
@@ -130,7 +130,7 @@ def large(folder: Path, kind: str = "float32") -> tuple[Path, np.ndarray, list[s
     X = np.random.default_rng(0).normal(size=(1_100, 16 * 1024 if kind == "float32" else 32 * 1024))
     np.save(folder / "large.npy", X.astype(kind))
     rows = np.load(folder / "large.npy")
-    assert rows.nbytes > LARGE
+    assert rows.nbytes > LARGE_BYTES
     return folder / "large.npy", rows, [f"p{row}" for row in range(len(rows))]
 
 

@@ -80,7 +80,7 @@ def levels(values: list[float], seed: int = 0) -> Floats:
 def projector(matrix: Floats, wanted: int) -> Floats:
     """Return the projector on what is kept of a matrix."""
     values, axes = _light._find_leading_vectors(csr_array(matrix), wanted + 1)
-    kept = axes[:, : _light._count_kept(values, wanted)]
+    kept = axes[:, : _light._count_untied(values, wanted)]
     return np.asarray(kept @ kept.T)
 
 
@@ -99,7 +99,7 @@ def test_a_tie_is_never_cut(
     values: list[float], kept: int, small: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Row order and noise of 1e-10 change nothing of what is kept, by either way to find it."""
-    monkeypatch.setattr(_light, "SMALL", 800 if small else 0)
+    monkeypatch.setattr(_light, "DENSE_LIMIT", 800 if small else 0)
     matrix = levels(values)
     rng = np.random.default_rng(1)
     found = projector(matrix, 5)
@@ -113,6 +113,6 @@ def test_every_copy_of_an_equal_value_is_found() -> None:
     """45 blocks that are alike have each value 45 times; the quick way finds all copies."""
     block = np.random.default_rng(0).normal(size=(30, 20))
     matrix = csr_array(np.kron(np.eye(45), block))
-    assert min(matrix.shape) > _light.SMALL
+    assert min(matrix.shape) > _light.DENSE_LIMIT
     whole = np.repeat(np.linalg.svd(block, compute_uv=False), 45)[:50]
     np.testing.assert_allclose(_light._find_leading_vectors(matrix, 50)[0], whole, rtol=1e-9)

@@ -285,7 +285,7 @@ def _vector_probe(
     same = np.searchsorted(learnt, _original_options(items))
 
     def fit_scores(keys: Ints) -> Floats:
-        scores, long = model.scores(keys[first] - items.starts[first, None])
+        scores, long = model.score_rows(keys[first] - items.starts[first, None])
         behind = np.repeat(np.maximum.reduceat(scores, starts), items.counts[first], axis=0)
         behind -= scores
         # a lead within the rounding error is a tie

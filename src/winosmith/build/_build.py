@@ -1,10 +1,10 @@
-"""The main job: from raw twins to a debiased benchmark and its report.
+"""Build a debiased benchmark and its report from raw twins.
 
 The steps are WinoGrande's (sections 2 and 3), in order: check the structure and the votes, set
-aside the problems that fine-tune the encoder, embed the others, filter, split, write. *Collected*
-problems have their own ids, *renamed* ones new ids. The *pool* passed the checks and goes into the
-filter, which *keeps* some of it. *Judged* problems are the renamed ones as they are published,
-without the mark of unvalidated problems if judges found them valid.
+aside the problems that fine-tune the encoder, embed the other problems, filter, split, write.
+*Collected* problems have their original ids; *renamed* problems have new ids. The *pool* is the
+problems that passed the checks; the filter *keeps* some of them. *Judged* problems are the renamed
+problems as published: those that judges found valid are no longer marked as unvalidated.
 """
 
 from __future__ import annotations
@@ -42,21 +42,22 @@ class Built:
     Attributes:
         recipe: the recipe.
         folder: the output folder.
-        funnel: the numbers of problems that each stage kept.
+        funnel: the number of problems that each stage kept.
         run: the run of the filter.
         measures: the measurements of the filter.
         counts: the number of problems in each published split.
         unvalidated: the number of generated problems that judges did not find valid, by split;
-            splits without any are omitted.
-        notes: notes on the embedding, such as that fine-tuning stayed at chance.
-        shown: the rows of the pool that may be shown individually, because they share no block
-            with a dev or test problem.
-        sides: the numbers of problems that kept their former split, are new, or were joined; None
-            without a last build.
+            splits without such problems are omitted.
+        embedding_notes: notes on the embedding, for example that the fine-tuned encoder is at
+            chance.
+        showable_rows: the rows of the pool that may be shown individually, because they share no
+            block with a dev or test problem.
+        sides: the numbers of problems that kept their former split, are new, or are in a block with
+            several former splits; None without a last build.
         applied: the problems to which the rules for authors were applied, and why.
-        copies: the copies and what happened to them; empty without copies.
+        copies: the copies and how they were handled; empty without copies.
         columns: the input's columns that are missing in public files, and the files that have them.
-        reading: the reader's notes, one sentence each.
+        reader_notes: notes of the file reader, one sentence each.
     """
 
     recipe: Recipe
@@ -66,13 +67,13 @@ class Built:
     measures: Measures
     counts: Mapping[str, int]
     unvalidated: Mapping[str, int]
-    notes: Mapping[str, Any]
-    shown: Sequence[int]
+    embedding_notes: Mapping[str, Any]
+    showable_rows: Sequence[int]
     sides: Mapping[str, Any] | None = None
     applied: validate.AppliedRules | None = None
     copies: Mapping[str, Any] = field(default_factory=dict)
     columns: Mapping[str, Any] = field(default_factory=dict)
-    reading: Sequence[str] = ()
+    reader_notes: Sequence[str] = ()
 
     @property
     def report(self) -> Path:
@@ -85,12 +86,11 @@ class _Job:
     """The data that all steps share.
 
     Attributes:
-        recipe: the recipe.
-        inputs: its files' contents.
-        collected: the problems in the shuffled order, with their own ids.
-        order: their blocks, as rows.
+        recipe, inputs: the recipe and the contents of its files.
+        collected: the problems in shuffled order, with their original ids.
+        order: the blocks of the problems, as rows.
         renamed: the same problems with new ids.
-        shown: the recipe as it is published.
+        public_recipe: the recipe as it is published.
         folder: the output folder.
         last: the last build, whose splits are kept; None without one.
     """
@@ -100,7 +100,7 @@ class _Job:
     collected: Dataset
     order: list[list[int]]
     renamed: Dataset
-    shown: Mapping[str, Any]
+    public_recipe: Mapping[str, Any]
     folder: OutputFolder
     last: LastBuild | None
 
@@ -117,25 +117,24 @@ def build(
 ) -> Built:
     """Build a benchmark from raw twins.
 
-    The folder gets the published files, `report.html` and `report.json`; data that would reveal
-    test answers goes to its `private/`. If it contains an unfinished build of the same recipe,
-    finished vectors and phases of AFLite are not computed again, and the result has the same bytes.
+    The published files, `report.html` and `report.json` are written to the output folder, and data
+    that would reveal test answers to its subfolder `private/`. If the folder contains an unfinished
+    build of the same recipe, finished vectors and AFLite phases are reused, and the result has the
+    same bytes.
 
     Args:
-        recipe: everything that determines the result; see `read_recipe`.
+        recipe: all parameters that determine the result; see `read_recipe`.
         out: the output folder; see `winosmith.outputs` for the rules.
         force: whether to replace the results of another recipe, or a finished build of this one.
         step: a function that shows progress.
-        vectors_from: a folder with a build of the same recipe, whose vectors are used, so that no
+        vectors_from: a folder with a build of the same recipe. Its vectors are reused, so that no
             encoder is needed.
-        last: the folder of the last build. Problems that it or an earlier build had in train, dev
-            or test stay there, with their blocks, so that no published answer is in test.
-        skip_bad: path of a file for bad records, which are omitted and reported; None to refuse
-            them.
+        last: the folder of the last build. Problems that were in train, dev or test of this or an
+            earlier build stay there, with their blocks, so that no published answer is in test.
+        skip_bad: path of a file to which bad records are moved; None to raise an error instead.
 
     Raises:
-        InputError: data, votes, vectors, parameters or the last build can't be used, with the
-            reason.
+        InputError: data, votes, vectors, parameters or the last build can't be used.
         OutputError: the folder can't be used, or the vectors belong to another recipe.
     """
     started = time.monotonic()
@@ -156,7 +155,7 @@ def _take_vectors(job: _Job, place: Path) -> None:
     """Copy the vectors of another build of the same recipe, unless they already exist."""
     if not (place / PRIVATE).is_dir():
         raise OutputError(f"{place} contains no build with vectors")
-    other = OutputFolder.open(place, job.shown, secret=job.folder.secret)
+    other = OutputFolder.open(place, job.public_recipe, secret=job.folder.secret)
     for name in (VECTORS, NOTES):
         if not other.is_finished(name):
             raise OutputError(
@@ -173,7 +172,7 @@ def finished_build(
     last: str | Path | None = None,
     skip_bad: str | Path | None = None,
 ) -> bool:
-    """Return whether a folder contains the finished build of a recipe, with unchanged files.
+    """Return whether a folder contains a finished build of a recipe, with unchanged files.
 
     Args:
         recipe: the recipe.
@@ -204,10 +203,10 @@ def _open(
     inputs = _pool.read_inputs(recipe, skip_bad)
     collected, order = shuffle(inputs.collected, recipe.seed)
     renamed = _publish.with_new_ids(collected, recipe.name)
-    shown = _publish.public_recipe(
-        recipe, _publish.problems_digest(renamed), before.digest if before else None
+    shown = _publish.make_public_recipe(
+        recipe, _publish.digest_problems(renamed), before.digest if before else None
     )
-    secret = _publish.secret_inputs(recipe, collected)
+    secret = _publish.digest_secret_inputs(recipe, collected)
     folder = OutputFolder.open(out, shown, secret=secret, force=force)
     return _Job(recipe, inputs, collected, order, renamed, shown, folder, before)
 
@@ -232,14 +231,14 @@ def _run_steps(job: _Job, step: Step) -> Built:
         _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.split})
         tuning = _pool.set_aside(stages, recipe, job.order)
         stages.refuse_empty()
-        pool = stages.rows()
-    run, notes = filtering.run(stages.left, job.renamed.select(pool), old_ids, tuning)
-    stages.done[recipe.filter.method] = stages.left.drop(run.reasons, recipe.filter.method)
+        pool = stages.remaining_rows()
+    run, notes = filtering.run(stages.remaining, job.renamed.select(pool), old_ids, tuning)
+    stages.results[recipe.filter.method] = stages.remaining.drop(run.reasons, recipe.filter.method)
     parts = split(
         job.collected,
         job.order,
         pool=pool,
-        kept=stages.rows(),
+        kept=stages.remaining_rows(),
         dev=recipe.split.dev,
         test=recipe.split.test,
         disjoint=recipe.split.disjoint,
@@ -248,9 +247,9 @@ def _run_steps(job: _Job, step: Step) -> Built:
     tied = {*parts.dev, *parts.test, *parts.withheld}
     loose = [at for at, row in enumerate(pool) if row not in tied]
     new_of, planted = dict(zip(old_ids, new_ids, strict=True)), job.inputs.planted
-    measures = filtering.measured(
+    measures = filtering.measure(
         run,
-        digest=job.shown["problems"],
+        digest=job.public_recipe["problems"],
         n=len(job.renamed),
         shown=loose,
         copies=recipe.copies,
@@ -261,7 +260,7 @@ def _run_steps(job: _Job, step: Step) -> Built:
         counts, unvalidated = _publish_splits(job, judged, parts, stages)
         _publish.write_sides(job.folder, job.collected, parts, job.last)
         _publish.write_scores(job.folder, run, dict(zip(new_ids, old_ids, strict=True)))
-        funnel = validate.make_funnel(stages.done)
+        funnel = validate.make_funnel(stages.results)
         built = Built(
             recipe,
             job.folder.path,
@@ -272,32 +271,32 @@ def _run_steps(job: _Job, step: Step) -> Built:
             unvalidated,
             notes,
             loose,
-            _publish.sides_record(parts, new_ids, job.last) if job.last else None,
+            _publish.make_sides_record(parts, new_ids, job.last) if job.last else None,
             stages.applied,
-            _pool.copies_record(
+            _pool.make_copies_record(
                 stages.copies,
                 recipe.copies,
                 new_ids,
                 {new_ids[row] for row, side in parts.sides.items() if side == "train"},
             ),
-            _publish.columns_record(judged, parts, recipe.files.format),
+            _publish.make_columns_record(judged, parts, recipe.files.format),
             job.inputs.notes,
         )
-        _publish.write_reports(job.folder, built, job.shown)
+        _publish.write_reports(job.folder, built, job.public_recipe)
     return built
 
 
 def _publish_splits(
     job: _Job, judged: Dataset, parts: Split, stages: Stages
 ) -> tuple[dict[str, int], dict[str, int]]:
-    """Write the splits; return the numbers of problems and of unvalidated problems in each."""
+    """Write the splits; return the number of problems, and of unvalidated problems, in each."""
     counts = _publish.publish(
         job.folder,
         judged,
         job.collected.ids,
         parts,
-        stages.dropped(),
-        stages.copies.of,
+        stages.dropped_by_row(),
+        stages.copies.copy_of,
         job.recipe.files.format,
     )
     sets = {

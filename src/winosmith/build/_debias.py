@@ -1,4 +1,4 @@
-"""Filtering of one data set into a folder of its own."""
+"""Filter a data set and write the result and its report to a folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from winosmith import formats, report
 from winosmith.build import _publish
-from winosmith.build._filter import NAMES, FilterRun
+from winosmith.build._filter import METHOD_NAMES, FilterRun
 from winosmith.build._filtering import (
     Filtering,
     Measures,
@@ -18,7 +18,7 @@ from winosmith.build._filtering import (
     refuse_symmetric_vectors,
 )
 from winosmith.build._pool import DISCARDED, read_tuning_ids
-from winosmith.build._report_filter import filter_record, filter_sections, key_figures, verdict
+from winosmith.build._report_filter import filter_sections, key_figures, make_filter_record, verdict
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.options import EmbedRecipe, FilterRecipe, MeasureRecipe
 from winosmith.outputs import OutputFolder, sha256
@@ -26,10 +26,10 @@ from winosmith.parallel import Step, no_progress
 from winosmith.records import canonical
 
 PAGE = "report.html"
-"""The file that is written last."""
+"""The HTML report, which is written last, so that it marks a finished run."""
 
 LARGE = 1 << 26
-"""Least size of vectors, in bytes, to leave them in their file."""
+"""Size in bytes above which vectors are memory-mapped instead of read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Debiased:
         folder: the output folder.
         filtered: the kept and the dropped problems.
         run: the run of the filter.
-        measures: its measurements.
+        measures: the measurements of the filter.
     """
 
     folder: Path
@@ -64,16 +64,16 @@ def debias_to_folder(
 ) -> Debiased:
     """Filter a data set and write `kept.jsonl`, `dropped.jsonl`, `report.json`, `report.html`.
 
-    An unfinished run of the same parameters on the same data is resumed. Problems that fine-tuned
-    the encoder of an array are dropped first, as in `build`.
+    An unfinished run with the same parameters and data is resumed. If vectors come from an array,
+    the problems that fine-tuned its encoder are dropped first, as in `build`.
 
     Args:
         dataset: problems with answers, as a data set or any input of `formats.read`.
         out: the output folder; see `winosmith.outputs` for the rules.
         embed: how problems become vectors.
         chosen: how problems are filtered.
-        splits: number of splits into halves that are filtered separately, to measure what can
-            still be predicted (see `debias.verify`); 0 for none.
+        splits: number of splits into halves that are filtered separately, to measure which answers
+            models can still predict (see `debias.verify`); 0 for none.
         seed: random seed.
         force: whether to replace the results of another run, or a finished run of this one.
         step: a function that shows progress.
@@ -98,8 +98,8 @@ def debias_to_folder(
         rows = [row for row, problem in enumerate(dataset) if problem.id not in tuned]
         pool = dataset.select(rows)
         run, _ = work.run(pool, pool, dataset.ids)
-        measures = work.measured(
-            run, digest=_publish.problems_digest(dataset), n=len(dataset), shown=range(len(pool))
+        measures = work.measure(
+            run, digest=_publish.digest_problems(dataset), n=len(dataset), shown=range(len(pool))
         )
     done = Debiased(folder.path, _split_result(dataset, rows, run), run, measures)
     _write(folder, done, parameters)
@@ -115,7 +115,7 @@ def finished_filter(
     splits: int = 5,
     seed: int = 0,
 ) -> bool:
-    """Return whether a folder contains the finished run of these parameters, with unchanged files.
+    """Return whether a folder contains a finished run with these parameters and unchanged files.
 
     Raises:
         OutputError: the folder contains the results of another run.
@@ -139,7 +139,7 @@ def _parameters(embed: EmbedRecipe, chosen: FilterRecipe, splits: int, seed: int
 
 
 def _split_result(dataset: Dataset, rows: Sequence[int], run: FilterRun) -> Filtered:
-    """Return the kept and the dropped problems, with those that fine-tuned the encoder."""
+    """Return the kept and the dropped problems; those that fine-tuned the encoder are dropped."""
     gone = dict.fromkeys({*range(len(dataset))} - {*rows}, DISCARDED)
     gone |= {rows[at]: (run.method, reason) for at, reason in run.reasons.items()}
     return Filtered(
@@ -153,18 +153,18 @@ def _write(folder: OutputFolder, done: Debiased, parameters: dict[str, Any]) -> 
         file.writelines(formats.to_lines(done.filtered.kept))
     with folder.write("dropped.jsonl") as file:
         for entry in done.filtered.dropped:
-            file.write(canonical(_publish.dropped_record(entry.problem, entry)) + "\n")
+            file.write(canonical(_publish.make_dropped_record(entry.problem, entry)) + "\n")
     record = {
         "kept": len(done.filtered.kept),
         "dropped": len(done.filtered.dropped),
         "signature": str(done.measures.signature),
-        **filter_record(done.run, done.measures),
+        **make_filter_record(done.run, done.measures),
         "parameters": parameters,
     }
     _publish.write_json(folder, "report.json", record)
     name = done.filtered.kept.name or "the data set"
     page = report.page(
-        f"{name}, filtered by {NAMES[done.run.method]}",
+        f"{name}, filtered by {METHOD_NAMES[done.run.method]}",
         [
             report.Section("In short", [report.Cards(key_figures(done.run, done.measures))]),
             *filter_sections(done.run, done.measures, range(len(done.run.pool))),

@@ -1,7 +1,4 @@
-"""The run of the chosen filter, and runs for comparison: baselines, other seeds, separate halves.
-
-Runs report their progress and can be resumed.
-"""
+"""Runs of the chosen filter, and runs for comparison: baselines, other seeds, separate halves."""
 
 from __future__ import annotations
 
@@ -35,14 +32,15 @@ class FilterRun:
         X: (n, d) their vectors; (n, K, d), one per option, if a problem has more than two options.
         y: (n,) their answers, 0 or 1, or the 0-based index of the correct option.
         method: the chosen method.
-        subsets: the rows that each method kept, in ascending order: "all", "random", "PMI" and
-            "AFLite"; only "all" with the method "none".
+        subsets: the rows that each method kept, in ascending order, by its name in `METHOD_NAMES`;
+            only "all" with the method "none".
         aflite: the result of AFLite; None if it was not run.
         mirror: the result of the mirror filter and its units; None if it was not run.
-        again: the fraction of removed problems that another run also removes, by the difference
-            between the runs (`OTHERS`); empty if there was no other run.
-        pmi_label: the correct option that PMI filtering codes as y = 1.
-        separability: the number of units with distinct vectors; None if it was not counted.
+        overlaps: the overlap with each other run, by the name of the other run (`OTHER_RUNS`);
+            empty without other runs.
+        pmi_label: the option that is correct if y = 1 in PMI filtering.
+        separability: the number of units whose vectors depend on the answer; None if it was not
+            counted.
     """
 
     pool: Dataset
@@ -51,13 +49,13 @@ class FilterRun:
     method: str
     subsets: Mapping[str, Rows]
     aflite: debias.AfliteResult | None
-    again: Mapping[str, debias.RunOverlap] = field(default_factory=dict)
+    overlaps: Mapping[str, debias.RunOverlap] = field(default_factory=dict)
     mirror: tuple[debias.MirrorResult, debias.TwinUnits] | None = None
     pmi_label: debias.PmiLabel = "first-mentioned"
     separability: debias.Separability | None = None
 
     @property
-    def blind(self) -> str:
+    def blind_reason(self) -> str:
         """Why the vectors can't be used to filter or predict; "" if they can."""
         found = self.separability
         if found is None or not found.is_blind:
@@ -65,55 +63,54 @@ class FilterRun:
         return (
             f"not measured: for {found.units - found.seen:,} of {found.units:,} twins and singles "
             "the vectors don't depend on the answer, so no model can predict it; use an encoder "
-            "that can read these texts"
+            "that supports these texts"
         )
 
     @property
     def options(self) -> Rows | None:
-        """Number of options of each problem, if each option has a vector; otherwise None."""
+        """The number of options of each problem if each option has a vector; otherwise None."""
         if self.X.ndim == 2:
             return None
         return np.array([len(problem.options) for problem in self.pool], np.intp)
 
     @property
-    def chosen(self) -> str:
-        """The subset that the chosen method kept, by its name in `subsets`."""
-        return NAMES[self.method]
+    def chosen_subset(self) -> str:
+        """The name in `subsets` of the rows that the chosen method kept."""
+        return METHOD_NAMES[self.method]
 
     @property
     def kept(self) -> Rows:
         """The rows that the chosen method kept, in ascending order."""
-        return self.subsets[self.chosen]
+        return self.subsets[self.chosen_subset]
 
     @cached_property
     def blocks(self) -> list[list[int]]:
-        """The blocks of rows that are held out together; see `winosmith.blocks`."""
+        """The blocks of rows that are never split; see `winosmith.blocks`."""
         return blocks(self.pool)
 
     @cached_property
     def reasons(self) -> dict[int, str]:
-        """The reason why each dropped row was dropped, by row."""
+        """The reason for dropping each dropped row."""
         gone = np.setdiff1d(self.subsets["all"], self.kept)
         return {int(row): self._reason(int(row)) for row in gone}
 
     def _reason(self, row: int) -> str:
         if self.method == "aflite" and self.aflite is not None:
             phase, score = self.aflite.removed_in[row], self.aflite.scores[row]
-            return f"guessed: by {percent(score, 0)} of the ensemble in phase {phase + 1}"
+            return f"guessed: predicted by {percent(score, 0)} of the ensemble in phase {phase + 1}"
         if self.mirror is not None:
             found, unit = self.mirror[0], self._unit_of[row]
-            rule = (
-                f"of those {percent(found.leaving[unit], 0)} are too many and are removed at random"
-            )
+            removed = percent(found.removal_probability[unit], 0)
+            rule = f"{removed} of such problems are removed at random"
             if found.threshold is not None:
                 rule = f"the threshold is {found.threshold:.2f}"
-            margin = f"{found.margins[unit]:.2f}"
-            return f"guessed: with a margin of {margin} by models that never saw it; {rule}"
+            margin = f"a margin of {found.margins[unit]:.2f} by models trained on others"
+            return f"guessed: predicted with {margin}; {rule}"
         if self.method == "pmi" and row not in self._halves:
-            return "random: singles have no score, so they are drawn at the rate of the twins"
+            return "random: singles have no score and are removed at random, at the rate of twins"
         if self.method == "pmi":
             return "association: the twin's words predict its answers"
-        return "random: drawn by the seed"
+        return "random: selected by the random seed"
 
     @cached_property
     def _unit_of(self) -> dict[int, int]:
@@ -125,8 +122,14 @@ class FilterRun:
         return frozenset(row for twin in self.pool.twins for row in twin)
 
 
-NAMES = {"none": "all", "random": "random", "pmi": "PMI", "aflite": "AFLite", "mirror": "mirror"}
-"""The report's names of the methods."""
+METHOD_NAMES = {
+    "none": "all",
+    "random": "random",
+    "pmi": "PMI",
+    "aflite": "AFLite",
+    "mirror": "mirror",
+}
+"""The names of the methods in reports."""
 
 
 def run_filter(
@@ -143,15 +146,14 @@ def run_filter(
     scratch: str | Path | None = None,
     baselines: bool = True,
 ) -> FilterRun:
-    """Filter a pool of problems by vectors and answers.
+    """Filter a pool of problems, using their vectors and answers.
 
-    For a fair comparison, the random reduction and the PMI filter keep as many problems as the
-    chosen method.
+    As baselines, random reduction and PMI filtering keep as many problems as the chosen method.
 
     Args:
         pool: the problems.
         X: (n, d) their vectors; (n, K, d), one per option, if a problem has more than two options.
-        chosen: the recipe's table.
+        chosen: the table `filter` of a recipe.
         seed: random seed.
         on_phase: see `debias.aflite`.
         on_draw: see `debias.aflite`.
@@ -159,7 +161,7 @@ def run_filter(
         checkpoint: see `debias.aflite`.
         executor: see `debias.aflite`.
         scratch: see `debias.aflite`.
-        baselines: whether to run the other methods, too.
+        baselines: whether to also run random reduction and, for two options, PMI filtering.
 
     Raises:
         DataError: the problems can't be filtered; see `debias.aflite`.
@@ -196,7 +198,7 @@ def run_filter(
         result = debias.aflite(
             X,
             y,
-            **_settings(pool, chosen),
+            **_aflite_arguments(pool, chosen),
             seed=seed,
             executor=executor,
             on_phase=on_phase,
@@ -220,8 +222,8 @@ def run_filter(
     )
 
 
-OTHERS = ("another seed", "perturbed vectors")
-"""Possible differences between two runs of a filter."""
+OTHER_RUNS = ("another seed", "perturbed vectors")
+"""The names of the other runs with which a filter's run is compared."""
 
 
 def run_again(
@@ -231,57 +233,56 @@ def run_again(
     *,
     seed: int,
     scratch: str | Path | None = None,
-    **how: Any,
+    **arguments: Any,
 ) -> FilterRun:
-    """Return the run with the fraction of its removed problems that another run also removes.
+    """Run the filter again, and return the first run with the overlap of removed problems.
 
-    Filters without vectors (random reduction, PMI) are not run again on perturbed vectors. `other`
-    is one of `OTHERS`; another seed means `seed` + 1.
+    `other` is one of `OTHER_RUNS`. The other seed is `seed` + 1. Filters without vectors (random
+    reduction, PMI) are not run on perturbed vectors.
     """
     by_vectors = run.method in ("aflite", "mirror")
-    if run.method == "none" or (not by_vectors and other == OTHERS[1]):
+    if run.method == "none" or (not by_vectors and other == OTHER_RUNS[1]):
         return run
     if not len(run.kept) or (run.aflite is not None and not run.aflite.phases):
-        return run  # there was nothing to choose
+        return run  # no problem could be removed
     size = None if by_vectors else len(run.kept)
     keep = chosen.keep if size is None else size
-    asked = replace(chosen, keep=keep, null="off")  # a report costs, and changes nothing
-    more: dict[str, Any] = {"scratch": scratch, "baselines": False, **how}
-    if other == OTHERS[1]:
+    settings = replace(chosen, keep=keep, null="off")  # the null takes long and has no effect
+    more: dict[str, Any] = {"scratch": scratch, "baselines": False, **arguments}
+    if other == OTHER_RUNS[1]:
         with debias.perturb_vectors(run.X, run.pool.ids, seed=seed, scratch=scratch) as X:
-            found = run_filter(run.pool, X, asked, seed=seed, **more)
+            found = run_filter(run.pool, X, settings, seed=seed, **more)
     else:
-        found = run_filter(run.pool, run.X, asked, seed=seed + 1, **more)
+        found = run_filter(run.pool, run.X, settings, seed=seed + 1, **more)
     compared = debias.compare_runs(run.kept, found.kept, len(run.pool))
-    return replace(run, again={**run.again, other: compared})
+    return replace(run, overlaps={**run.overlaps, other: compared})
 
 
-def filter_of_rows(
-    run: FilterRun, chosen: FilterRecipe, *, seed: int, **how: Any
+def make_row_filter(
+    run: FilterRun, chosen: FilterRecipe, *, seed: int, **arguments: Any
 ) -> Callable[[Rows], Rows]:
     """Return the filter as a function from rows of the pool to kept rows, for `debias.verify`.
 
-    The function sees no other rows. Numbers of problems in the recipe, and the size of a reduction,
-    become the same fraction of these rows. For `how` see `run_filter`.
+    The function uses only the given rows. Numbers of problems in the recipe, and the size of a
+    reduction, are scaled to the number of rows. For `arguments` see `run_filter`.
     """
 
-    def kept(rows: Rows) -> Rows:
+    def filter_rows(rows: Rows) -> Rows:
         if chosen.method == "none":
             return rows
-        asked = _scale_settings(run, chosen, len(rows))
+        settings = _scale_settings(run, chosen, len(rows))
         half = run.pool.select(rows.tolist())
         # Halves are filtered at the same time, so each gets its share of the processors.
-        with ThreadPoolExecutor(max(1, (os.cpu_count() or 1) // debias.AT_ONCE)) as threads:
-            given = {**how, "executor": how.get("executor") or threads}
-            found = run_filter(half, run.X[rows], asked, seed=seed, baselines=False, **given)
+        processors = (os.cpu_count() or 1) // debias.CONCURRENT_HALVES
+        with ThreadPoolExecutor(max(1, processors)) as threads:
+            local = {**arguments, "executor": arguments.get("executor") or threads}
+            found = run_filter(half, run.X[rows], settings, seed=seed, baselines=False, **local)
         return rows[found.kept]
 
-    return kept
+    return filter_rows
 
 
 def _scale_settings(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRecipe:
-    """Return a filter's table with numbers scaled to a part of the pool."""
-
     def part(value: int | None, least: int = 1) -> int | None:
         return None if value is None else max(least, round(value * rows / len(run.pool)))
 
@@ -293,17 +294,16 @@ def _scale_settings(run: FilterRun, chosen: FilterRecipe, rows: int) -> FilterRe
         cutoff=part(cutoff) if isinstance(cutoff, int) else cutoff,
         target_size=part(chosen.target_size),
         keep=part(size),
-        null="off",  # a report costs, and changes nothing
+        null="off",  # the null takes long and has no effect
     )
 
 
-def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
-    """Return the recipe's table as arguments of `debias.aflite`."""
+def _aflite_arguments(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
     train_size, cutoff = debias.suggest_sizes(len(pool))
     whole = chosen.remove == "twins"
-    held = None  # finding the blocks takes a second; only two settings need them
+    numbers = None  # finding the blocks takes a second, and only two settings need them
     if chosen.null != "off" or (chosen.whole_twins and not whole):
-        held = _numbers(blocks(pool), len(pool))
+        numbers = _number_groups(blocks(pool), len(pool))
     return {
         "ensemble_size": chosen.ensemble_size,
         "train_size": chosen.train_size or train_size,
@@ -311,21 +311,21 @@ def _settings(pool: Dataset, chosen: FilterRecipe) -> dict[str, Any]:
         "threshold": chosen.threshold,
         "C": chosen.C,
         "ids": pool.ids,
-        "groups": _numbers(whole_twins(pool), len(pool))
+        "groups": _number_groups(whole_twins(pool), len(pool))
         if whole
-        else (held if chosen.whole_twins else None),
+        else (numbers if chosen.whole_twins else None),
         "target_size": chosen.target_size,
         "remove": "groups" if whole else "rows",
         "null": chosen.null,
         "null_draws": chosen.null_draws,
-        "twins": held,
+        "twins": numbers,
     }
 
 
-def _numbers(groups: Sequence[Sequence[int]], rows: int) -> list[int | None]:
+def _number_groups(groups: Sequence[Sequence[int]], rows: int) -> list[int | None]:
     """Return the index of each row's group; None for a row without a group."""
-    held: list[int | None] = [None] * rows
+    numbers: list[int | None] = [None] * rows
     for number, group in enumerate(groups):
         for row in group if len(group) > 1 else ():
-            held[row] = number
-    return held
+            numbers[row] = number
+    return numbers

@@ -1,7 +1,7 @@
-"""Embedding, filtering, and the measurement of the filter, which builds and `debias` share.
+"""Embed, filter, and measure the filter, for `winosmith build` and `winosmith debias`.
 
-The filter is measured by baselines, other seeds, and halves that are filtered separately.
-Interrupted work can be resumed.
+The filter is compared with baselines and runs with other seeds, and verified across halves that are
+filtered separately. Interrupted work can be resumed.
 """
 
 from __future__ import annotations
@@ -18,8 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from winosmith import debias, embed, models, practice
-from winosmith.build._filter import NAMES, OTHERS, FilterRun, filter_of_rows, run_again, run_filter
-from winosmith.build._recipe import Copies, default_reads, many_options
+from winosmith.build._filter import (
+    METHOD_NAMES,
+    OTHER_RUNS,
+    FilterRun,
+    make_row_filter,
+    run_again,
+    run_filter,
+)
+from winosmith.build._recipe import Copies, get_embedder_input, has_many_options
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError, RecipeError
 from winosmith.options import EmbedRecipe, FilterRecipe
@@ -34,15 +41,15 @@ Vectors = NDArray[Any]
 
 
 def changes_sign(chosen: EmbedRecipe) -> bool:
-    """Return whether swapping a problem's options changes the sign of its vector."""
-    return combination_of(chosen) == "difference"
+    """Return whether swapping a problem's options flips the sign of its vector."""
+    return get_combination(chosen) == "difference"
 
 
 def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
-    """Refuse problems with more than two options if the filter or embedder supports only two.
+    """Reject problems with more than two options if the filter or embedder supports only two.
 
     Raises:
-        DataError: there are such problems, with advice.
+        DataError: there are such problems.
     """
     many = [problem for problem in dataset if len(problem.options) > 2]
     if not many:
@@ -59,53 +66,53 @@ def refuse_many_options(dataset: Dataset, embedding: EmbedRecipe, chosen: Filter
         )
     if embedding.array is not None:
         raise DataError(
-            what + "a file of vectors has one for each problem; name an encoder, or pass the "
-            "options' vectors to `winosmith.debias.mirror`"
+            what + "a file of vectors has only one vector per problem; name an encoder, or pass "
+            "the options' vectors to `winosmith.debias.mirror`"
         )
     if embedding.encoder == "light" and embedding.reads == "sentence":
         raise DataError(
-            what + "the light embedder reads sentences with two; name an encoder, or use "
+            what + "the light embedder reads only sentences with two; name an encoder, or use "
             'reads = "options"'
         )
     if embedding.finetune_train:
-        raise DataError(what + "an encoder is fine-tuned on problems with two")
+        raise DataError(what + "an encoder can only be fine-tuned on problems with two")
 
 
 def refuse_symmetric_vectors(embedding: EmbedRecipe, chosen: FilterRecipe) -> None:
-    """Refuse the mirror filter for vectors that don't change their sign when options are swapped.
+    """Reject the mirror filter for vectors whose sign does not flip when options are swapped.
 
     Raises:
-        RecipeError: the vectors can't be used, with advice.
+        RecipeError: the vectors can't be used.
     """
     if chosen.method == "mirror" and not changes_sign(embedding):
         raise RecipeError(
-            "the mirror filter needs vectors that change their sign when options are swapped: use "
-            'combine = "difference", or a file that `winosmith embed` wrote with it; for arrays '
-            "from elsewhere, use `winosmith.debias.mirror`"
+            "the mirror filter needs vectors whose sign flips when options are swapped: use "
+            'combine = "difference", or a file that `winosmith embed` wrote with it; for other '
+            "arrays, use `winosmith.debias.mirror`"
         )
 
 
-def combination_of(chosen: EmbedRecipe) -> str:
-    """Return how options are combined, "difference" or "concat"; "" if unknown.
+def get_combination(chosen: EmbedRecipe) -> str:
+    """Return how the vectors of options are combined, "difference" or "concat"; "" if unknown.
 
-    For a file of vectors, it is known only if `winosmith embed` wrote the file.
+    For a file of vectors, this is only known if `winosmith embed` wrote the file.
     """
     if chosen.array is None:
         return chosen.combine
     if not zipfile.is_zipfile(chosen.array):
         return ""
-    with np.load(chosen.array, allow_pickle=False) as held:
-        written = str(held["signature"]) if "signature" in held.files else "{}"
+    with np.load(chosen.array, allow_pickle=False) as arrays:
+        written = str(arrays["signature"]) if "signature" in arrays.files else "{}"
     try:
         return str(parse_json(written)["parameters"]["combine"])
     except (ValueError, KeyError, TypeError):
         return ""
 
 
-def antisymmetric_part(X: NDArray[Any], combined: str) -> NDArray[Any]:
-    """Return vectors that change their sign when options are swapped, if possible.
+def take_differences(X: NDArray[Any], combined: str) -> NDArray[Any]:
+    """Return the differences of concatenated vectors, and other vectors unchanged.
 
-    For concatenated vectors, this is the difference; see `_debias.combining`.
+    Swapping options flips the sign of the differences.
     """
     if combined != "concat" or X.ndim != 2:
         return X
@@ -118,16 +125,16 @@ class Measures(Result):
     """Measurements of a filter and its baselines.
 
     Attributes:
-        signature: everything that determines them.
+        signature: the signature of all parameters that determine the measurements.
         assessment: PCA and KL divergence of each subset; None if a problem has more than two
             options, or if the vectors are blind.
         before: the cross-validated accuracy of a linear model on the pool; None with fewer than two
             blocks (nothing can be held out) or blind vectors.
         verified: accuracies before and after the filter, across halves that were filtered
-            separately; or why they are unknown.
+            separately; or the reason why they were not measured.
         excess: the number of rows at the threshold in the first phase, and its null when the
             answers of whole blocks are flipped; None without AFLite.
-        found: the recall of planted artifacts by subset; None if none are known.
+        found: the recall of planted artifacts by subset; None if no artifacts were planted.
     """
 
     signature: Signature
@@ -142,39 +149,41 @@ class Measures(Result):
     @property
     @computed(**IF_ANY)
     def not_verified(self) -> str:
-        """Why the accuracy after the filter is unknown; "" if it is known."""
+        """The reason why the accuracy after the filter was not measured; "" if it was."""
         return self.verified if isinstance(self.verified, str) else ""
 
 
-STRANGER = "stranger"
-"""The report's name of the model that reads hashed words (`embed.HashedEmbedder`); for questions
-and for more than two options, it reads only the letters of the options."""
+INDEPENDENT = "stranger"
+"""The key in `report.json` of the independent model, which reads hashed words
+(`embed.HashedEmbedder`). For questions or more than two options, it reads only the letters of the
+options."""
 
 
 def reads_letters(run: FilterRun) -> bool:
-    """Return whether the independent model reads letters of options, as there are no blanks."""
+    """Return whether the independent model reads letters of options instead of words."""
     return run.options is not None or any(problem.blank is None for problem in run.pool)
 
 
-NOT_ASKED = "not measured: measure.splits is 0 in the recipe"
-"""The text that replaces a measurement that was turned off."""
+TURNED_OFF = "not measured: measure.splits is 0 in the recipe"
+"""The reason why a measurement that is turned off is missing."""
 
 
 @dataclass(frozen=True, eq=False)
 class Filtering:
-    """Parameters of embedding, filtering and measuring.
+    """The parameters for embedding, filtering and measuring.
 
     Attributes:
-        embed, filter: tables of a recipe.
+        embed, filter: the tables of the same name in a recipe.
         splits: number of splits into halves that are filtered separately; 0 for none.
         seed: random seed.
         folder: the folder for vectors and checkpoints.
         step: a function that shows progress.
         vectors: the file of vectors.
         phases: the file of the filter's checkpoint.
-        notes: the file of the embedder's notes; None for none.
-        large: least size of vectors, in bytes, to leave them in their file; None for never.
-        how: the executor and scratch folder of `debias.aflite`.
+        notes: the file of the embedder's notes; None to write none.
+        large: size in bytes above which vectors are memory-mapped instead of read; None to always
+            read them.
+        how: the arguments `executor` and `scratch` of `debias.aflite`.
     """
 
     embed: EmbedRecipe
@@ -196,14 +205,14 @@ class Filtering:
         collected_ids: Sequence[str],
         tuning: tuple[Dataset, Dataset] | None = None,
     ) -> tuple[FilterRun, Mapping[str, Any]]:
-        """Embed and filter the pool; finished vectors are not computed again.
+        """Embed and filter the pool, reusing finished vectors.
 
         Args:
-            collected: the problems, with their own ids.
-            pool: the same problems with the ids that decide ties in the filter.
-            collected_ids: the ids of all collected problems, which correspond to the rows of an
-                array without ids.
-            tuning: the problems that fine-tune an encoder, for training and development.
+            collected: the problems of the pool, with their original ids.
+            pool: the same problems, with the ids that decide ties in the filter.
+            collected_ids: the ids of all collected problems, in the order of the rows of an array
+                without ids.
+            tuning: the problems that fine-tune an encoder: a training and a dev set.
 
         Returns:
             The run of the filter, and the embedder's notes.
@@ -235,12 +244,11 @@ class Filtering:
         tuning: tuple[Dataset, Dataset] | None,
         advance: Advance,
     ) -> tuple[Vectors, dict[str, Any]]:
-        """Return the pool's vectors, and the embedder's parameters and notes."""
         chosen = self.embed
         if chosen.array is not None:
             array = embed.load_array(chosen.array, ids=collected_ids)
             return array.embed(pool), {"embedder": "array"}
-        alone = default_reads(chosen, pool) == "options"
+        alone = get_embedder_input(chosen, pool) == "options"
         if chosen.encoder == "light" and not alone:
             light = embed.LightEmbedder(chosen.dimensions, combine=chosen.combine)
             return light.embed(pool), light.parameters
@@ -256,7 +264,7 @@ class Filtering:
                     on_progress=lambda done, _: advance(done, ""),
                 )
             )
-            X = embedder.embed_options(pool) if many_options(pool) else embedder.embed(pool)
+            X = embedder.embed_options(pool) if has_many_options(pool) else embedder.embed(pool)
             return X, embedder.parameters
         tuner, tuned = embed.finetune_embedder(
             *tuning,
@@ -275,21 +283,21 @@ class Filtering:
         return tuner.embed(pool), {**tuner.parameters, **notes}
 
     def _run_filters(self, pool: Dataset, X: Vectors) -> FilterRun:
-        """Run the filter and, unless turned off, its other runs.
+        """Run the filter and, unless turned off, the other runs for comparison.
 
-        With blind vectors, a filter that depends on them removes nothing. Each run has its own
-        checkpoint, which stays until all runs are complete, so that none is repeated.
+        If the vectors are blind, a filter that depends on them removes nothing. Each run has its
+        own checkpoint, which is kept until all runs are complete, so that no run is repeated.
         """
-        chosen, combined = self.filter, combination_of(self.embed)
+        chosen, combined = self.filter, get_combination(self.embed)
         separability = debias.measure_separability(
-            pool, antisymmetric_part(X, combined), turns=bool(combined)
+            pool, take_differences(X, combined), flips_sign=bool(combined)
         )
         by_vectors = chosen.method in ("aflite", "mirror") or (
             chosen.method != "none" and chosen.keep is None
-        )  # they decide what is removed, or how much
+        )  # the vectors determine the removals or their number
         if separability.is_blind and by_vectors:
             run = run_filter(pool, X, replace(chosen, method="none"), seed=self.seed)
-            subsets = {**run.subsets, NAMES[chosen.method]: run.kept}
+            subsets = {**run.subsets, METHOD_NAMES[chosen.method]: run.kept}
             return replace(run, method=chosen.method, subsets=subsets, separability=separability)
         stem, dot, suffix = self.phases.rpartition(".")
         with contextlib.ExitStack() as scratch:
@@ -303,7 +311,7 @@ class Filtering:
                     **self._progress_arguments(advance, len(pool)),
                 )
             run = replace(run, separability=separability)
-            files = zip(OTHERS, ("seed", "perturbed"), strict=True) if chosen.again else ()
+            files = zip(OTHER_RUNS, ("seed", "perturbed"), strict=True) if chosen.again else ()
             checkpoints = [
                 (other, scratch.enter_context(self.folder.scratch(f"{stem}-{name}{dot}{suffix}")))
                 for other, name in files
@@ -315,7 +323,7 @@ class Filtering:
         return run
 
     def _progress_arguments(self, advance: Advance, problems: int) -> dict[str, Any]:
-        """Return the arguments of `run_filter` that all runs share, with progress callbacks."""
+        """Return the arguments of `run_filter` that all runs share, including callbacks."""
         gone = 0
 
         def on_phase(phase: debias.Phase) -> None:
@@ -335,7 +343,7 @@ class Filtering:
         calls = {"on_phase": on_phase, "on_draw": on_draw, "on_run": on_run}
         return {"seed": self.seed, **self.how, **calls}
 
-    def measured(
+    def measure(
         self,
         run: FilterRun,
         *,
@@ -345,26 +353,21 @@ class Filtering:
         copies: Copies = "once",
         planted: Mapping[str, str] | None = None,
     ) -> Measures:
-        """Measure the effect of a filter, and what models can still predict.
+        """Measure the effect of a filter, and the accuracy of models on the kept problems.
 
-        Args:
-            run: the run of the filter.
-            digest: the digest of all collected problems.
-            n: number of collected problems.
-            shown: the rows of the pool that charts may show individually.
-            copies: what happened to copies.
-            planted: the artifact of each planted problem by its id in the pool.
+        `digest` and `n` are the digest and number of all collected problems, `shown` the rows of
+        the pool that charts may show individually, and `planted` the artifacts by problem id.
         """
-        guessed, turns, assessment = self._verify(run), changes_sign(self.embed), None
+        guessed, flips_sign, assessment = self._verify(run), changes_sign(self.embed), None
         with self.step("measuring", None):
-            if run.options is None and not run.blind:
+            if run.options is None and not run.blind_reason:
                 assessment = debias.assess(
                     run.X,
                     run.y,
                     run.subsets,
                     groups=run.pool.groups,
                     blocks=run.blocks,
-                    turns=turns,
+                    flips_sign=flips_sign,
                     settings=debias.AssessmentSettings(seed=self.seed),
                     shown=shown,
                 )
@@ -373,35 +376,37 @@ class Filtering:
                     self.embed, run, digest=digest, n=n, seed=self.seed, copies=copies
                 ),
                 assessment=assessment,
-                before=None if run.blind else _probe(run, self.seed, turns),
+                before=None if run.blind_reason else _probe(run, self.seed, flips_sign),
                 verified=guessed,
-                excess=self._excess(run),
+                excess=self._measure_excess(run),
                 found=None if planted is None else _measure_recall(run, planted),
             )
 
     def _verify(self, run: FilterRun) -> debias.Verification | str:
-        """Return accuracies across halves that are filtered separately, or why they are unknown."""
-        if run.blind:
-            return run.blind
+        """Return accuracies across separately filtered halves, or why they were not measured."""
+        if run.blind_reason:
+            return run.blind_reason
         if not self.splits:
-            return NOT_ASKED
-        combined = combination_of(self.embed)
+            return TURNED_OFF
+        combined = get_combination(self.embed)
         letters = embed.OptionsEmbedder(features="letters")
         if run.options is not None:
-            stranger = letters.embed_options(run.pool)
+            independent = letters.embed_options(run.pool)
         else:
-            stranger = (letters if reads_letters(run) else embed.HashedEmbedder()).embed(run.pool)
-        with self.step("filtering halves apart", 4 * self.splits) as advance:
+            independent = (letters if reads_letters(run) else embed.HashedEmbedder()).embed(
+                run.pool
+            )
+        with self.step("filtering halves separately", 4 * self.splits) as advance:
             try:
                 return debias.verify(
-                    antisymmetric_part(run.X, combined),
+                    take_differences(run.X, combined),
                     run.y,
-                    filter_of_rows(run, self.filter, seed=self.seed, **self.how),
+                    make_row_filter(run, self.filter, seed=self.seed, **self.how),
                     blocks=run.blocks,
                     ids=run.pool.ids,
                     options=run.options,
-                    others={STRANGER: stranger},
-                    turns=bool(combined),
+                    others={INDEPENDENT: independent},
+                    flips_sign=bool(combined),
                     splits=self.splits,
                     seed=self.seed,
                     on_step=lambda done, _: advance(done, ""),
@@ -409,7 +414,7 @@ class Filtering:
             except DataError as error:
                 return f"not measured: {error}"
 
-    def _excess(self, run: FilterRun) -> debias.Null | None:
+    def _measure_excess(self, run: FilterRun) -> debias.Null | None:
         if run.aflite is None:
             return None
         if run.aflite.phases and run.aflite.phases[0].chance is not None:
@@ -439,7 +444,7 @@ def signature_of(
     seed: int,
     copies: Copies = "once",
 ) -> Signature:
-    """Return the signature of a filter's numbers."""
+    """Return the signature of the parameters that determine a filter's results."""
     if embed.array is not None:
         parameters: dict[str, Any] = {"array": sha256(embed.array)[:12]}
     elif embed.encoder == "light":
@@ -447,7 +452,7 @@ def signature_of(
     else:
         parameters = {"encoder": Path(embed.encoder).name, "combine": embed.combine}
         parameters |= {"pooling": embed.pooling} if embed.pooling else {}
-    if (read := default_reads(embed, run.pool)) != "sentence" or run.options is not None:
+    if (read := get_embedder_input(embed, run.pool)) != "sentence" or run.options is not None:
         parameters |= {"reads": read}
     if run.options is not None:
         del parameters["combine"]
@@ -458,7 +463,7 @@ def signature_of(
         parameters |= {"C": run.aflite.parameters["C"]}
         parameters |= {"groups": "twins"} if run.aflite.parameters["groups"] else {}
         if (target := run.aflite.parameters["target_size"]) is not None:
-            parameters["target"] = target  # this and what follows goes beyond Algorithm 1
+            parameters["target"] = target  # from here on, parameters that Algorithm 1 lacks
         parameters |= {"remove": "twins"} if run.aflite.parameters["remove"] != "rows" else {}
     if run.mirror is not None:
         parameters |= run.mirror[0].parameters
@@ -468,16 +473,16 @@ def signature_of(
 
 
 PROBE_ROWS = 10_000
-"""Maximum number of problems for a probe: more would make it slower but its interval hardly
-narrower (±1 % at 10,000)."""
+"""Maximum number of problems for a probe; more problems take longer and hardly narrow the interval
+(±1 % with 10,000)."""
 
 
 FOLDS = 5
-"""Maximum number of folds of a probe's cross-validation; at most the number of blocks."""
+"""Maximum number of folds for the cross-validation of a probe."""
 
 
-def _probe(run: FilterRun, seed: int, turns: bool) -> debias.Probe | None:
-    """Probe the pool, or a random draw of its blocks if it is large; None if impossible."""
+def _probe(run: FilterRun, seed: int, flips_sign: bool) -> debias.Probe | None:
+    """Probe the pool, or a random sample of its blocks if it is large; None with one block."""
     chosen: list[int] = []
     drawn: list[range] = []
     for number in np.random.default_rng([seed, len(run.blocks)]).permutation(len(run.blocks)):
@@ -490,7 +495,13 @@ def _probe(run: FilterRun, seed: int, turns: bool) -> debias.Probe | None:
     folds = min(FOLDS, len(drawn))
     options = None if run.options is None else run.options[chosen]
     return debias.probe(
-        run.X[chosen], run.y[chosen], drawn, options=options, turns=turns, folds=folds, seed=seed
+        run.X[chosen],
+        run.y[chosen],
+        drawn,
+        options=options,
+        flips_sign=flips_sign,
+        folds=folds,
+        seed=seed,
     )
 
 

@@ -1,9 +1,9 @@
 """The pool: the problems of a recipe, and the stages before the filter that remove some of them.
 
-A pool grows by files, one per round of collection. A copy adds no observation: it counts a problem
-twice, and gives it more weight in training. If copies contradict each other, at least one is wrong.
-A new benchmark therefore keeps one problem of each group of copies, in whole twins, and none of
-contradictory copies.
+A pool may consist of several files, such as one per round of collection. A copy adds no
+information: its problem is counted twice, and has more weight in training. If copies contradict
+each other, at least one answer is incorrect. A new benchmark therefore keeps one problem of each
+group of copies, in whole twins, and no contradictory copies.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from winosmith import formats, validate
 from winosmith.blocks import contradictions, copies, draw
-from winosmith.build._recipe import Copies, Recipe, paths_of
+from winosmith.build._recipe import Copies, Recipe, list_paths
 from winosmith.dataset import Dataset, Dropped, Filtered
 from winosmith.errors import DataError, FormatError, RecipeError
 from winosmith.problem import Problem
@@ -36,11 +36,11 @@ class Inputs:
     """The contents of the files in a recipe.
 
     Attributes:
-        collected: the problems, with their own ids.
+        collected: the problems, with their original ids.
         votes: the judges' responses; may be empty.
-        planted: the artifact of each problem that is known to contain one, by its own id; None if
-            unknown.
-        notes: the reader's notes, one sentence each, with the file's name.
+        planted: the artifact of each problem with a planted artifact, by the problem's original id;
+            None if unknown.
+        notes: notes of the file reader, one sentence each, with the file's name.
     """
 
     collected: Dataset
@@ -54,10 +54,10 @@ def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
 
     Args:
         recipe: the recipe.
-        skip_bad: path of a file for bad records, which are omitted; None to refuse them.
+        skip_bad: path of a file to which bad records are moved; None to raise an error instead.
 
     Raises:
-        FormatError: a file can't be read (with file, line and reason).
+        FormatError: a file can't be read; the message has file, line and reason.
         RecipeError: the file of planted artifacts does not map ids to kinds.
     """
     collected, notes = _read_files(recipe, skip_bad)
@@ -73,10 +73,10 @@ def read_inputs(recipe: Recipe, skip_bad: str | Path | None = None) -> Inputs:
 
 
 def read_pool(recipe: Recipe) -> Dataset:
-    """Read the problems of a recipe, file by file.
+    """Read the problems of a recipe from all its files.
 
-    A problem that is the same in two files is read once: files of perturbed problems often contain
-    their roots.
+    A problem that occurs in two files with the same id and content is included once, because files
+    of perturbed problems often contain their roots.
 
     Raises:
         FormatError: a file can't be read, or an id belongs to another problem in an earlier file.
@@ -87,11 +87,11 @@ def read_pool(recipe: Recipe) -> Dataset:
 def _read_files(
     recipe: Recipe, skip_bad: str | Path | None = None
 ) -> tuple[Dataset, tuple[str, ...]]:
-    held: dict[str, tuple[Problem, str]] = {}
+    by_id: dict[str, tuple[Problem, str]] = {}
     names: list[str] = []
     notes: list[str] = []
     bad: list[formats.Entry] = []
-    paths = paths_of(recipe.data)
+    paths = list_paths(recipe.data)
     for path in paths:
         try:
             contents = formats.scan(
@@ -108,32 +108,32 @@ def _read_files(
         except FormatError as error:
             raise error.with_reason(_with_recipe_keys(error.reason)) from None
         for problem in problems:
-            first, where = held.setdefault(problem.id, (problem, path))
-            if _question(problem) != _question(first):
+            first, where = by_id.setdefault(problem.id, (problem, path))
+            if _content_key(problem) != _content_key(first):
                 raise FormatError(
-                    f"the id {problem.id!r} is another problem in {where}; give it a new one", path
+                    f"the id {problem.id!r} is another problem in {where}; choose a new id", path
                 )
         names.append(problems.name)
         contents.warn()
-        if omitted := _omitted_sentence(contents):
+        if omitted := _describe_omitted(contents):
             warnings.warn(f"{path}: {omitted}", formats.ReadingNote, stacklevel=4)
         found = (*filter(None, [omitted]), *contents.notes)
         notes += [f"{Path(path).name}: {note}" for note in found]
-    every = [problem for problem, _ in held.values()]
-    try:  # a twin may have its halves in two files
+    every = [problem for problem, _ in by_id.values()]
+    try:  # the halves of a twin may be in different files
         if paths[1:]:
-            files = [path for _, path in held.values()]
+            files = [path for _, path in by_id.values()]
             every = formats.pair_files(every, files, recipe.pair_by, paths[0])
     except FormatError as error:
         raise error.with_reason(_with_recipe_keys(error.reason)) from None
     return Dataset(every, names[0]), tuple(notes)
 
 
-def _omitted_sentence(contents: formats.Contents) -> str:
-    """Return a sentence with the number of omitted records, or "".
+def _describe_omitted(contents: formats.Contents) -> str:
+    """Return a sentence about the number of omitted records, or "".
 
-    The report is public and some of the records may be test problems, so their places and reasons
-    are only in the file of `--skip-bad`.
+    The report is public and some of the records may be test problems, so their locations and
+    reasons are only in the file of `--skip-bad`.
     """
     bad = len(contents.bad)
     if not bad:
@@ -145,7 +145,7 @@ _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)
 
 
 def _with_recipe_keys(reason: str) -> str:
-    """Return a message with parameters of `formats.read` replaced by keys of a recipe."""
+    """Replace parameters of `formats.read` in a message by keys of a recipe."""
 
     def key(found: re.Match[str]) -> str:
         name = found[1].removesuffix("_name")
@@ -155,21 +155,23 @@ def _with_recipe_keys(reason: str) -> str:
     return _SETTING.sub(key, reason)
 
 
-def _question(problem: Problem) -> tuple[object, ...]:
+def _content_key(problem: Problem) -> tuple[object, ...]:
     return problem.sentence, problem.options, problem.answer
 
 
 def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
-    """Read the votes of a recipe, file by file; none if the recipe names no file.
+    """Read the votes of a recipe from all its files; return none if it names no file.
 
     Raises:
         FormatError: a file can't be read.
     """
-    return tuple(vote for path in paths_of(recipe.votes_file) for vote in validate.read_votes(path))
+    return tuple(
+        vote for path in list_paths(recipe.votes_file) for vote in validate.read_votes(path)
+    )
 
 
 DISCARDED = "embed split", "discarded: it fine-tuned the encoder"
-"""The stage and the reason for problems that fine-tuned an encoder."""
+"""The stage and the reason for dropping problems that fine-tuned an encoder."""
 
 
 @dataclass
@@ -178,34 +180,34 @@ class Stages:
 
     Attributes:
         collected: all collected problems.
-        done: the kept and dropped problems of each stage, in order.
+        results: the kept and dropped problems of each stage, in order.
         valid: the ids of the problems that enough judges found valid.
         applied: the problems to which the rules for authors were applied, and why.
-        copies: the copies, by the rows of the collected problems.
+        copies: the copies, as rows of the collected problems.
     """
 
     collected: Dataset
-    done: dict[str, Filtered] = field(default_factory=dict)
+    results: dict[str, Filtered] = field(default_factory=dict)
     valid: frozenset[str] = frozenset()
     applied: validate.AppliedRules | None = None
     copies: CopiesToOmit = field(default_factory=lambda: CopiesToOmit({}, {}, (), ()))
 
     @property
-    def left(self) -> Dataset:
+    def remaining(self) -> Dataset:
         """The problems that the last stage kept."""
-        return list(self.done.values())[-1].kept if self.done else self.collected
+        return list(self.results.values())[-1].kept if self.results else self.collected
 
-    def rows(self) -> list[int]:
+    def remaining_rows(self) -> list[int]:
         """Return the remaining problems as rows of the collected problems."""
-        return [self.collected.row(problem_id) for problem_id in self.left.ids]
+        return [self.collected.row(problem_id) for problem_id in self.remaining.ids]
 
     def refuse_empty(self) -> None:
         """Raise DataError, with the reasons, if no problem is left."""
-        if len(self.left):
+        if len(self.remaining):
             return
         dropped = Counter(
             f"{stage} ({entry.reason.partition(':')[0]})"
-            for stage, result in self.done.items()
+            for stage, result in self.results.items()
             for entry in result.dropped
         )
         reasons = ", ".join(f"{count:,} by {what}" for what, count in dropped.most_common())
@@ -214,61 +216,64 @@ class Stages:
             f"{reasons or 'none'}; winosmith check shows each"
         )
 
-    def dropped(self) -> dict[int, Dropped]:
-        """Return the dropped problems by row of the collected problems."""
+    def dropped_by_row(self) -> dict[int, Dropped]:
+        """Return the dropped problems, by their row among the collected problems."""
         return {
             self.collected.row(entry.problem.id): entry
-            for result in self.done.values()
+            for result in self.results.values()
             for entry in result.dropped
         }
 
 
 def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
-    """Apply the rules for structure and, if there are votes, for validation."""
+    """Drop the problems that break the rules for structure or, with votes, for validation."""
     embargoed = {
-        row: "embargo: not to be published" for row, p in enumerate(stages.left) if p.embargo
+        row: "embargo: not to be published" for row, p in enumerate(stages.remaining) if p.embargo
     }
     if embargoed:
-        stages.done["embargo"] = stages.left.drop(embargoed, "embargo")
-    checked = validate.check(stages.left, votes or None, recipe.structure, recipe.votes)
+        stages.results["embargo"] = stages.remaining.drop(embargoed, "embargo")
+    checked = validate.check(stages.remaining, votes or None, recipe.structure, recipe.votes)
     for examined in checked.stages:
-        stages.done[examined.stage] = examined.filtered()
+        stages.results[examined.stage] = examined.filtered()
     stages.valid, stages.applied = checked.valid, checked.applied
 
 
 def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
-    """Find the copies that passed the checks; remove them unless the recipe keeps them.
+    """Find the copies among the remaining problems, and remove them unless the recipe keeps them.
 
-    This happens after the checks, because a copy that breaks a rule or that judges reject should
-    not be chosen, and judges may have found out which of two answers is correct. Problems in
-    `known`, the ids that were published before, are preferred.
+    This stage follows the checks, so that a copy that breaks a rule or that judges rejected is not
+    chosen, and because judges may have found out which of two answers is correct. Problems that
+    were published before, with ids in `known`, are preferred.
     """
-    rows = stages.rows()
-    found = find_copies(stages.left, recipe.seed, known)
+    rows = stages.remaining_rows()
+    found = find_copies(stages.remaining, recipe.seed, known)
     stages.copies = CopiesToOmit(
         {rows[row]: reason for row, reason in found.reasons.items()},
-        {rows[row]: rows[of] for row, of in found.of.items()} if recipe.copies == "once" else {},
+        {rows[row]: rows[of] for row, of in found.copy_of.items()}
+        if recipe.copies == "once"
+        else {},
         [[rows[row] for row in group] for group in found.groups],
         [[rows[row] for row in group] for group in found.contradictory],
     )
     if recipe.copies == "once" and found.reasons:
-        stages.done[COPIES] = stages.left.drop(dict(found.reasons), COPIES)
+        stages.results[COPIES] = stages.remaining.drop(dict(found.reasons), COPIES)
 
 
 def set_aside(
     stages: Stages, recipe: Recipe, order: Sequence[Sequence[int]]
 ) -> tuple[Dataset, Dataset] | None:
-    """Set aside the problems that fine-tune the encoder; return them for training and for dev.
+    """Set aside the problems that fine-tune the encoder, and return its training and dev sets.
 
-    They are drawn in whole blocks and then omitted from the benchmark (WinoGrande, section 3). If
-    `winosmith embed --finetune` wrote the array, it lists them, and nothing needs to be trained.
+    They are drawn in whole blocks and removed from the benchmark (WinoGrande, section 3). If
+    `winosmith embed --finetune` wrote the array of vectors, the array lists the problems that
+    fine-tuned its encoder, and these are removed without further training.
     """
     known = set() if recipe.embed.array is None else read_tuning_ids(recipe.embed.array)
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
     if not any(sizes):
         _drop_tuning(stages, known)
         return None
-    free = [row for row in stages.rows() if stages.collected.ids[row] not in known]
+    free = [row for row in stages.remaining_rows() if stages.collected.ids[row] not in known]
     train, dev = draw(order, free, sizes)
     _drop_tuning(stages, known | {stages.collected.ids[row] for row in (*train, *dev)})
     return stages.collected.select(train), stages.collected.select(dev)
@@ -276,17 +281,17 @@ def set_aside(
 
 def _drop_tuning(stages: Stages, taken: Collection[str]) -> None:
     stage, reason = DISCARDED
-    rows = {row: reason for row, problem in enumerate(stages.left) if problem.id in taken}
+    rows = {row: reason for row, problem in enumerate(stages.remaining) if problem.id in taken}
     if rows:
-        stages.done[stage] = stages.left.drop(rows, stage)
+        stages.results[stage] = stages.remaining.drop(rows, stage)
 
 
 def read_tuning_ids(array: str) -> set[str]:
     """Return the ids of the problems that an array's encoder was fine-tuned on."""
     if not zipfile.is_zipfile(array):
         return set()
-    with np.load(array, allow_pickle=False) as held:
-        lists = [held[key] for key in ("train_ids", "dev_ids") if key in held.files]
+    with np.load(array, allow_pickle=False) as arrays:
+        lists = [arrays[key] for key in ("train_ids", "dev_ids") if key in arrays.files]
     return {str(problem_id) for ids in lists for problem_id in ids}
 
 
@@ -294,7 +299,7 @@ COPIES = "copies"
 """The stage that removes copies."""
 
 SHOWN = 3
-"""Maximum number of groups that a report lists."""
+"""Maximum number of groups of copies that a report lists."""
 
 _COPY = "copy: identical to a kept problem"
 _HALF_OF_COPY = "copy: the other half is identical to a kept problem"
@@ -308,31 +313,27 @@ class CopiesToOmit:
     """The rows to omit from a data set so that no problem occurs twice.
 
     Attributes:
-        reasons: the reasons by row.
-        of: the kept row of which a row is a copy, by row.
+        reasons: the reason for omitting each row.
+        copy_of: the kept row of which each omitted row is a copy.
         groups: the groups of two or more identical problems, as rows.
-        contradictory: the groups with different answers.
+        contradictory: the groups whose problems have different answers.
     """
 
     reasons: Mapping[int, str]
-    of: Mapping[int, int]
+    copy_of: Mapping[int, int]
     groups: Sequence[Sequence[int]]
     contradictory: Sequence[Sequence[int]]
 
 
 def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> CopiesToOmit:
-    """Find the copies and contradictions to omit, so that each problem occurs once.
+    """Find the copies and contradictory problems to omit, so that each problem occurs once.
 
-    A twin is kept or removed as a whole, so that no single results; a removed half need not be a
-    copy. Twins have priority: if a single is a copy of a half, the single is removed. Of twins that
-    share a half, the one that excludes the fewest others is kept. Ties are decided by, in order:
-    published before, not perturbed, and a digest of seed, sentences and ids; never by the order of
-    rows or options, or by answers.
-
-    Args:
-        dataset: the problems.
-        seed: seed of the digest.
-        known: ids of problems that were published before.
+    A twin is kept or removed as a whole, so that no half becomes a single; so a removed half need
+    not be a copy. Twins have priority: if a single is a copy of a half, the single is removed. Of
+    twins that share a half, the twin that excludes the fewest others is kept. Ties are decided by,
+    in this order: being published before, not being perturbed, and a digest of seed, sentences and
+    ids; never by the order of rows or options, or by answers. `known` are the ids of problems that
+    were published before.
 
     >>> from winosmith import Problem
     >>> fell = [Problem(id_, "The _ fell.", ("cup", "jug"), 0) for id_ in "ab"]
@@ -372,9 +373,9 @@ def find_copies(dataset: Dataset, seed: int, known: Collection[str] = ()) -> Cop
     stays: dict[int, int] = {}
     gone: list[tuple[int, ...]] = []
     for unit in sorted(concerned, key=rank):
-        held = {alike.get(row, row): row for row in unit}
-        if len(held) == len(unit) and stays.keys().isdisjoint(held):
-            stays |= held
+        distinct = {alike.get(row, row): row for row in unit}
+        if len(distinct) == len(unit) and stays.keys().isdisjoint(distinct):
+            stays |= distinct
         else:
             gone.append(unit)
     of = {row: stays[alike[row]] for unit in gone for row in unit if alike.get(row) in stays}
@@ -388,16 +389,12 @@ def _digest(seed: int, text: str) -> bytes:
     return hashlib.sha256(f"{seed}\0{text}".encode()).digest()
 
 
-def copies_record(
+def make_copies_record(
     found: CopiesToOmit, rule: Copies, ids: Sequence[str], shown: Collection[str]
 ) -> dict[str, Any]:
-    """Return a build's record of copies; empty without copies.
+    """Return the object "copies" of a build's report; empty without copies.
 
-    Args:
-        found: the copies among the problems that passed the checks.
-        rule: the recipe's rule for copies.
-        ids: the published ids of the problems.
-        shown: the ids that may be listed: a copy of a test problem would reveal it.
+    Only copies with published ids in `shown` are listed: a copy of a test problem would reveal it.
     """
     named = [[ids[row] for row in rows] for rows in found.groups]
     if not named:
@@ -417,11 +414,11 @@ def copies_record(
     }
 
 
-def copies_sentences(record: Mapping[str, Any] | None) -> list[str]:
-    """Return a build's sentences about copies.
+def describe_copies(record: Mapping[str, Any] | None) -> list[str]:
+    """Return sentences about copies and how they were handled.
 
     >>> found = {"rule": "once", "groups": 2, "problems": 4, "contradictory": 1, "left_out": 3}
-    >>> for line in copies_sentences({**found, "examples": [["mine-3", "mine-7"]]}):
+    >>> for line in describe_copies({**found, "examples": [["mine-3", "mine-7"]]}):
     ...     print(line)
     4 problems are copies of 2 (mine-3 and mine-7): one of each is kept, in whole twins; 3 are removed
     1 of the 2 has copies with different answers: all of them are removed; correct their answers
@@ -432,7 +429,7 @@ def copies_sentences(record: Mapping[str, Any] | None) -> list[str]:
     named = "; ".join(map(join_names, record["examples"]))
     whole = f"{record['problems']:,} problems are copies of {groups:,}{named and f' ({named})'}"
     once, none = record["rule"] == "once", record.get("none_left", 0)
-    but = f" (none of {none:,}, since no whole twin can be kept)" if none else ""
+    but = f" (for {none:,}, none, because no whole twin can be kept)" if none else ""
     lines = [
         f"{whole}: one of each is kept, in whole twins{but}; {record['left_out']:,} are removed"
         if once

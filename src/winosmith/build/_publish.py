@@ -1,4 +1,4 @@
-"""The files of a build: public files, private files and reports; the last build."""
+"""Write the public files, private files and reports of a build, and read the last build."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from winosmith import answers, formats, records
 from winosmith._version import __version__
 from winosmith.blocks import SPLITS, OldProblem, SplitName
 from winosmith.build._filter import FilterRun
-from winosmith.build._recipe import Recipe, paths_of, rebuild_toml, recipe_table
+from winosmith.build._recipe import Recipe, list_paths, rebuild_toml, recipe_table
 from winosmith.build._report import report_page
-from winosmith.build._report_filter import filter_record
+from winosmith.build._report_filter import make_filter_record
 from winosmith.build._split import Split, nested_sizes
 from winosmith.dataset import Dataset, Dropped
 from winosmith.errors import FormatError, InputError, ProblemError
@@ -31,18 +31,14 @@ if TYPE_CHECKING:
 
 
 SIDES_FILE = f"{PRIVATE}/sides.jsonl"
-"""The private file with the splits of a build's pool and of earlier builds."""
+"""The private file with the split of each problem in this and earlier builds."""
 
 
 def with_new_ids(collected: Dataset, name: str) -> Dataset:
     """Return the data set with new ids for problems, twins and families, numbered by row.
 
-    The rows should be in the shuffled order, which depends only on sentences and options: ids then
-    reveal nothing.
-
-    Args:
-        collected: the problems, in the shuffled order.
-        name: the prefix of the new ids.
+    The rows should be in the shuffled order, which depends only on sentences and options, so that
+    ids reveal nothing. `name` is the prefix of the new ids.
 
     >>> old = Dataset([Problem("3QHITW-2", "The _ fell.", ("cup", "jug"), 1, "3QHITW")])
     >>> new = with_new_ids(old, "mine")[0]
@@ -55,17 +51,17 @@ def with_new_ids(collected: Dataset, name: str) -> Dataset:
     for problem in collected:
         if problem.twin_id is not None:
             twins.setdefault(problem.twin_id, f"{name}-t{len(twins):0{width}d}")
-    strangers: dict[str, str] = {}
+    outside: dict[str, str] = {}
 
     def renamed(old: str) -> str:
-        """Return a new id, also for roots and parents that are not in the data set."""
-        return ids.get(old) or strangers.setdefault(old, f"{name}-x{len(strangers)}")
+        """Return a new id; roots and parents need not be in the data set."""
+        return ids.get(old) or outside.setdefault(old, f"{name}-x{len(outside)}")
 
     twin_of = twins.__getitem__
     return Dataset((problem.with_new_ids(renamed, twin_of, ids) for problem in collected), name)
 
 
-def without_extra(problem: Problem) -> Problem:
+def drop_extra(problem: Problem) -> Problem:
     """Return a dev or test problem as it is published, without `extra`."""
     return replace(problem, extra=Extra())
 
@@ -79,21 +75,16 @@ def publish(
     copy_of: Mapping[int, int],
     format_name: str,
 ) -> dict[str, int]:
-    """Write all files of problems and labels; return the number of problems in each split.
+    """Write all files of problems and labels, and return the number of problems in each split.
 
-    Public: train_xs … train_xl (nested, whole twins), train_debiased, dev, test without answers,
-    separate labels, and dropped.jsonl with dropped problems outside the blocks of dev and test.
-    Private: the answers of test; dev and test with `extra`, which may reveal answers; problems that
-    are withheld because of dev and test, or are under embargo; and the old id of each new id.
+    The public files are train_xs … train_xl (nested sets of whole twins), train_debiased, dev, test
+    without answers, separate labels, and dropped.jsonl with the dropped problems outside the blocks
+    of dev and test. The private files are the answers of test; dev and test with `extra`, which may
+    reveal answers; the problems that are withheld because of dev and test or under embargo; and the
+    old id of each new id.
 
-    Args:
-        folder: the build's folder.
-        dataset: all collected problems, with new ids.
-        old_ids: their old ids, by row.
-        parts: the rows of each split.
-        dropped: the dropped problems, by row.
-        copy_of: the kept row of which a row is a copy, by row.
-        format_name: format of the public files of problems.
+    `dataset` is all collected problems with new ids; `old_ids`, `dropped` and `copy_of` refer to
+    its rows.
     """
     writer = formats.get_writer(format_name)
     training = {f"train_{size}": rows for size, rows in nested_sizes(parts.train).items()}
@@ -101,7 +92,7 @@ def publish(
     held_out = {*parts.dev, *parts.test}
 
     def problems(rows: Sequence[int]) -> list[Problem]:
-        return [without_extra(dataset[row]) if row in held_out else dataset[row] for row in rows]
+        return [drop_extra(dataset[row]) if row in held_out else dataset[row] for row in rows]
 
     def write_problems(name: str, chosen: Sequence[Problem]) -> None:
         with folder.write(name) as file:
@@ -119,13 +110,13 @@ def publish(
         write_problems(f"{PRIVATE}/dev{writer.suffix}", [dataset[row] for row in parts.dev])
     embargoed = {row for row, problem in enumerate(dataset) if problem.embargo}
     hidden = {*parts.withheld, *held_out, *embargoed}
-    for name, held in (
+    for name, chosen in (
         (DROPPED, dropped.keys() - hidden),
         (WITHHELD, {*parts.withheld, *embargoed}),
     ):
         with folder.write(name) as file:
-            for row in sorted(held, key=dataset.ids.__getitem__):  # not in the order of the input
-                record = dropped_record(dataset[row], dropped[row])
+            for row in sorted(chosen, key=dataset.ids.__getitem__):  # not in input order
+                record = make_dropped_record(dataset[row], dropped[row])
                 if row in copy_of:
                     record["copy_of"] = dataset.ids[copy_of[row]]
                 file.write(records.canonical(record) + "\n")
@@ -136,7 +127,7 @@ def publish(
     return {**counts, "test": len(parts.test), "withheld": len(parts.withheld)}
 
 
-def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
+def make_columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str, Any]:
     """Return the input's columns that are missing in public files, and the files that have them."""
     writer = formats.get_writer(format_name)
     sets = {"dev": parts.dev, "test": parts.test}
@@ -146,18 +137,18 @@ def columns_record(dataset: Dataset, parts: Split, format_name: str) -> dict[str
         name: {key for row in rows for key in dataset[row].extra} for name, rows in sets.items()
     }
     without = [name for name, found in keys.items() if found]
-    held = [f"{PRIVATE}/{name}{writer.suffix}" for name in without]
+    complete = [f"{PRIVATE}/{name}{writer.suffix}" for name in without]
     return {
         "columns": sorted(set[str]().union(*keys.values())),
         "not_in": without,
-        "but_in": held if "extra" in writer.kept_fields else [],
+        "but_in": complete if "extra" in writer.kept_fields else [],
     }
 
 
 def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str]) -> None:
     """Write AFLite's score of each problem in the pool to a private file.
 
-    Other methods write nothing.
+    Nothing is written for other methods.
     """
     found = run.aflite
     if found is None or run.method != "aflite":
@@ -180,7 +171,7 @@ def _write_labels(problems: Sequence[Problem], file: IO[str]) -> None:
     answers.write_labels([p.answer for p in problems if p.answer is not None], file)
 
 
-def dropped_record(problem: Problem, entry: Dropped) -> dict[str, Any]:
+def make_dropped_record(problem: Problem, entry: Dropped) -> dict[str, Any]:
     """Return the record of a dropped problem, with stage and reason."""
     return records.problem_record(problem) | {"stage": entry.stage, "reason": entry.reason}
 
@@ -188,9 +179,10 @@ def dropped_record(problem: Problem, entry: Dropped) -> dict[str, Any]:
 def write_sides(
     folder: OutputFolder, collected: Dataset, parts: Split, last: LastBuild | None
 ) -> None:
-    """Write the split of every problem that ever had one, for the next build, to a private file.
+    """Write the splits of all problems in this and earlier builds to a private file.
 
-    The first build writes nothing: its files show the splits.
+    The next build reads it. The first build writes nothing, because its public files contain the
+    splits.
     """
     if last is None:
         return
@@ -198,10 +190,10 @@ def write_sides(
     for row, problem in enumerate(collected):
         side: SplitName | None = parts.sides[row]
         if problem.embargo and side == "train" and row not in parts.old:
-            side = None  # it was not published, and is on no side for that
+            side = None  # it was not published, so it has no split yet
         now.append(OldProblem(problem, side))
-    told = {_text(former.problem) for former in now}
-    gone = [former for former in last.former if _text(former.problem) not in told]
+    current = {_content_key(former.problem) for former in now}
+    gone = [former for former in last.former if _content_key(former.problem) not in current]
     with folder.write(SIDES_FILE) as file:
         for former in (*sorted(now, key=lambda one: one.problem.id), *gone):
             bare = replace(former.problem, answer=None, extra=Extra())
@@ -210,19 +202,19 @@ def write_sides(
             )
 
 
-def _text(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
+def _content_key(problem: Problem) -> tuple[str, str, tuple[str, ...]]:
     return problem.id, problem.sentence, problem.options
 
 
-def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:
-    """Return the numbers of problems that kept their split, are new, or were joined."""
+def make_sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str, Any]:
+    """Return the object "sides" of a build's report, about problems with a former split."""
     sets: dict[SplitName, tuple[int, ...]] = {
         "train": parts.debiased,
         "dev": parts.dev,
         "test": parts.test,
     }
     published = {row for rows in sets.values() for row in rows}
-    stayed = parts.old.difference(*(joint.rows for joint in parts.joints))
+    stayed = parts.old.difference(*(joint.rows for joint in parts.joined_blocks))
     return {
         "last": last.digest,
         "stayed": {side: sum(row in stayed for row in rows) for side, rows in sets.items()},
@@ -233,33 +225,33 @@ def sides_record(parts: Split, ids: Sequence[str], last: LastBuild) -> dict[str,
                 "side": joint.side,
                 "problems": [ids[row] for row in joint.rows if row in published],
             }
-            for joint in parts.joints
+            for joint in parts.joined_blocks
         ],
     }
 
 
 LIBRARIES = ("numpy", "scipy", "numba", "torch", "transformers")
-"""Packages whose versions may change a result."""
+"""Packages whose versions may affect a result."""
 
 
-def public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> dict[str, Any]:
-    """Return the recipe as it is published: without paths, and with a digest of the problems.
+def make_public_recipe(recipe: Recipe, digest: str, last: str | None = None) -> dict[str, Any]:
+    """Return the recipe as it is published, without paths, and with a digest of the problems.
 
-    The digest does not cover answers, or ids that depend on them: they could be found by trial and
-    error. `last` is the digest of the last build.
+    The digest does not cover answers, or ids that depend on answers, because they could be found by
+    trial and error. `last` is the digest of the last build.
     """
     followed = {"last": last} if last else {}
     return {**recipe_table(recipe), "problems": digest, "version": __version__, **followed}
 
 
-def secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
+def digest_secret_inputs(recipe: Recipe, collected: Dataset) -> dict[str, str]:
     """Return the digests of all inputs with answers."""
     files = {"votes": recipe.votes_file, "planted": recipe.planted, "array": recipe.embed.array}
-    digests = {name: " ".join(map(sha256, paths_of(named))) for name, named in files.items()}
-    return {"collected": collected.digest, **{n: told for n, told in digests.items() if told}}
+    digests = {name: " ".join(map(sha256, list_paths(named))) for name, named in files.items()}
+    return {"collected": collected.digest, **{n: digest for n, digest in digests.items() if digest}}
 
 
-def problems_digest(dataset: Dataset) -> str:
+def digest_problems(dataset: Dataset) -> str:
     """Return a digest of sentences and options that does not depend on answers, ids or order."""
     seen = sorted(json.dumps([p.sentence, *p.options]) for p in dataset)
     return hashlib.sha256("\n".join(seen).encode()).hexdigest()
@@ -270,15 +262,15 @@ def write_reports(folder: OutputFolder, built: Built, recipe: Mapping[str, Any])
     record = {
         "signature": str(built.measures.signature),
         **({} if built.applied is None else {"rules_used": built.applied.record()}),
-        **({"reading": list(built.reading)} if built.reading else {}),
+        **({"reading": list(built.reader_notes)} if built.reader_notes else {}),
         "funnel": built.funnel.record(),
-        **filter_record(built.run, built.measures),
+        **make_filter_record(built.run, built.measures),
         "counts": built.counts,
         "unvalidated": dict(built.unvalidated),
         **({} if built.sides is None else {"sides": built.sides}),
         **({"copies": dict(built.copies)} if built.copies else {}),
         **({"columns": dict(built.columns)} if built.columns.get("columns") else {}),
-        "embedding": built.notes,
+        "embedding": built.embedding_notes,
         "recipe": recipe,
     }
     with folder.write(RECIPE) as file:
@@ -304,7 +296,7 @@ def is_finished(folder: OutputFolder, last: str) -> bool:
 
 
 def write_run(folder: OutputFolder, seconds: float) -> None:
-    """Write facts about the machine and the date, which no checksum or manifest covers."""
+    """Write the duration, the machine and the library versions to run.json, without a checksum."""
     versions = {}
     for name in LIBRARIES:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -328,10 +320,10 @@ _PUBLISHED: tuple[tuple[str, SplitName], ...] = (
 
 @dataclass(frozen=True, eq=False)
 class LastBuild:
-    """The last build.
+    """The last build, whose splits are kept.
 
     Attributes:
-        digest: the digest of its checksums, which identifies it.
+        digest: the digest of the build's checksums, which identifies the build.
         former: the problems of this and earlier builds, with their splits.
     """
 
@@ -347,7 +339,7 @@ def digest_of(folder: str | Path) -> str:
 def read_last(folder: str | Path) -> LastBuild:
     """Read the problems and splits of a finished build.
 
-    Dropped problems were published with their answers, and thus belong to training.
+    Dropped problems were published with their answers, so their split is train.
 
     Raises:
         InputError: the folder contains no finished build, or lacks its private files.
@@ -356,12 +348,14 @@ def read_last(folder: str | Path) -> LastBuild:
     for name in (LAST, IDS):
         if not (files.folder / name).is_file():
             raise InputError(
-                f"{folder} contains no finished build: {name} is missing; name another folder, or "
-                "draw new splits"
+                f"{folder} contains no finished build: {name} is missing; choose another folder, "
+                "or draw new splits"
             )
     try:
         stored = (files.folder / SIDES_FILE).is_file()
-        former = _read_sides(files.folder / SIDES_FILE) if stored else _published_problems(files)
+        former = (
+            _read_sides(files.folder / SIDES_FILE) if stored else _read_published_problems(files)
+        )
         return LastBuild(files.digest, tuple(former))
     except (OSError, ValueError, KeyError, TypeError, ProblemError, FormatError) as error:
         raise InputError(f"{folder}: the splits of this build can't be read: {error}") from error
@@ -375,8 +369,8 @@ def _read_sides(path: Path) -> Iterator[OldProblem]:
         yield OldProblem(records.parse_problem(record), side)
 
 
-def _published_problems(files: BuildFiles) -> Iterator[OldProblem]:
-    """Yield the problems in the files of a build, with their ids in the pool."""
+def _read_published_problems(files: BuildFiles) -> Iterator[OldProblem]:
+    """Yield the problems and splits in the files of a build, with ids as in the pool."""
     old = files.old_ids()
     seen = set[str]()
     for name, side in _PUBLISHED:

@@ -1,7 +1,7 @@
-"""The recipe of a build: every parameter that determines its result, read from TOML.
+"""The recipe of a build: all parameters that determine its result, read from TOML.
 
-Each table of the file is one declaration; an omitted key has its default, and `false` switches a
-value off. An unknown key is an error that suggests the nearest known one.
+Each table of the file is a declaration. An omitted key has its default, and `false` turns a setting
+off. An unknown key is an error that suggests the nearest known key.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from winosmith.records import is_file, read_toml
 from winosmith.validate import StructureRules, VoteRules
 
 FILE_KEYS = ("data", "votes_file", "planted")
-"""The keys of a recipe that name files, except the array of vectors."""
+"""The keys of a recipe that name files, except `embed.array`."""
 
 Copies = Literal["once", "keep"]
-"""The rules for copies."""
+"""The rule for copies: keep one problem of each group, or keep all."""
 
 
-def paths_of(named: str | tuple[str, ...] | None) -> tuple[str, ...]:
-    """Return the files that a recipe names, none for None.
+def list_paths(named: str | tuple[str, ...] | None) -> tuple[str, ...]:
+    """Return the file names in a recipe's value as a tuple, which is empty for None.
 
-    >>> paths_of("twins.jsonl"), paths_of(None)
+    >>> list_paths("twins.jsonl"), list_paths(None)
     (('twins.jsonl',), ())
     """
     if named is None:
@@ -50,27 +50,27 @@ def paths_of(named: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return (named,) if isinstance(named, str) else tuple(named)
 
 
-def names_of(named: str | tuple[str, ...] | None) -> str | list[str] | None:
-    """Return the names of files without folders, as in a published recipe; addresses are kept.
+def strip_folders(named: str | tuple[str, ...] | None) -> str | list[str] | None:
+    """Return file names without folders, as in a published recipe; URLs are unchanged.
 
-    >>> names_of("pools/twins.jsonl"), names_of(("a/one.jsonl", "two.jsonl")), names_of(None)
-    ('twins.jsonl', ['one.jsonl', 'two.jsonl'], None)
+    >>> strip_folders("pools/twins.jsonl"), strip_folders(("a/one.jsonl", "two.jsonl"))
+    ('twins.jsonl', ['one.jsonl', 'two.jsonl'])
     """
     if isinstance(named, str):
         return named if is_address(named) else Path(named).name
-    return None if named is None else [str(names_of(path)) for path in named]
+    return None if named is None else [str(strip_folders(path)) for path in named]
 
 
 def _check_name(name: str) -> str:
     if not name.replace("-", "").replace("_", "").isalnum():
-        raise ValueError("it must be letters, digits, - and _")
+        raise ValueError("it must consist of letters, digits, - and _")
     return name
 
 
 def _check_files(named: str | tuple[str, ...]) -> str | tuple[str, ...]:
     if not named:
         raise ValueError("it must name a file")
-    names = [Path(path).name for path in paths_of(named)]
+    names = [Path(path).name for path in list_paths(named)]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(
             f"two files are named {twice!r}; a recipe is published without folders, so rename one"
@@ -79,20 +79,20 @@ def _check_files(named: str | tuple[str, ...]) -> str | tuple[str, ...]:
 
 
 Files = Annotated[str | Texts, AfterValidator(_check_files)]
-"""The name of a file, or several."""
+"""A file name, or several."""
 
 
-def many_options(dataset: Dataset) -> bool:
-    """Return whether a problem has more than two options, so that each option has a vector."""
+def has_many_options(dataset: Dataset) -> bool:
+    """Return whether any problem has more than two options, so that each option has a vector."""
     return any(len(problem.options) > 2 for problem in dataset)
 
 
-def default_reads(chosen: EmbedRecipe, dataset: Dataset) -> str:
-    """Return the embedder's default input, "sentence" or "options"; see `EmbedRecipe.reads`."""
+def get_embedder_input(chosen: EmbedRecipe, dataset: Dataset) -> str:
+    """Return the embedder's input, "sentence" or "options", applying the default."""
     if chosen.reads is not None or chosen.array is not None:
         return chosen.reads or "sentence"
     asks = any(problem.blank is None for problem in dataset)
-    return "options" if asks or many_options(dataset) else "sentence"
+    return "options" if asks or has_many_options(dataset) else "sentence"
 
 
 @declaration
@@ -103,18 +103,19 @@ class SplitRecipe:
     """
 
     dev: Annotated[float, Field(ge=0)] = 0.103
-    """Fraction of the kept problems in dev, approximately, since blocks are kept whole."""
+    """Fraction of the kept problems in dev; approximate, because blocks are kept whole."""
     test: Annotated[float, Field(ge=0)] = 0.144
-    """Fraction of the kept problems in test; dev and test together are less than 1. The rest is
+    """Fraction of the kept problems in test. Dev and test together must be less than 1; the rest is
     for training."""
     disjoint: Disjoint = "twin"
-    """Blocks that train, dev and test never share: those of a "twin" (twins, families, copies), or
-    also all problems of a "contributor" or of a "source"."""
+    """Groups that are never split between train, dev and test: "twin" keeps blocks together (twins,
+    families, copies); "contributor" or "source" also keeps all problems of a contributor or source
+    together."""
 
     def __post_init__(self) -> None:
         if self.dev + self.test >= 1:
             raise ValueError(
-                f"dev is {self.dev} and test is {self.test}; they must leave something to train on"
+                f"dev is {self.dev} and test is {self.test}; they must leave problems for training"
             )
 
 
@@ -128,28 +129,28 @@ class FilesRecipe:
 
 @declaration
 class ColumnsRecipe(Columns):
-    """`[columns]`: columns of questions, if the files don't name them as others do."""
+    """`[columns]`: the columns of questions, if their names are not detected."""
 
 
 @declaration
 class Recipe:
-    """The recipe of a build: every parameter that determines its result."""
+    """The recipe of a build: all parameters that determine its result."""
 
     name: Annotated[str, AfterValidator(_check_name)]
-    """Name of the benchmark; the prefix of the new ids."""
+    """Name of the benchmark, which is also the prefix of the new ids."""
     data: Files
-    """The file of raw twins, or a list of files, relative to the recipe's folder. A problem that is
-    the same in two files counts once."""
+    """The file of raw twins, or a list of files, relative to the recipe's folder. A problem that
+    occurs in two files is included once."""
     format: OrFalse[str] = None
-    """Format of the data; false detects it."""
+    """Format of the data; false detects the format."""
     pair_by: OrFalse[str] = None
-    """A further column whose value the halves of a twin share. If a column that is not named here
-    seems to mark twins, the build stops and asks; an empty text ignores the column."""
+    """An additional column with the same value in both halves of a twin. If another column seems to
+    identify twins, the build stops with an error; an empty text ignores the column."""
     votes_file: OrFalse[Files] = None
-    """A file, or a list of files, with the judges' votes; false skips this check."""
+    """A file, or a list of files, with the judges' votes; false skips validation by votes."""
     planted: OrFalse[str] = None
-    """A JSON file that maps the ids of problems with a planted artifact to the artifact's kinds, as
-    written by `winosmith practice`; the report then states how many were found."""
+    """A JSON file that maps the id of each problem with a planted artifact to the kind of artifact,
+    as written by `winosmith practice`. The report then states how many of them were removed."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Random seed."""
     copies: Copies = "once"
@@ -166,11 +167,11 @@ class Recipe:
 
 
 def read_recipe(path: str | Path) -> Recipe:
-    """Read a recipe; the paths in it are relative to its folder.
+    """Read a recipe whose paths are relative to its folder.
 
     Raises:
-        RecipeError: the file is not TOML, a key is unknown (with the nearest known key), a value
-            has the wrong type or is out of range, or a file does not exist.
+        RecipeError: the file is not TOML, a key is unknown (the message suggests the nearest known
+            key), a value has the wrong type or is out of range, or a file does not exist.
     """
     path = Path(path)
     table = read_toml(path)
@@ -181,7 +182,7 @@ def read_recipe(path: str | Path) -> Recipe:
 
 
 def recipe_of(table: Mapping[str, Any], *, folder: Path | None = None) -> Recipe:
-    """Return the recipe of a table; with `folder`, its paths are relative to it.
+    """Return the recipe in a table; its paths are relative to `folder`, if given.
 
     >>> recipe_of({"name": "mine", "data": "pool.jsonl", "filter": {"threshold": 0.8}}).filter.C
     1.0
@@ -218,18 +219,18 @@ def _resolve(key: str, named: str, folder: Path) -> str:
 
 
 def recipe_table(recipe: Recipe) -> dict[str, Any]:
-    """Return the recipe as a table with all defaults, and with file names without folders."""
+    """Return a recipe as a table with all defaults, and with file names without folders."""
     table = asdict(recipe)
     for key in FILE_KEYS:
-        table[key] = names_of(table[key])
+        table[key] = strip_folders(table[key])
     table["embed"]["array"] = table["embed"]["array"] and Path(table["embed"]["array"]).name
     return table
 
 
 def recipe_toml(recipe: Recipe) -> str:
-    """Return the TOML of a recipe with all defaults, and with file names without folders.
+    """Return a recipe as TOML with all defaults, and with file names without folders.
 
-    `read_recipe` can read it if the files are in its folder.
+    `read_recipe` can read it if the named files are in the same folder.
 
     >>> text = recipe_toml(Recipe("mine", "pools/twins.jsonl", seed=3))
     >>> [line for line in text.splitlines() if line.startswith(("data", "seed", "votes_file"))]
@@ -244,8 +245,8 @@ def recipe_toml(recipe: Recipe) -> str:
 
 
 def rebuild_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
-    """Return the recipe as a file, with instructions to repeat the build."""
-    names = [Path(path).name for key in FILE_KEYS for path in paths_of(getattr(recipe, key))]
+    """Return a recipe as TOML, with instructions for repeating the build as comments."""
+    names = [Path(path).name for key in FILE_KEYS for path in list_paths(getattr(recipe, key))]
     names += [shown["embed"]["array"]] if shown["embed"]["array"] else []
     last, again = "", "winosmith build recipe.toml --out again"
     if "last" in shown:
@@ -256,7 +257,7 @@ def rebuild_toml(recipe: Recipe, shown: Mapping[str, Any]) -> str:
         )
     return (
         f"# winosmith {shown['version']} built this benchmark from the recipe below.\n"
-        f"# To build it again, put these next to this file: {one_line(', '.join(names))}\n"
+        f"# To repeat the build, put these files next to this file: {one_line(', '.join(names))}\n"
         f"# (the SHA-256 of the problems, without answers, is {shown['problems']}), then run\n"
         f"#     {again}\n{last}\n{recipe_toml(recipe)}"
     )

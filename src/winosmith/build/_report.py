@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from winosmith import metrics, report, validate
-from winosmith.build._pool import copies_sentences
+from winosmith.build._pool import describe_copies
 from winosmith.build._recipe import rebuild_toml
 from winosmith.build._report_filter import filter_sections, key_figures, verdict
 from winosmith.text import count_noun
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from winosmith.build._build import Built
 
 
-SETS = {
+SPLIT_DESCRIPTIONS = {
     "train_xs": "the first whole twins of train_xl",
     "train_s": "the first whole twins of train_xl",
     "train_m": "the first whole twins of train_xl",
@@ -25,30 +25,32 @@ SETS = {
     "train_debiased": "kept by the filter; some are singles",
     "dev": "kept by the filter; answers are published",
     "test": "kept by the filter; answers are private",
-    "withheld": "related to a dev or test problem, whose answer they would reveal; private",
+    "withheld": "share a block with a dev or test problem, whose answer they may reveal; private",
 }
-"""The report's description of each published split."""
+"""The description of each published split in a report."""
 
 
-DIFFER = 0.3
+DISAGREEMENT = 0.3
 """Assumed fraction of problems that only one of two models answers correctly; see
 `metrics.detectable_difference`."""
 
-WIDE = 0.2
-"""A split is too small if the detectable difference between two models exceeds this, 0–1."""
+MAX_DETECTABLE = 0.2
+"""A split is too small if the detectable difference between two models exceeds this value, 0–1."""
 
 
 def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
-    """Return the report of a build as one HTML page."""
+    """Return the report of a build as an HTML page."""
     sections = [
-        report.Section("In short", [report.Cards(_cards(built))]),
-        report.Section("From twins to problems", _funnel(built), lead=_funnel_lead(built)),
-        *filter_sections(built.run, built.measures, built.shown),
-        report.Section("What is published", _published(built, recipe)),
+        report.Section("In short", [report.Cards(_make_cards(built))]),
+        report.Section(
+            "From twins to problems", _make_funnel(built), lead=_make_funnel_lead(built)
+        ),
+        *filter_sections(built.run, built.measures, built.showable_rows),
+        report.Section("What is published", _make_published_blocks(built, recipe)),
         report.Section(
             "How it was made",
-            _recipe_section(built, recipe),
-            lead="Every number in this report can be reproduced from this recipe and the data.",
+            _make_recipe_blocks(built, recipe),
+            lead="All numbers in this report can be reproduced from this recipe and the data.",
         ),
     ]
     return report.page(
@@ -60,7 +62,7 @@ def report_page(built: Built, recipe: Mapping[str, Any]) -> str:
     )
 
 
-def _cards(built: Built) -> list[report.KeyFigure]:
+def _make_cards(built: Built) -> list[report.KeyFigure]:
     funnel = built.funnel
     kept = report.KeyFigure(
         "problems kept",
@@ -72,23 +74,23 @@ def _cards(built: Built) -> list[report.KeyFigure]:
     return [guessed, kept, *more]
 
 
-def _funnel_lead(built: Built) -> str:
+def _make_funnel_lead(built: Built) -> str:
     rules = "".join(f" {line}." for line in built.applied.lines) if built.applied else ""
     if built.funnel.share is None:
         return rules.strip()
     share = report.format_value(built.funnel.share, ".0%")
-    return f"{share} of the collected problems are left; every other one has a reason.{rules}"
+    return f"{share} of the collected problems are left; the reasons for the others follow.{rules}"
 
 
-def _funnel(built: Built) -> list[report.Block]:
+def _make_funnel(built: Built) -> list[report.Block]:
     return [
-        *_text([report.format_value(note) for note in built.reading], "warning"),
-        *_funnel_blocks(built.funnel),
-        *_text(copies_sentences(built.copies)),
+        *_make_text_blocks([report.format_value(note) for note in built.reader_notes], "warning"),
+        *_make_funnel_blocks(built.funnel),
+        *_make_text_blocks(describe_copies(built.copies)),
     ]
 
 
-def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
+def _make_funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
     counts = [
         ("collected", funnel.collected),
         *((step.stage, step.kept) for step in funnel.steps),
@@ -110,65 +112,68 @@ def _funnel_blocks(funnel: validate.Funnel) -> list[report.Block]:
         )
     ]
     if rows:
-        caption = "Reasons for dropping problems; a problem counts under the first rule it breaks"
+        caption = "Dropped problems by reason; each is counted for the first rule that it breaks"
         blocks.append(report.Table(caption, ["stage", "reason", "problems"], rows))
     return blocks
 
 
-def _published(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
+def _make_published_blocks(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
     generated = ", ".join(f"{count:,} of {name}" for name, count in built.unvalidated.items())
     claims = (
-        f"Generated problems that judges did not find valid: {generated}. Let people judge them "
-        "before you rely on their answers."
+        f"Generated problems that judges did not find valid: {generated}. Have people judge these "
+        "problems before you rely on their answers."
     )
-    small = small_sentences({"counts": built.counts, "recipe": recipe})
+    small = describe_small_splits({"counts": built.counts, "recipe": recipe})
     return [
-        _sets(built.counts),
-        *_text(small, "warning"),
-        *sides_blocks(built.sides),
-        *_text(columns_sentences(built.columns)),
+        _make_splits_table(built.counts),
+        *_make_text_blocks(small, "warning"),
+        *make_former_split_blocks(built.sides),
+        *_make_text_blocks(describe_columns(built.columns)),
         *([report.Text([claims], "warning")] if generated else []),
     ]
 
 
-def _text(lines: Sequence[str], kind: Literal["plain", "warning"] = "plain") -> list[report.Block]:
+def _make_text_blocks(
+    lines: Sequence[str], kind: Literal["plain", "warning"] = "plain"
+) -> list[report.Block]:
     """Return sentences without full stops as a list of blocks, which may be empty."""
     return [report.Text([f"{line}." for line in lines], kind)] if lines else []
 
 
-def _sets(counts: Mapping[str, int]) -> report.Table:
-    finds = {name: _finds_sentence(counts.get(name, 0)) for name in ("dev", "test")}
+def _make_splits_table(counts: Mapping[str, int]) -> report.Table:
+    finds = {name: _format_detectable(counts.get(name, 0)) for name in ("dev", "test")}
     rows: list[list[report.Value]] = [
-        [name, counts[name], finds.get(name, ""), told]
-        for name, told in SETS.items()
+        [name, counts[name], finds.get(name, ""), description]
+        for name, description in SPLIT_DESCRIPTIONS.items()
         if name in counts
     ]
     return report.Table(
-        "The sets",
-        ["set", "problems", "finds", "what it holds"],
+        "The splits",
+        ["split", "problems", "detects", "contents"],
         rows,
-        "Finds: the smallest difference between two models' accuracies that four of five sets of "
-        f"this size detect, if the models differ on {report.percent(DIFFER, 0)} of the problems.",
+        "Detects: the smallest difference between two models' accuracies that four of five sets of "
+        f"this size detect, if the models differ on {report.percent(DISAGREEMENT, 0)} of the "
+        "problems.",
     )
 
 
-def _detectable(n: int) -> float | None:
-    return metrics.detectable_difference(n, DIFFER) if n else None
+def _find_detectable(n: int) -> float | None:
+    return metrics.detectable_difference(n, DISAGREEMENT) if n else None
 
 
-def _finds_sentence(n: int) -> str:
-    least = _detectable(n)
+def _format_detectable(n: int) -> str:
+    least = _find_detectable(n)
     return "none" if least is None else f"{report.fixed(100 * least)} points"
 
 
-def small_sentences(record: Mapping[str, Any]) -> list[str]:
-    """Return sentences about a dev or test split that is too small, or nothing.
+def describe_small_splits(record: Mapping[str, Any]) -> list[str]:
+    """Return sentences about dev and test if they are too small to compare models.
 
     Args:
-        record: the object in `report.json`, with the size of each split and the recipe.
+        record: the contents of `report.json`, with the size of each split and the recipe.
 
     >>> shares = {"split": {"dev": 0.1, "test": 0.1}}
-    >>> for line in small_sentences({"counts": {"dev": 3, "test": 40}, "recipe": shares}):
+    >>> for line in describe_small_splits({"counts": {"dev": 3, "test": 40}, "recipe": shares}):
     ...     print(line)
     dev has 3 problems; if two models differ on 30 % of them, it detects no difference
     test has 40 problems; if two models differ on 30 % of them, it detects 24.2 points or more
@@ -177,43 +182,43 @@ def small_sentences(record: Mapping[str, Any]) -> list[str]:
     counts, wanted = record["counts"], record["recipe"]["split"]
     lines = [
         f"{name} has {count_noun(counts[name], 'problem')}; if two models differ on "
-        f"{report.percent(DIFFER, 0)} of them, it detects "
+        f"{report.percent(DISAGREEMENT, 0)} of them, it detects "
         + (
-            f"{_finds_sentence(counts[name])} or more"
-            if _detectable(counts[name])
+            f"{_format_detectable(counts[name])} or more"
+            if _find_detectable(counts[name])
             else "no difference"
         )
         for name in ("dev", "test")
-        if wanted[name] and (_detectable(counts[name]) or 1) > WIDE
+        if wanted[name] and (_find_detectable(counts[name]) or 1) > MAX_DETECTABLE
     ]
     more = "Collect more twins, or raise dev and test under [split] in the recipe"
     return [*lines, more] if lines else []
 
 
-def _recipe_section(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
+def _make_recipe_blocks(built: Built, recipe: Mapping[str, Any]) -> list[report.Block]:
     written = rebuild_toml(built.recipe, recipe)
-    tuned = built.notes.get("finetuned")
+    tuned = built.embedding_notes.get("finetuned")
     return [
-        *_text(
+        *_make_text_blocks(
             [f"Fine-tuning the encoder: {tuned}"] if tuned is not None else [],
-            "warning" if built.notes.get("at_chance") else "plain",
+            "warning" if built.embedding_notes.get("at_chance") else "plain",
         ),
         report.Code(written, "The recipe, with every default"),
     ]
 
 
-def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
-    """Return sentences about problems that kept their split, are new, or were joined.
+def describe_former_splits(record: Mapping[str, Any] | None) -> list[str]:
+    """Return sentences about problems with a former split, and new problems.
 
     Args:
         record: the object "sides" in `report.json`; None without a last build.
 
     >>> joined = {"former": ["train", "test"], "side": "train", "problems": ["a", "b"]}
-    >>> for line in sides_sentences({"stayed": {"train": 60, "dev": 5, "test": 7},
+    >>> for line in describe_former_splits({"stayed": {"train": 60, "dev": 5, "test": 7},
     ...                         "new": {"train": 0, "dev": 2, "test": 0}, "joined": [joined]}):
     ...     print(line)
     72 problems keep their split (train 60, dev 5, test 7), 2 are in new blocks (dev 2)
-    1 block joins problems of train and test, and is now in train (2 problems)
+    1 block joins problems of train and test and is now in train (2 problems)
     """
     if record is None:
         return []
@@ -221,8 +226,8 @@ def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
     old, more = sum(stayed.values()), sum(new.values())
     lines = [
         f"{old:,} problem{' keeps its' if old == 1 else 's keep their'} "
-        f"split{_counts_by_side(stayed)}, {more:,} {'is' if more == 1 else 'are'} in new "
-        f"blocks{_counts_by_side(new)}"
+        f"split{_format_counts(stayed)}, {more:,} {'is' if more == 1 else 'are'} in new "
+        f"blocks{_format_counts(new)}"
     ]
     blocks, problems = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for joint in record["joined"]:
@@ -232,27 +237,30 @@ def sides_sentences(record: Mapping[str, Any] | None) -> list[str]:
     for (former, side), count in blocks.items():
         joins, is_in = ("block joins", "is") if count == 1 else ("blocks join", "are")
         lines.append(
-            f"{count:,} {joins} problems of {former}, and {is_in} now in {side} "
+            f"{count:,} {joins} problems of {former} and {is_in} now in {side} "
             f"({count_noun(problems[former, side], 'problem')})"
         )
     return lines
 
 
-def sides_blocks(record: Mapping[str, Any] | None) -> list[report.Block]:
-    """Return the sentences of `sides_sentences` as blocks of a report."""
-    first, *joints = sides_sentences(record) or [""]
+def make_former_split_blocks(record: Mapping[str, Any] | None) -> list[report.Block]:
+    """Return the sentences of `describe_former_splits` as blocks of a report."""
+    first, *joints = describe_former_splits(record) or [""]
     why = (
-        "A block with several former splits goes to train if possible, or else to dev: problems "
-        "that were used for training, or published with answers, can't be in a later test"
+        "A block with several former splits is now in the first of train, dev and test among them, "
+        "because problems that were used for training or published with answers can't be in test"
     )
-    return [*_text([first] if first else []), *_text([*joints, why] if joints else [])]
+    return [
+        *_make_text_blocks([first] if first else []),
+        *_make_text_blocks([*joints, why] if joints else []),
+    ]
 
 
-def columns_sentences(record: Mapping[str, Any] | None) -> list[str]:
+def describe_columns(record: Mapping[str, Any] | None) -> list[str]:
     """Return sentences about columns that are missing in the public files.
 
     >>> held = ["private/dev.jsonl"]
-    >>> columns_sentences({"columns": ["x.gender"], "not_in": ["dev"], "but_in": held})
+    >>> describe_columns({"columns": ["x.gender"], "not_in": ["dev"], "but_in": held})
     ['The column x.gender is not in dev, because it may reveal answers; private/dev.jsonl has it']
     """
     if not record or not record["columns"]:
@@ -270,6 +278,6 @@ def columns_sentences(record: Mapping[str, Any] | None) -> list[str]:
     return [f"{start}, because {they} may reveal answers; {files} {have} {it}"]
 
 
-def _counts_by_side(counts: Mapping[str, int]) -> str:
-    told = ", ".join(f"{side} {count:,}" for side, count in counts.items() if count)
-    return f" ({told})" if told else ""
+def _format_counts(counts: Mapping[str, int]) -> str:
+    listed = ", ".join(f"{side} {count:,}" for side, count in counts.items() if count)
+    return f" ({listed})" if listed else ""

@@ -1,4 +1,4 @@
-"""The sections about the filter in the reports of builds and of `winosmith debias`."""
+"""The sections about the filter in the reports of `winosmith build` and `winosmith debias`."""
 
 from __future__ import annotations
 
@@ -8,32 +8,36 @@ from typing import Any
 
 from winosmith import debias, report
 from winosmith.build._filter import FilterRun
-from winosmith.build._filtering import STRANGER, Measures, reads_letters
+from winosmith.build._filtering import INDEPENDENT, Measures, reads_letters
 from winosmith.text import count_noun
 
 EXAMPLES = 4
-"""Number of removed twins to show, and of kept ones; the paper's table 2 shows two of each."""
+"""Number of removed twins, and of kept twins, to show; the paper's table 2 shows two of each."""
 
 
-ENDED = {
+STOP_TEXTS = {
     "train size": "no more problems were left than a classifier needs for training",
     "cutoff": "fewer problems than the cutoff reached the threshold",
     "one class": "all remaining problems had the same answer",
     "target size": "the target size was reached",
 }
-"""The report's text for each `debias.StopReason`."""
+"""The text for each `debias.StopReason` in a report."""
 
 
 def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
-    """Return the key figures: remaining accuracy, excess over chance, recall."""
-    chosen = run.chosen
+    """Return the key figures of a report, such as remaining accuracy, excess and recall."""
+    chosen = run.chosen_subset
     figures = [_accuracy_figure(run, measures)]
-    if run.separability is not None and not run.blind and run.separability.fraction < SEEN:
+    if (
+        run.separability is not None
+        and not run.blind_reason
+        and run.separability.fraction < LOW_SEPARABILITY
+    ):
         figures.append(
             report.KeyFigure(
                 "of twins and singles have vectors that depend on the answer",
                 run.separability.fraction,
-                "no model can predict the answers of the others, so they are kept without a test",
+                "no model can predict the answers of the others, so they are kept unchecked",
                 ".1%",
             )
         )
@@ -62,14 +66,14 @@ def key_figures(run: FilterRun, measures: Measures) -> list[report.KeyFigure]:
         figures.append(
             report.KeyFigure("is coded as y = 1 if correct", PMI_LABELS[run.pmi_label], PMI_NOTE)
         )
-    told = [(other, one) for other, one in run.again.items() if one.share is not None]
-    if told:
+    overlaps = [(other, one) for other, one in run.overlaps.items() if one.share is not None]
+    if overlaps:
         figures.append(
             report.KeyFigure(
-                f"of removed problems are also removed with {told[0][0]}",
-                told[0][1].share,
-                _seed_draws(run)
-                or "; ".join(f"{_percent(one.share)} with {other}" for other, one in told[1:]),
+                f"of removed problems are also removed with {overlaps[0][0]}",
+                overlaps[0][1].share,
+                _describe_seed(run)
+                or "; ".join(f"{_percent(one.share)} with {other}" for other, one in overlaps[1:]),
                 ".1%",
             )
         )
@@ -80,7 +84,7 @@ PMI_LABELS: Mapping[debias.PmiLabel, str] = {
     "first-mentioned": "the option mentioned first",
     "option-1": "option 1",
 }
-"""The meaning of y = 1 in PMI filtering."""
+"""The option that is correct if y = 1 in PMI filtering, as shown in a report."""
 
 PMI_NOTE = (
     "PMI filtering counts the words of problems with y = 1; WinoGrande's paper codes option 1, "
@@ -88,50 +92,52 @@ PMI_NOTE = (
 )
 
 
-SEEN = 0.5
-"""Report the fraction of twins and singles whose vectors depend on the answer if it is smaller."""
+LOW_SEPARABILITY = 0.5
+"""Maximum fraction of units with vectors that depend on the answer at which it is reported."""
 
 
-GUESSED = "accuracy of a linear model"
+ACCURACY_LABEL = "accuracy of a linear model"
 
 
 def _accuracy_figure(run: FilterRun, measures: Measures) -> report.KeyFigure:
-    """Return the accuracy of a linear model before and after the filter, or why it is unknown."""
+    """Return the accuracy before and after the filter, or why it was not measured."""
     found = measures.verified
     if isinstance(found, str):
         if measures.before is None:
-            return report.KeyFigure(GUESSED, "—", found)
+            return report.KeyFigure(ACCURACY_LABEL, "—", found)
         value = f"{_percent(measures.before.accuracy)} → —"
-        return report.KeyFigure(GUESSED, value, f"before the filter; after the filter: {found}")
+        return report.KeyFigure(
+            ACCURACY_LABEL, value, f"before the filter; after the filter: {found}"
+        )
     before, after = found.before[debias.LINEAR], found.after[debias.LINEAR]
     others = "; ".join(
-        f"{NAMED.get(name, name)} {_percent(guess.accuracy)}"
+        f"{MODEL_NAMES.get(name, name)} {_percent(guess.accuracy)}"
         for name, guess in found.after.items()
         if name != debias.LINEAR
     )
     if run.method == "none":
-        value, what, apart = _percent(before.accuracy), "nothing was removed", "two"
+        value, what, two = _percent(before.accuracy), "nothing was removed", "two"
     else:
         value = f"{_percent(before.accuracy)} → {_percent(after.accuracy)}"
-        what, apart = "before and after the filter", "two separately filtered"
+        what, two = "before and after the filter", "two separately filtered"
     return report.KeyFigure(
-        GUESSED,
+        ACCURACY_LABEL,
         value,
         f"{what} (simultaneous 95 % interval {_interval(after)}); {others}; chance is "
-        f"{_percent(after.chance)}. Trained on one of {apart} halves and tested on the "
+        f"{_percent(after.chance)}. Trained on one of {two} halves and tested on the "
         f"other, in {count_noun(found.splits, 'split')}{_size_note(run, found)}",
     )
 
 
-UNLIKE = 0.1
-"""Report the fractions kept of a half and of the whole if they differ by this much: the number of
-AFLite's phases may depend on its seed."""
+MIN_FRACTION_GAP = 0.1
+"""The fractions of the halves and of the whole that the filter kept are reported if they differ by
+at least this much. They may differ because the number of AFLite's phases may depend on its seed."""
 
 
 def _size_note(run: FilterRun, found: debias.Verification) -> str:
-    """Return a note if the filter kept another fraction of the halves than of the whole, or ""."""
+    """Return a note if the filter kept different fractions of the halves and the whole, or ""."""
     kept = len(run.kept) / len(run.pool)
-    if abs(kept - found.kept) < UNLIKE:
+    if abs(kept - found.kept) < MIN_FRACTION_GAP:
         return ""
     return f"; the filter kept {_percent(found.kept)} of the halves, {_percent(kept)} of the whole"
 
@@ -139,17 +145,17 @@ def _size_note(run: FilterRun, found: debias.Verification) -> str:
 def verdict(run: FilterRun, measures: Measures) -> str:
     """Return the first sentence of a report: whether a model can still predict the kept problems.
 
-    It is one statement about all models, and false in at most one of twenty reports on problems
-    that nothing gives away: the 95 % intervals are simultaneous (`debias.Verification`). A model
-    differs from chance if its whole interval, or that of the opposite predictions, is above chance:
-    a model that is incorrect too often also reveals the answer. With K > 2 options, an opposite
-    prediction is any other option, which is correct once in K − 1 times if the model is incorrect.
+    The sentence is about all models. If nothing is predictable, it is false in at most one of
+    twenty reports, because the 95 % intervals are simultaneous (`debias.Verification`). A model
+    differs from chance if its whole interval, or the interval of its opposite, is above chance: a
+    model that is incorrect too often also reveals the answer. With K > 2 options, the opposite
+    predicts a random other option, which is correct once in K − 1 times if the model is incorrect.
     The sentence names the model whose interval is furthest from chance.
     """
     found = measures.verified
     if isinstance(found, str):
         removed = "" if len(run.kept) < len(run.pool) else ". Nothing was removed"
-        return f"{found[0].upper()}{found[1:]}{removed if run.blind else ''}."
+        return f"{found[0].upper()}{found[1:]}{removed if run.blind_reason else ''}."
     left = "these problems" if run.method == "none" else "the kept problems"
     many = run.options is not None
     surely = {
@@ -164,9 +170,9 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     name = max(ranked, key=ranked.__getitem__)
     after, before = found.after[name], found.before[name]
     unlike = _size_note(run, found)
-    who = GUESSERS.get(name, f"a model of {name}")
-    if name == STRANGER and reads_letters(run):
-        who = LETTERS
+    who = MODEL_PHRASES.get(name, f"a model of {name}")
+    if name == INDEPENDENT and reads_letters(run):
+        who = LETTER_MODEL
     right = f"{_percent(after.accuracy)} (simultaneous 95 % interval {_interval(after)}; chance is "
     right += f"{_percent(after.chance)})"
     was = "" if run.method == "none" else f"; before the filter it was {_percent(before.accuracy)}"
@@ -176,54 +182,55 @@ def verdict(run: FilterRun, measures: Measures) -> str:
             f"{right}{was}{unlike}."
         )
     rest = (
-        "any other option is more often correct" if many else "its opposite is correct on the rest"
+        "other options are correct more often than by chance"
+        if many
+        else "the opposite prediction is correct on the rest"
     )
     how = "" if after.low > after.chance else f"; {rest}"
     return f"A model can still predict {left}: {who} is correct on {right}{how}{was}{unlike}."
 
 
 def _above_chance(low: float, high: float, chance: float, many: bool) -> float:
-    """Return how far a model, or its opposite, is above chance, given an interval or a value.
+    """Return how far a model, or its opposite, is above chance, given an interval.
 
     If the model is incorrect, its opposite scores 1 / (K − 1) with K options.
     """
     return max(low, (1 - high) * (chance / (1 - chance) if many else 1)) - chance
 
 
-NAMED = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", STRANGER: "independent"}
-"""The report's names of the models."""
+MODEL_NAMES = {debias.LINEAR: "linear", debias.TWO_PIECE: "two-piece", INDEPENDENT: "independent"}
+"""The names of the models in tables and key figures."""
 
-LETTERS = "a linear model on the letters of the options"
-"""The independent model in a sentence, for questions and for more than two options."""
+LETTER_MODEL = "a linear model on the letters of the options"
+"""The independent model in a sentence, for questions or more than two options."""
 
-GUESSERS = {
+MODEL_PHRASES = {
     debias.LINEAR: "a linear model",
     debias.TWO_PIECE: "a two-piece model",
-    STRANGER: "a linear model on hashed words",
+    INDEPENDENT: "a linear model on hashed words",
 }
-"""The models in a sentence."""
+"""The names of the models in a sentence."""
 
 
-def _seed_draws(run: FilterRun) -> str:
-    """Return the random part of a method without vectors; "" for AFLite and mirror."""
+def _describe_seed(run: FilterRun) -> str:
     if run.method == "random":
-        return "the seed decides everything"
+        return "the seed determines all removals"
     if run.method == "pmi":
-        return "the seed decides only ties" + (
-            f" and the {len(run.pool.singles):,} singles" if run.pool.singles else ""
+        return "the seed only determines ties" + (
+            f" and the selection of {len(run.pool.singles):,} singles" if run.pool.singles else ""
         )
     return ""
 
 
-def filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
-    """Return the report's record of a filter as JSON."""
+def make_filter_record(run: FilterRun, measures: Measures) -> dict[str, Any]:
+    """Return the part of `report.json` about a filter."""
     return {
         "verdict": verdict(run, measures),
-        "blind": bool(run.blind),
+        "blind": bool(run.blind_reason),
         "figures": [asdict(figure) for figure in key_figures(run, measures)],
         "aflite": run.aflite and run.aflite.record(),
         "mirror": run.mirror and run.mirror[0].record(),
-        "again": {other: one.record() for other, one in run.again.items()},
+        "again": {other: one.record() for other, one in run.overlaps.items()},
         "sight": run.separability and asdict(run.separability),
         "measures": measures.record(),
     }
@@ -235,32 +242,33 @@ def _again_section(run: FilterRun) -> report.Section:
         [
             "other run",
             "removed by this run",
-            "removed by the other",
+            "removed by the other run",
             "removed by both",
-            report.Column("of this run’s", form=".1%"),
+            report.Column("overlap", form=".1%"),
             report.Column("Jaccard", form=".2f"),
         ],
         [
             [other, one.removed, one.other, one.both, one.share, one.jaccard]
-            for other, one in run.again.items()
+            for other, one in run.overlaps.items()
         ],
         note="Another seed: the seed plus one. "
         + (
-            "Perturbed vectors: each number times 1 plus normal noise with a standard deviation of "
-            f"{debias.NOISE:g}, about the rounding error of half precision. "
+            "Perturbed vectors: each number is multiplied by 1 plus normal noise with a standard "
+            f"deviation of {debias.NOISE:g}, about the rounding error of half precision. "
             if run.method in ("aflite", "mirror")
             else ""
         )
-        + "Jaccard: removed by both, divided by removed by either.",
+        + "Overlap: the fraction of problems removed by this run that the other run also removed. "
+        "Jaccard: removed by both, divided by removed by either.",
     )
     lead = (
-        "The problems that a phase removes determine the input of the next, so small changes "
-        "grow. The removed problems are one random draw: statements about single problems, and "
+        "The problems that a phase removes determine the input of the next phase, so small changes "
+        "grow. The removed problems are one random draw: statements about individual problems, and "
         "small differences between settings, may not hold in another run."
         if run.method == "aflite"
         else "Another seed assigns the problems to other folds, and thus to other models."
         if run.method == "mirror"
-        else f"This filter does not use vectors: {_seed_draws(run)}."
+        else f"This filter does not use vectors: {_describe_seed(run)}."
     )
     return report.Section("Would another run remove the same problems?", [table], lead=lead)
 
@@ -268,11 +276,11 @@ def _again_section(run: FilterRun) -> report.Section:
 def filter_sections(
     run: FilterRun, measures: Measures, shown: Sequence[int]
 ) -> list[report.Section]:
-    """Return the sections on the filter.
+    """Return the sections about the filter.
 
     Args:
         run: the run of the filter.
-        measures: its measurements.
+        measures: the measurements of the filter.
         shown: the rows of the pool that may be shown individually.
     """
     sections = []
@@ -280,16 +288,14 @@ def filter_sections(
         sections.append(_phases_section(run.aflite, measures))
     if run.mirror is not None:
         sections.append(_mirror_section(run.mirror[0], run, measures))
-    if run.again:
+    if run.overlaps:
         sections.append(_again_section(run))
     sections.append(_accuracy_section(run, measures))
     if measures.found is not None:
         sections.append(_recall_section(measures, run))
     if measures.assessment is not None:
-        blocks = debias.assessment_blocks(measures.assessment, measures.signature)
-        reading = (
-            f"PMI counts the words of problems with y = 1: {PMI_LABELS[run.pmi_label]} is correct."
-        )
+        blocks = debias.make_assessment_blocks(measures.assessment, measures.signature)
+        reading = f"PMI filtering defines y = 1 as: {PMI_LABELS[run.pmi_label]} is correct."
         lead = reading if "PMI" in run.subsets else ""
         sections.append(report.Section("Can the answers be separated?", blocks, lead=lead))
         if run.method != "none":
@@ -307,21 +313,21 @@ def _phases_section(result: debias.AfliteResult, measures: Measures) -> report.S
     if phases:
         blocks.append(
             report.Drawing(
-                "Fraction of held-out classifiers that predict a problem correctly, with the "
-                "threshold. Hatched problems were removed: at most the cutoff.",
+                "Problems by the fraction of held-out classifiers that predict their answer, with "
+                "the threshold. Hatched problems were removed.",
                 of_scores,
             )
         )
     if phases and phases[0].chance is not None:
         blocks += _chance_blocks(result)
     elif (null := measures.excess) is not None:
-        told = (
+        text = (
             f"In the first phase, {_whole_number(null.value)} problems reached the threshold. By "
             "chance, with the answers of whole blocks (twins, copies, look-alikes) flipped at "
             f"random, {_whole_number(null.mean)} do on average ({_whole_number(null.low)} to "
             f"{_whole_number(null.high)}, {null.interval}; {len(null.draws)} draws)."
         )
-        blocks.append(report.Text([told], "note"))
+        blocks.append(report.Text([text], "note"))
     missed = ""
     if parameters["target_size"] is not None and result.stopped != "target size":
         missed = f" The target of {parameters['target_size']:,} problems was not reached."
@@ -329,35 +335,35 @@ def _phases_section(result: debias.AfliteResult, measures: Measures) -> report.S
         f"{removed:,} of {len(result.scores):,} problems were removed in "
         f"{count_noun(len(phases), 'phase')}, by {parameters['ensemble_size']} classifiers "
         f"trained on {parameters['train_size']:,} problems each. The filter stopped because "
-        f"{ENDED[result.stopped]}.{missed}"
+        f"{STOP_TEXTS[result.stopped]}.{missed}"
     )
     return report.Section("AFLite, phase by phase", blocks, lead=lead)
 
 
-TWO_UNITS = (
+MIRROR_INTRO = (
     "A twin is one unit: a model only needs to predict which half has which answer. Models that "
     "were not trained on a unit give it a margin, which is positive if they are correct. If "
-    "nothing gives an answer away, correct and incorrect predictions are equally likely, so the "
-    "number of incorrect ones estimates the number of lucky ones."
+    "nothing reveals an answer, correct and incorrect predictions are equally likely, so the "
+    "number of incorrect predictions estimates the number that are correct by chance."
 )
-"""The idea of the mirror filter, if each unit has one vector."""
+"""The explanation of the mirror filter, if each unit has one vector."""
 
-MANY_UNITS = (
-    "Models that were not trained on a problem choose an option; the margin is its lead over the "
-    "next one, and positive if it is correct. If nothing gives an answer away, one of K "
-    "predictions is correct, so each incorrect one stands for 1 / (K − 1) lucky ones. A twin is "
-    "one unit."
+MIRROR_OPTIONS_INTRO = (
+    "Models that were not trained on a problem choose an option. The margin is its lead over the "
+    "next option, and is positive if the choice is correct. If nothing reveals an answer, one of K "
+    "predictions is correct by chance, so each incorrect prediction represents 1 / (K − 1) "
+    "predictions that are correct by chance. A twin is one unit."
 )
-"""The idea of the mirror filter, if each option has a vector."""
+"""The explanation of the mirror filter, if each option has a vector."""
 
-KNOWN = {
+KNOWLEDGE_NOTES = {
     "options": "The models read only the options, not the question. They predict answers from the "
     "wording of options, or from knowledge (“The sun is cold” is never correct), which is not an "
-    "artifact. Look at removed problems before you call them artifacts.",
-    "sentence": "The models read the question and the options, so they may know the answer: such a "
-    "filter also removes easy problems. Vectors of the options only avoid this.",
+    "artifact. Read removed problems before you call them artifacts.",
+    "sentence": "The models read the question and the options, so they may know the answer, and "
+    "the filter also removes easy problems. Vectors of only the options avoid this.",
 }
-"""Why a correct prediction need not be an artifact, by the embedder's input."""
+"""For each input of the embedder, why a correct prediction need not reveal an artifact."""
 
 
 def _mirror_section(
@@ -369,42 +375,42 @@ def _mirror_section(
         f" About {_percent(found.false_share)} of the removed units are estimated to be sound."
     )  # fmt: skip
     if found.parameters["aim"] == "chance":
-        told = (
+        text = (
             "At every margin, the excess of agreeing units over "
             + ("the number expected by chance" if many else "disagreeing ones")
-            + f" was removed, drawn at random.{share} The filter does not say which units give "
-            "their answer away."
+            + f" was removed at random.{share} The filter does not identify the units that reveal "
+            "their answers."
         )
     elif found.threshold is None:
-        told = (
-            "Nothing was removed: at no margin are there enough agreeing units per disagreeing one "
-            f"to limit false removals to {found.parameters['error']:g}."
+        text = (
+            "Nothing was removed: at no margin are there enough agreeing units per disagreeing "
+            f"unit to limit the fraction of false removals to {found.parameters['error']:g}."
         )
     elif not len(found.removed):
-        told = (
+        text = (
             f"Nothing was removed: {sum(c >= found.found for c in found.turned)} of "
-            f"{len(found.turned)} runs on randomly permuted keys found as much."
+            f"{len(found.turned)} runs with randomly permuted keys found at least as many."
         )
     else:
-        told = (
+        text = (
             f"Agreeing units with a margin of at least {found.threshold:.2f} were removed.{share} "
             f"{(sum(c >= found.found for c in found.turned) or 'None')!s} of {len(found.turned)} "
-            f"runs on randomly permuted keys found as much (p = {found.p:.2f}). Beyond the "
-            "threshold, only disagreeing units are kept, so they are not at chance; the two-piece "
-            "model uses this."
+            f"runs with randomly permuted keys found at least as many (p = {found.p:.2f}). Beyond "
+            "the threshold, only disagreeing units are kept, so the kept units are not at chance; "
+            "the two-piece model uses this."
         )
-    lead = MANY_UNITS if many else TWO_UNITS
+    lead = MIRROR_OPTIONS_INTRO if many else MIRROR_INTRO
     notes = [
-        report.Text([f"{agree:,} agree, {differ:,} disagree, {found.ties:,} tie. {told}"], "note")
+        report.Text([f"{agree:,} agree, {differ:,} disagree, {found.ties:,} tie. {text}"], "note")
     ]
     if read := measures.signature.parameters.get("reads"):
-        notes.append(report.Text([KNOWN[str(read)]], "note"))
+        notes.append(report.Text([KNOWLEDGE_NOTES[str(read)]], "note"))
     return report.Section(
         "The mirror filter",
         [
             report.Drawing(
                 "Agreeing units by margin, next to the mirror image of disagreeing units"
-                + (" (each counts 1 / (K − 1) with K options)" if many else ""),
+                + (" (each weighted by 1 / (K − 1) with K options)" if many else ""),
                 found.charts,
                 signature=measures.signature,
             ),
@@ -426,9 +432,9 @@ def _chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
     by_chance = result.by_chance or 0.0
     interval = known[0][1].interval if known else ""
     drawing = report.Drawing(
-        "Problems that reach the threshold in each phase, with the real answers and by chance: "
-        "with the answers of whole blocks (twins, copies, look-alikes) flipped at random, and the "
-        "same training sets.",
+        "Problems that reach the threshold in each phase, with the real answers and by chance. "
+        "The latter flips the answers of whole blocks (twins, copies, look-alikes) at random, with "
+        "the same training sets.",
         [
             report.draw_phase_chance(
                 [phase.candidates for phase, _ in known],
@@ -450,19 +456,19 @@ def _chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
             rows,
         ),
     )
-    told = (
+    text = (
         f"Of the {removed:,} removed problems, about {_whole_number(by_chance)} were removed by "
-        "chance: the number with such scores if answers are random. The excess is "
+        "chance: with random answers, so many problems have such scores. The excess is "
         f"{_whole_number(removed - by_chance)}."
     )
-    return [drawing, report.Text([told], "note")]
+    return [drawing, report.Text([text], "note")]
 
 
 def _accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
     title, found = "What models can still predict", measures.verified
     if isinstance(found, str):
-        told = f"After the filter: {found}.{_singles_sentence(run)}"
-        return report.Section(title, [report.Text([told], "note")])
+        text = f"After the filter: {found}.{_describe_singles(run)}"
+        return report.Section(title, [report.Text([text], "note")])
     share = report.Column("after", form=".1%")
     opposite = "the opposite" if run.options is None else "another option"
     strange = "hashed letters of the options" if reads_letters(run) else "hashed words"
@@ -472,7 +478,7 @@ def _accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
          report.Column("95 % interval", numeric=True), share,
          report.Column("95 % interval", numeric=True), report.Column("chance", form=".1%")],
         [
-            [NAMED.get(name, name), before.accuracy, _interval(before),
+            [MODEL_NAMES.get(name, name), before.accuracy, _interval(before),
              found.after[name].accuracy, _interval(found.after[name]), found.after[name].chance]
             for name, before in found.before.items()
         ],
@@ -485,17 +491,17 @@ def _accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
         f"used. Intervals are from {found.draws} resamples of the blocks, with refitted models. "
         f"They are simultaneous: with 95 % confidence, all {len(found.after)} contain the true "
         "values (Bonferroni, Student’s t)."
-        f"{_singles_sentence(run)}",
+        f"{_describe_singles(run)}",
     )  # fmt: skip
     lead = (
-        "A filter that sees answers keeps problems that contradict similar ones, so a model that "
-        "is trained and tested on the kept problems measures nothing. Therefore the whole filter "
-        "was run on each half separately."
+        "A filter that uses answers keeps problems that contradict similar problems, so the "
+        "accuracy of a model that is trained and tested on the kept problems means nothing. "
+        "Therefore the whole filter was run on each half separately."
     )
     return report.Section(title, [table], lead=lead)
 
 
-def _singles_sentence(run: FilterRun) -> str:
+def _describe_singles(run: FilterRun) -> str:
     if run.method != "pmi" or not run.pool.singles:
         return ""
     return (
@@ -505,7 +511,7 @@ def _singles_sentence(run: FilterRun) -> str:
 
 
 def _recall_section(measures: Measures, run: FilterRun) -> report.Section:
-    assert measures.found is not None  # noqa: S101 - the caller looked
+    assert measures.found is not None  # noqa: S101 - checked by the caller
     kinds = list(next(iter(measures.found.values())).by_kind)
     rows: list[list[report.Value]] = [
         [
@@ -523,9 +529,9 @@ def _recall_section(measures: Measures, run: FilterRun) -> report.Section:
         ["", *(report.Column(title, form=".1%") for title in columns)],
         rows,
         note="With artifact: problems that are known to contain an artifact, in total and by kind. "
-        "Sound: all other problems. Precision: problems with an artifact among the removed.",
+        "Sound: all other problems. Precision: the fraction of removed problems with an artifact.",
     )
-    found = measures.found[run.chosen]
+    found = measures.found[run.chosen_subset]
     lead = (
         f"{found.recall.count:,} of {found.recall.total:,} problems with an artifact were removed, "
         f"and {found.false_removals.count:,} of {found.false_removals.total:,} sound ones."
@@ -536,18 +542,18 @@ def _recall_section(measures: Measures, run: FilterRun) -> report.Section:
 def _examples_section(
     run: FilterRun, assessment: debias.Assessment, shown: Sequence[int]
 ) -> report.Section:
-    found = debias.associations(run.pool)
+    found = debias.find_associations(run.pool)
     kept = set(run.kept.tolist())
     allowed = [int(row) for row in shown]
     gone = [row for row in allowed if row not in kept]
     stayed = [row for row in allowed if row in kept]
     status = {
-        row: (run.reasons.get(row, "kept").replace("guessed: ", "removed: guessed "), row in kept)
+        row: (run.reasons.get(row, "kept").replace("guessed: ", "removed: "), row in kept)
         for row in allowed
     }
     groups = (
         (
-            "Removed twins whose words give the answer away the most",
+            "Removed twins whose words reveal the answer most clearly",
             found.select_strongest(gone, EXAMPLES),
         ),
         ("Kept twins, drawn at random", found.draw_sample(stayed, EXAMPLES)),
@@ -558,11 +564,11 @@ def _examples_section(
         if twins
     ]
     parted = {subset.name: subset.parted for subset in assessment.subsets}
-    blocks.append(debias.leads_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
+    blocks.append(debias.make_leads_table(found, {n: s.tolist() for n, s in run.subsets.items()}))
     lead = (
-        f"The filter kept one half of {parted[run.chosen]:,} twins. Marked words occur with the "
-        "correct, or with the incorrect, option of other twins more often than chance predicts; "
-        "the filter may have used other information."
+        f"Of {parted[run.chosen_subset]:,} twins the filter kept only one half. Marked words occur "
+        "with the correct (or incorrect) option of other twins more often than expected by chance. "
+        "The filter may have used other information."
     )
     return report.Section("Examples", blocks, lead=lead)
 

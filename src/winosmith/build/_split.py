@@ -1,8 +1,8 @@
 """The split into train, dev and test.
 
-All problems of a block are in one split. Problems that a filter removed follow their block: if it
-is in dev or test, they can't be used for training, because the removed half of a twin reveals the
-answer of the other half.
+All problems of a block are in one split, including problems that the filter removed. If the block
+is in dev or test, the removed problems can't be used for training, because the removed half of a
+twin reveals the answer of the other half.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ SIZES = (("xs", 160), ("s", 640), ("m", 2560), ("l", 10240))
 
 
 @dataclass(frozen=True, slots=True)
-class Joint:
+class JoinedBlock:
     """A block with problems from several former splits.
 
     Attributes:
-        rows: its rows.
+        rows: the rows of the block.
         former: the former splits.
         side: the new split.
     """
@@ -38,15 +38,15 @@ class Split:
     """Rows of the data set by split, in the order of publication.
 
     Attributes:
-        debiased: rows for training that the filter kept.
-        dev, test: rows that the filter kept.
-        train: whole twins for training, kept or removed by the filter, outside the blocks of dev
-            and test.
-        withheld: rows that were not kept but share a block with a dev or test problem; they are
+        debiased: the rows for training that the filter kept.
+        dev, test: the rows of dev and test, which the filter kept.
+        train: the whole twins for training, kept or removed by the filter, outside the blocks of
+            dev and test.
+        withheld: the rows that were not kept but share a block with a dev or test problem; they are
             never published.
         sides: the split of each row's block.
         old: the rows of blocks with a former split.
-        joints: the blocks with several former splits.
+        joined_blocks: the blocks with several former splits.
     """
 
     debiased: tuple[int, ...]
@@ -56,7 +56,7 @@ class Split:
     withheld: tuple[int, ...]
     sides: Mapping[int, SplitName]
     old: frozenset[int] = frozenset()
-    joints: tuple[Joint, ...] = ()
+    joined_blocks: tuple[JoinedBlock, ...] = ()
 
 
 def split(
@@ -70,26 +70,26 @@ def split(
     disjoint: Disjoint = "twin",
     former: Sequence[OldProblem] | None = None,
 ) -> Split:
-    """Split the kept rows into train, dev and test, and select the rows for training.
+    """Split the kept rows into train, dev and test, and select whole twins for training.
 
-    With `former`, a block keeps its split, even if none of its problems is kept any more; a block
-    with several former splits goes to the first of train, dev and test. New blocks go to the split
-    that lacks the most problems.
+    With `former`, a block keeps its former split, even if the filter keeps none of its problems. A
+    block with several former splits is assigned to the first of train, dev and test among them. New
+    blocks are assigned to the split that is furthest below its target size.
 
     Args:
-        dataset: all collected problems; with `former`, they have the ids of the pool.
-        order: their shuffled blocks.
+        dataset: all collected problems; with `former`, they must have their original ids.
+        order: the shuffled blocks of the problems.
         pool: the rows of the pool.
         kept: the rows that the filter kept.
-        dev: fraction of the kept rows for dev, 0–1; filled in whole blocks by
-            `blocks.assign_splits`.
-        test: the same for test.
-        disjoint: the groups that splits don't share in addition to blocks. A group that would
-            exceed the size of dev or test by more than a tenth goes to training.
+        dev: fraction of the kept rows in dev, 0–1; `blocks.assign_splits` fills dev with whole
+            blocks.
+        test: fraction of the kept rows in test, 0–1.
+        disjoint: groups that are not split, in addition to blocks. A group that would exceed the
+            size of dev or test by more than a tenth is assigned to training.
         former: the problems of earlier splits; None without them.
 
     Raises:
-        DataError: dev or test would be empty, because no contributor or source is small enough or
+        DataError: dev or test would be empty, because every contributor or source is too large or
             no block is new.
     """
     pooled, is_kept = set(pool), set(kept)
@@ -126,8 +126,8 @@ def split(
         withheld=tuple(withheld),
         sides={row: of.split for of in found for row in of.rows},
         old=frozenset(row for of in found if of.former for row in of.rows),
-        joints=tuple(
-            Joint(of.rows, tuple(side for side in SPLITS if side in of.former), of.split)
+        joined_blocks=tuple(
+            JoinedBlock(of.rows, tuple(side for side in SPLITS if side in of.former), of.split)
             for of in found
             if len(of.former) > 1
         ),
@@ -145,25 +145,26 @@ def _refuse_empty(
         return
     if continued:
         raise DataError(
-            f"nothing is left for {empty}: there are too few new problems, and the others keep "
-            "their split; collect more, or draw all splits again: a build without `last=`, or a "
-            "round with `redraw=True`"
+            f"no problem is left for {empty}: there are too few new problems, and the others keep "
+            "their split; collect more, or draw all splits again (a build without `last=`, or a "
+            "round with `redraw=True`)"
         )
     if disjoint == "twin":
         raise DataError(
-            f"nothing is left for {empty}: there are too few twins and families; collect more, or "
-            "reduce split.dev or split.test"
+            f"no problem is left for {empty}: there are too few twins and families; collect more, "
+            "or reduce split.dev or split.test"
         )
     raise DataError(
-        f"every {disjoint} has more problems than the {wanted[empty]:,} of {empty}; collect "
-        f"from more of them, or set split.disjoint to twin"
+        f"every {disjoint} has more problems than the {wanted[empty]:,} for {empty}; collect "
+        f"from more {disjoint}s, or set split.disjoint to twin"
     )
 
 
 def nested_sizes(train: Sequence[int]) -> dict[str, tuple[int, ...]]:
-    """Return the nested training sets in whole twins, each the beginning of the next; xl is all.
+    """Return nested training sets of whole twins, by the name of their size.
 
-    Sizes that are not smaller than the training set are omitted.
+    Each set is the beginning of the next, and xl has all rows. Sizes that are not smaller than the
+    whole are omitted.
 
     >>> {name: len(rows) for name, rows in nested_sizes(range(1000)).items()}
     {'xs': 160, 's': 640, 'xl': 1000}

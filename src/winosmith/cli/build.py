@@ -11,12 +11,12 @@ import click
 
 from winosmith.build import (
     build,
-    columns_sentences,
-    copies_sentences,
+    describe_columns,
+    describe_copies,
+    describe_former_splits,
+    describe_small_splits,
     finished_build,
     read_recipe,
-    sides_sentences,
-    small_sentences,
 )
 from winosmith.cli._options import FILE, FOLDER, get_bad_records_file, json_option, reading_option
 from winosmith.cli._printing import echo, print_json, progress, say, show_log
@@ -91,13 +91,13 @@ def print_build(folder: Path, as_json: bool) -> None:
     kept = steps[-1]["kept"] if steps else funnel["collected"]
     echo(f"{kept['problems']:,} problems kept of {funnel['collected']['problems']:,} collected,")
     echo(f"  {count_twins_and_singles(kept['twins'], kept['singles'])}")
-    for line in small_sentences(record):
+    for line in describe_small_splits(record):
         say(f"{line}.")
     _print_other_figures(folder, record)
     for line in (
-        *copies_sentences(record.get("copies")),
-        *sides_sentences(record.get("sides")),
-        *columns_sentences(record.get("columns")),
+        *describe_copies(record.get("copies")),
+        *describe_former_splits(record.get("sides")),
+        *describe_columns(record.get("columns")),
     ):
         say(f"{line}.")
     if record.get("unvalidated"):

@@ -1,7 +1,7 @@
-"""What to remove: AFLite, PMI filtering and random reduction, each compared with a null.
+"""Filters that remove predictable problems: AFLite, the mirror filter, PMI and random reduction.
 
-The filters return the rows kept and removed; `Dataset.select` and `Dataset.drop` turn them into
-data.
+The filters return the rows kept and removed; `Dataset.select` and `Dataset.drop` turn rows into
+data sets.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from winosmith.debias._chance import (
 from winosmith.debias._clues import (
     Associations,
     Clue,
-    Leads,
+    LeadCounts,
     Mark,
     MarkedProblem,
-    assessment_blocks,
-    associations,
-    leads_table,
+    find_associations,
+    make_assessment_blocks,
+    make_leads_table,
     make_passages,
 )
 from winosmith.debias._guess import (
-    AT_ONCE,
+    CONCURRENT_HALVES,
     LEVEL,
     LINEAR,
     TWO_PIECE,
@@ -54,7 +54,7 @@ from winosmith.debias._units import (
 from winosmith.options import Aim, PmiLabel, PmiVariant
 
 __all__ = [
-    "AT_ONCE",
+    "CONCURRENT_HALVES",
     "HISTOGRAM_EDGES",
     "LEVEL",
     "LINEAR",
@@ -68,7 +68,7 @@ __all__ = [
     "Clue",
     "CrossLogit",
     "GuesserAccuracy",
-    "Leads",
+    "LeadCounts",
     "Logit",
     "Mark",
     "MarkedProblem",
@@ -87,13 +87,13 @@ __all__ = [
     "Verification",
     "aflite",
     "assess",
-    "assessment_blocks",
-    "associations",
     "choice_keys",
     "compare_runs",
     "draw_training_rows",
+    "find_associations",
     "flip_twins",
-    "leads_table",
+    "make_assessment_blocks",
+    "make_leads_table",
     "make_passages",
     "measure_separability",
     "mirror",

@@ -1,11 +1,10 @@
 """AFLite: Algorithm 1 of WinoGrande (Sakaguchi et al. 2020, section 3).
 
-`aflite` checks the arguments, `run_phases` is the loop of lines 2 to 16, one phase at a time, and
-`save_progress` and `load_progress` store a run on disk after every phase, so that it can be
-resumed. The checkpoint is a .npz file without pickles. It contains the phases as JSON, the scores,
-the rows that each phase removed, and the state of the solver. It also contains the digest of the
-data and the parameters, so that it is never resumed for other data. Rows are in canonical order in
-it.
+`aflite` checks the arguments, and `run_phases` is the loop of lines 2 to 16. `save_progress` writes
+a checkpoint after every phase, and `load_progress` reads it to resume the run. The checkpoint is a
+.npz file without pickles. It contains the phases as JSON, the scores, the rows that each phase
+removed, and the state of the solver. Rows are in canonical order. It also contains the digest of
+the data and the parameters, so that a run is never resumed with other data.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith._version import __version__
-from winosmith.debias._chance import Null, by_chance, measure_chance, pool_votes
+from winosmith.debias._chance import Null, estimate_chance_removals, measure_chance, pool_votes
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
 from winosmith.debias._rows import Rows, check_rows, number_labels
 from winosmith.debias._selection import (
@@ -44,9 +43,9 @@ from winosmith.report import Svg, draw_phase_sizes, draw_scores
 from winosmith.results import HIDDEN, Result, computed
 
 StopReason = Literal["train size", "cutoff", "one class", "target size"]
-"""Why AFLite stopped: no more rows than the training size were left (Algorithm 1, line 2), fewer
-than the cutoff were at the threshold (line 14), only one class was left, or the target size was
-reached."""
+"""Why AFLite stopped: at most as many rows as the training size were left (Algorithm 1, line 2),
+fewer rows than the cutoff reached the threshold (line 14), all rows left had the same class, or the
+target size was reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,29 +55,30 @@ class Phase(Result):
     Attributes:
         number: The 0-based number of the phase.
         size: The number of rows before the phase.
-        removed: The number of rows that it removed.
-        cutoff: The most rows that it could remove.
+        removed: The number of rows that the phase removed.
+        cutoff: The maximum number of rows that the phase could remove.
         candidates: The number of rows whose score was at the threshold or above.
         accuracy: The fraction of the ensemble's predictions on held-out rows that were correct;
             None if there were none.
         histogram: The number of rows by score, in 20 bins from 0 to 1 (see
             `debias.HISTOGRAM_EDGES`).
-        undefined: The number of rows that every classifier was trained on; they have no score and
-            stay.
-        tied: The number of candidates with the score at the cutoff if only some of them could be
+        undefined: The number of rows that every classifier was trained on; these rows have no score
+            and are kept.
+        tied: The number of candidates with the lowest removed score, if only some of them could be
             removed; otherwise 0.
-        tied_removed: The number of these that were removed.
+        tied_removed: The number of tied candidates that were removed.
         close: The number of predictions with a decision value nearer to zero than 0.0001. Rounding
-            on another machine may flip them; converged solvers agree on all others.
-        one_class: The number of classifiers whose training set had only one class; they predict it.
-        polished: The number of classifiers that were finished one by one in float64.
-        passes: The number of passes over the training rows that the slowest classifier took.
-        chance: The number of candidates and its null distribution under labels without meaning;
-            None without a null.
-        by_chance: The number of rows that score like the removed ones when labels have no meaning.
-            It estimates how many rows were removed by chance, on the high side, because it assumes
-            that no row is predictable. None without a null.
-        seconds: The duration of the phase. It is not compared, and not part of a digested record.
+            on another machine may flip these predictions; converged solvers agree on all others.
+        one_class: The number of classifiers whose training set had only one class, which they
+            always predict.
+        polished: The number of classifiers whose training was finished separately in float64.
+        passes: The number of passes over the training rows that the slowest classifier needed.
+        chance: The number of candidates and its null distribution with random labels; None without
+            a null.
+        by_chance: The number of rows that score as high as the removed rows when labels are random.
+            It estimates how many rows were removed by chance, and tends to be too high, because it
+            assumes that no row is predictable. None without a null.
+        seconds: The duration of the phase. Comparisons and digests ignore it.
     """
 
     number: int
@@ -106,14 +106,14 @@ class AfliteResult(Result):
 
     Attributes:
         kept: The kept rows of the input, in ascending order.
-        removed: The rows removed in each phase, in ascending order; with `kept` they are all rows.
+        removed: The rows removed in each phase, in ascending order.
         phases: The record of each phase.
         scores: The (N,) last score of each row: at its removal, or in the last phase; NaN for a row
-            that never had one. If whole groups are removed, the score of its group.
-        votes: The (N,) number of predictions behind each score; 0 for a row without a score.
+            that never had a score. If whole groups are removed, the score of the row's group.
+        votes: The (N,) number of predictions on which each score is based; 0 without a score.
         removed_in: The (N,) 0-based phase that removed each row, -1 for kept rows.
         stopped: Why the run ended; see `StopReason`.
-        parameters: Everything that the result depends on apart from the arrays.
+        parameters: All parameters that the result depends on, except the arrays.
     """
 
     kept: NDArray[np.intp] = field(metadata={"json": len})
@@ -139,14 +139,14 @@ class AfliteResult(Result):
             array.flags.writeable = False
 
     def charts(self) -> list[Svg]:
-        """Return the sizes by phase, and the scores in the first phase and in the last."""
-        drawn = [draw_phase_sizes([p.size for p in self.phases], [p.removed for p in self.phases])]
+        """Return charts of the size per phase, and of the scores in the first and last phases."""
+        charts = [draw_phase_sizes([p.size for p in self.phases], [p.removed for p in self.phases])]
         shown = {phase.number: phase for phase in (*self.phases[:1], *self.phases[-1:])}
         top = 1.05 * max(1, *(count for phase in shown.values() for count in phase.histogram), 1)
         for number, phase in shown.items():
-            gone = self.scores[self.removed_in == number]
-            taken, _ = np.histogram(gone[np.isfinite(gone)], HISTOGRAM_EDGES)
-            drawn.append(
+            removed = self.scores[self.removed_in == number]
+            taken, _ = np.histogram(removed[np.isfinite(removed)], HISTOGRAM_EDGES)
+            charts.append(
                 draw_scores(
                     HISTOGRAM_EDGES,
                     phase.histogram,
@@ -156,7 +156,7 @@ class AfliteResult(Result):
                     title=f"Scores in phase {number + 1}",
                 )
             )
-        return drawn
+        return charts
 
     @property
     def seconds(self) -> float:
@@ -166,9 +166,9 @@ class AfliteResult(Result):
     @property
     @computed()
     def by_chance(self) -> float | None:
-        """The approximate number of rows removed by chance; None without a null.
+        """The estimated number of rows removed by chance; None without a null.
 
-        This is the sum over the phases of `Phase.by_chance`.
+        This is the sum of `Phase.by_chance` over all phases.
         """
         known = [phase.by_chance for phase in self.phases if phase.by_chance is not None]
         return sum(known) if known else None
@@ -208,98 +208,97 @@ def aflite(
     While more than `train_size` rows are left, a phase trains `ensemble_size` logistic regressions,
     each on its own random `train_size` rows, and each predicts the rows that it was not trained on.
     A row's score is the fraction of its predictions that are correct. The phase removes the
-    `cutoff` highest of the rows with a score of at least `threshold`. A phase that removes fewer
-    than `cutoff` rows is the last (WinoGrande, Algorithm 1; the defaults are the paper's, for
-    47,000 rows; `suggest_sizes` returns the same fractions of fewer rows).
+    `cutoff` highest-scoring rows with a score of at least `threshold`. A phase that removes fewer
+    than `cutoff` rows is the last (WinoGrande, Algorithm 1). The defaults are the paper's, for
+    47,000 rows; `suggest_sizes` scales them to fewer rows.
 
     The paper leaves some details open. They are settled as follows:
 
-    - The text removes scores "above" the threshold, Algorithm 1 also those equal to it; we follow
-      Algorithm 1. The text ends with "fewer than m remaining", Algorithm 1 with m or fewer; we
-      follow Algorithm 1. The rows found in the last phase stay removed (line 13 comes before line
-      14).
-    - A row that every classifier was trained on has no score in that phase and stays; this is
-      common when little more than `train_size` rows are left.
+    - The paper's text removes scores "above" the threshold; Algorithm 1 also removes scores equal
+      to the threshold. The text stops with "fewer than m remaining"; Algorithm 1 stops with m or
+      fewer. We follow Algorithm 1 in both. Rows that reach the threshold in the last phase stay
+      removed, because line 13 comes before line 14.
+    - A row that every classifier was trained on has no score in that phase and is kept. This is
+      common when only slightly more than `train_size` rows are left.
     - Ties at the cutoff are broken at random by the phase's own generator, never by the order of
       the rows, which may depend on their content.
     - Le Bras et al. (2020, "Adversarial Filters of Dataset Biases", Algorithm 1) print the same
-      loop. It ends at a separate target size n, with m < n, in place of m, and has the same break
-      below the cutoff. `target_size` is that n, but their last phase may remove up to k - 1 rows
-      more than the target allows; ours removes only as many as needed.
+      loop, but it stops at a separate target size n > m instead of at m. `target_size` is that n.
+      Their last phase may remove up to k - 1 rows more than the target allows; ours removes only
+      as many as needed.
     - A training set of one class trains a classifier that always predicts that class, which is the
       limit of the regression. The run ends when all rows left have the same class.
 
     The result depends only on the arrays and the parameters: not on the executor, the number of
-    workers or the order of the rows, which are first put in a canonical order. That is the order of
-    `ids` or, without them, of a digest of each row's numbers and label (then only rows equal in
-    both are interchangeable). Another kind of machine may round differently; `Phase.close` counts
-    the votes that this could flip.
+    workers or the order of the rows, which are first put in a canonical order. This is the order of
+    `ids` or, without ids, of a digest of each row's numbers and label (only rows with equal numbers
+    and labels are then interchangeable). Another kind of machine may round differently;
+    `Phase.close` counts the votes that rounding could flip.
 
-    The regressions are solved to the optimum (decision values within about 1e-4 of it), in float32
-    with sums in float64; tests check that scikit-learn on the same partitions removes the same
-    rows.
+    The regressions are solved to the optimum (decision values within about 1e-4), in float32 with
+    sums in float64. Tests check that scikit-learn removes the same rows with the same partitions.
 
     Args:
-        X: (N, d) numbers, such as embeddings, one row per problem. Any real type, stored as
-            float32.
-        y: (N,) labels: 0 or 1, the index of the correct option. (`debias.mirror` takes more
+        X: (N, d) numbers of any real type, such as embeddings, with one row per problem. They are
+            stored as float32.
+        y: (N,) labels: 0 or 1, the index of the correct option. (`debias.mirror` supports more
             options.)
         ensemble_size: The number of classifiers per phase (n), 1 or more.
         train_size: The number of rows that each classifier is trained on (m), 2 or more.
-        cutoff: The most rows that a phase removes (k): a number, 1 or more, or a fraction of the
+        cutoff: The maximum number of rows that a phase removes (k), 1 or more; or a fraction of the
             rows left in that phase, above 0 and below 1 (but at least one row).
-        threshold: The least fraction of correct predictions at which a row may be removed (τ), 0 to
-            1.
+        threshold: The minimum fraction of correct predictions at which a row may be removed (τ),
+            0 to 1.
         C: The inverse strength of the penalty, as in scikit-learn: the objective is ``1/(2C) |w|² +
-            sum of log losses``, with a free intercept. The paper does not state it; 1 is
+            sum of log losses``, with a free intercept. The paper does not state C; 1 is
             scikit-learn's default.
         seed: The random seed, 0 or more.
         ids: (N,) distinct strings or integers.
-        groups: (N,) the group of each row, or None for a group of its own. With twin ids, both
+        groups: (N,) the group of each row; None for a row without a group. With twin ids, both
             halves of a twin are on the same side of every partition. Training sets then have at
-            most `train_size` rows. Rows are still scored and removed one by one, unless `remove`
-            says otherwise. The paper splits twins freely, which is the default.
+            most `train_size` rows. Rows are still scored and removed individually, unless `remove`
+            is "groups". By default twins are split freely, as in the paper.
         target_size: The number of rows at which to stop (the n of Le Bras et al. 2020); 1 or more.
             The last phase removes only as many rows as needed. If the run ends before this size is
             reached, `stopped` is not "target size".
         remove: "rows", or "groups" to keep or remove each of the `groups` as a whole. The score of
-            a group is the fraction of correct predictions among all those for its rows. A phase
-            takes groups in the order of their scores, each that still fits into `cutoff` rows (or
-            one group, if the largest one has more rows).
-        null: "off" or "report". With "report", the same classifiers are also trained on labels
-            without meaning in every phase, and the phase's record states how many rows then reach
-            the threshold (`Phase.chance`). A phase takes `null_draws` + 1 times as long.
-        null_draws: The number of draws of such labels per phase, 20 or more.
-        twins: (N,) the rows whose labels the null flips together, None for a single; usually the
-            twin ids. By default the `groups`. If these are missing too, labels are permuted among
+            a group is the fraction of correct predictions for all its rows. A phase removes groups
+            in the order of their scores, skipping groups that no longer fit into `cutoff` rows (or
+            into the size of the largest group, if that is larger).
+        null: "off" or "report". With "report", the same classifiers are also trained on random
+            labels in every phase, and the phase's record states how many rows then reach the
+            threshold (`Phase.chance`). A phase takes `null_draws` + 1 times as long.
+        null_draws: The number of draws of random labels per phase, 20 or more.
+        twins: (N,) the group of rows whose labels the null flips together, None for a single;
+            usually the twin ids. By default the `groups`. Without both, labels are permuted among
             all rows, which is the wrong null for data with twins (see `flip_twins`).
-        executor: Where the classifiers are trained: any `concurrent.futures.Executor` whose workers
-            run on this machine (or can access the folder `scratch`), or one of `winosmith.cluster`,
-            with workers anywhere. By default one thread per processor.
+        executor: The executor that trains the classifiers: any `concurrent.futures.Executor` whose
+            workers run on this machine (or can access the folder `scratch`), or an executor of
+            `winosmith.cluster`, with workers anywhere. By default one thread per processor.
         on_phase: Called with the record of each phase when it is complete.
         on_draw: Called with the 0-based phase and the number of completed draws of its null.
         checkpoint: A .npz file that is written after every phase. If it exists, the run is resumed
             from it and ends with the same result as a run without interruption.
         scratch: A folder for the rotated copy of the rows, of 4 bytes per number. By default the
-            copy is held in memory; but if X is a `numpy.memmap` (from ``np.load(file,
-            mmap_mode="r")``), it goes to the system's temporary folder, so that X can be larger
-            than memory. Processes of an executor always read it from a file. The size is logged at
-            level INFO in advance.
+            copy is in memory; but if X is a `numpy.memmap` (from ``np.load(file,
+            mmap_mode="r")``), the copy is in the system's temporary folder, so that X can be larger
+            than memory. Processes of an executor always read the copy from a file. The size is
+            logged at level INFO in advance.
 
     Raises:
         DataError: X is not 2-dimensional, empty, not real or not finite; lengths differ; a label is
-            not 0 or 1, or one of the two is missing; ids occur twice; a group is too large.
-        InputError: A parameter is out of range, or the executor's workers are gone.
+            not 0 or 1, or all labels are equal; an id occurs twice; a group is too large.
+        InputError: A parameter is out of range, or the executor has lost its workers.
         OutputError: The checkpoint can't be written or belongs to another run, or there is no space
             for the rotated copy.
-        KeyboardInterrupt: Passed on; the checkpoint contains the completed phases.
+        KeyboardInterrupt: The run was interrupted; the checkpoint contains the completed phases.
 
     Warns:
         UserWarning: `train_size` is not smaller than N, so nothing is removed.
 
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(400, 5)), rng.permutation(400) % 2
-    >>> X[:60, 0] += np.where(y[:60], 4, -4)  # 60 rows give themselves away
+    >>> X[:60, 0] += np.where(y[:60], 4, -4)  # 60 rows reveal their labels
     >>> result = aflite(X, y, train_size=90, cutoff=10, ensemble_size=16)
     >>> result.phases[0].size, result.phases[0].removed
     (400, 10)
@@ -339,12 +338,12 @@ def aflite(
     }
     progress = start_progress(rows)
     if checkpoint is not None:
-        of = {"data": rows.digest(), "twins": _digest(run.twins), **parameters}
-        progress = load_progress(Path(checkpoint), of) or progress
-        save_progress(Path(checkpoint), progress, of)
+        identity = {"data": rows.digest(), "twins": _digest(run.twins), **parameters}
+        progress = load_progress(Path(checkpoint), identity) or progress
+        save_progress(Path(checkpoint), progress, identity)
     for _ in run_phases(run, progress):
         if checkpoint is not None:
-            save_progress(Path(checkpoint), progress, of)
+            save_progress(Path(checkpoint), progress, identity)
         if on_phase is not None:
             on_phase(progress.phases[-1])
     return _build_result(rows, progress, parameters)
@@ -355,16 +354,16 @@ PAPER_ROWS = 47_000
 PAPER_TRAIN_SIZE = 10_000
 
 PAPER_CUTOFF = 500
-"""m and k for the 47,000 problems that went into AFLite (WinoGrande, section 3)."""
+"""The paper's m and k for its 47,000 problems before AFLite (WinoGrande, section 3)."""
 
 
 def suggest_sizes(rows: int) -> tuple[int, int]:
-    """Return the training size m and the cutoff k for this many rows.
+    """Return the training size m and the cutoff k for a number of rows.
 
-    For 47,000 rows or more they are the paper's, 10,000 and 500; for fewer, the same fractions of
-    the rows (m = 0.213 N, k = 0.0106 N), at least 2 and 1. So the fraction of rows that a
-    classifier is trained on, and the number of phases needed to remove a given fraction, stay as in
-    the paper.
+    For 47,000 rows or more they are the paper's, 10,000 and 500. For fewer rows they are the same
+    fractions (m = 0.213 N, k = 0.0106 N), at least 2 and 1. So the fraction of rows that a
+    classifier is trained on, and the number of phases needed to remove a given fraction, are the
+    same as in the paper.
 
     >>> suggest_sizes(47_000), suggest_sizes(4_700)
     ((10000, 500), (1000, 50))
@@ -408,13 +407,13 @@ def _build_result(rows: Rows, progress: Progress, parameters: dict[str, Any]) ->
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The definition of a run.
+    """The data and parameters of a run.
 
     Attributes:
         rows: The rows with their labels and groups.
         settings: The parameters.
-        twins: The (N,) group numbers of rows whose labels a null flips together.
-        executor: Where the classifiers are trained; None for threads.
+        twins: The (N,) numbers of the groups whose labels a null flips together.
+        executor: The executor that trains the classifiers; None for threads.
         scratch: The folder for data that does not fit into memory; see `rotate_rows`.
         on_draw: Called with the phase and the number of completed draws of its null.
     """
@@ -433,11 +432,11 @@ class Progress:
 
     Attributes:
         scores: The (N,) last known scores.
-        votes: The (N,) int32 number of predictions behind each score.
+        votes: The (N,) int32 number of predictions on which each score is based.
         removed_in: The (N,) int32 phase that removed each row, -1 for rows left.
         phases: The records of the completed phases.
         stopped: Why the run ended; None while it continues.
-        start: Where the solver starts the next phase; None before the first.
+        start: The solver's starting point in the next phase; None before the first phase.
         saved: The phases as JSON that `save_progress` has already written.
     """
 
@@ -477,7 +476,7 @@ def _find_stop_reason(run: Run, progress: Progress) -> StopReason | None:
         last = progress.phases[-1]
         if last.candidates < last.cutoff:
             return "cutoff"
-        if not last.removed:  # no group at the threshold fits into what may still go
+        if not last.removed:  # each group at the threshold is larger than the number left to remove
             return "target size"
     if size <= settings.train_size:
         return "train size"
@@ -485,8 +484,7 @@ def _find_stop_reason(run: Run, progress: Progress) -> StopReason | None:
 
 
 REFRESH = 4
-"""The number of phases after which the solver's Hessian is measured again, on the rows then
-left."""
+"""The number of phases after which the solver's Hessian is computed again for the rows left."""
 
 
 def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
@@ -505,12 +503,12 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
         null, drawn = measure_chance(
             ensemble, left, number, run.twins, int(candidates.sum()), on_draw
         )
-    most = _compute_removal_limit(settings, len(left), groups)
+    limit = _compute_removal_limit(settings, len(left), groups)
     chosen = select(
         correct,
         total,
         threshold=settings.threshold,
-        cutoff=most,
+        cutoff=limit,
         seed=settings.seed,
         phase=number,
         groups=groups if settings.remove == "groups" else None,
@@ -527,7 +525,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             number=number,
             size=len(left),
             removed=len(removed),
-            cutoff=most,
+            cutoff=limit,
             candidates=chosen.candidates,
             accuracy=float(votes.correct.sum() / votes.total.sum()) if voted.any() else None,
             histogram=make_histogram(correct, total),
@@ -539,7 +537,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             polished=int(votes.polished.sum()),
             passes=int(votes.passes.max()),
             chance=null,
-            by_chance=by_chance(drawn, chosen) if null is not None else None,
+            by_chance=estimate_chance_removals(drawn, chosen) if null is not None else None,
             seconds=time.perf_counter() - began,
         )
     )
@@ -548,9 +546,9 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
 def _choose_start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progress) -> Start:
     number = len(progress.phases)
     if progress.start is None:
-        progress.start = ensemble.first_start(left)
+        progress.start = ensemble.compute_first_start(left)
     elif number % REFRESH == 0:
-        progress.start = ensemble.start_at(progress.start.weights, left)
+        progress.start = ensemble.compute_start_at(progress.start.weights, left)
     return progress.start
 
 
@@ -562,16 +560,13 @@ def _compute_removal_limit(settings: Settings, left: int, groups: NDArray[np.int
 
 
 BROKEN = (EOFError, zipfile.BadZipFile)
-"""Exceptions that numpy raises for a truncated file, apart from the usual errors."""
+"""Exceptions that numpy raises for a truncated file, in addition to OSError and ValueError."""
 
 
 def save_progress(path: Path, progress: Progress, identity: Mapping[str, Any]) -> None:
-    """Write the checkpoint; the old one stays until the new one is complete on disk.
+    """Write the checkpoint, replacing the old file only when the new one is complete on disk.
 
-    Args:
-        path: The path of the checkpoint.
-        progress: The progress to write.
-        identity: The data digest and the parameters of the run.
+    `identity` is the data digest and the parameters of the run.
 
     Raises:
         OutputError: The checkpoint can't be written.
@@ -603,8 +598,8 @@ def load_progress(path: Path, identity: Mapping[str, Any]) -> Progress | None:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             about = parse_json(str(file["about"]))
             arrays = {name: file[name] for name in ("scores", "votes", "removed_in")}
-            held = {one.name: file[one.name] for one in fields(Start) if "weights" in file}
-            start = Start(**{**held, "tolerance": float(held["tolerance"])}) if held else None
+            state = {one.name: file[one.name] for one in fields(Start) if "weights" in file}
+            start = Start(**{**state, "tolerance": float(state["tolerance"])}) if state else None
             saved = file["phases"].tobytes().decode().splitlines()
         phases = [_read_phase(parse_json(line)) for line in saved]
     except (OSError, ValueError, LookupError, TypeError, AttributeError, *BROKEN) as error:

@@ -1,24 +1,25 @@
-"""Measure how a filter changed the embeddings: PCA, answers along an axis, and KL with a null.
+"""Measure how a filter changed the embeddings: PCA, and the KL divergence between the answers.
 
 The number that WinoGrande publishes (section 3, figure 1) is KL(p(d1, y=1) || q(d1, y=2)) = 2.53
-for the whole set, 2.51 after random reduction, 2.42 after PMI filtering and 0.12 after AFLite. Its
-units, its smoothing and the meaning of "bin size 100" (a number or a width) are not stated, and
-there is no null; so these four numbers are a pattern to compare with, not a target. We use the
-following values, each of which is a parameter: nats; 100 bins of equal width over the range of the
-rows that the PCA was fitted on; half a problem added to every bin of both histograms (Krichevsky &
-Trofimov 1981); option 1 against option 2.
+for the whole set, 2.51 after random reduction, 2.42 after PMI filtering and 0.12 after AFLite. The
+paper does not state the units, the smoothing or the meaning of "bin size 100" (a number or a
+width), and has no null; so these four numbers are a pattern to compare with, not a target. We use
+nats; 100 bins of equal width over the range of the rows that the PCA was fitted on; half a problem
+added to every bin of both histograms (Krichevsky & Trofimov 1981); option 1 against option 2. All
+of these except the unit are parameters.
 
-With 100 bins and few rows, the KL of labels without meaning is well above zero. The null shows
-this; a KL matters only as far as it exceeds the null.
+With 100 bins and few rows, the KL divergence of random labels is well above zero, as the null
+shows. So only the excess of a KL divergence over the null is meaningful.
 
 The paper's encoder was fine-tuned on the task, so its embeddings vary most between the answers.
-Those of other embedders do not: on WinoGrande's train_l, with pretrained MiniLM, the KL along d1
-equals that of the null before any filter. So the same number is also measured along the *answer
-axis*: the direction along which the answers are furthest apart. It is Fisher's linear discriminant:
-w ∝ Σ⁻¹ (mean of option 2 − mean of option 1), with Σ the covariance of all rows, whatever their
-labels (for two classes it has the same direction as with the covariance within the classes). A
-direction fitted to labels finds a difference in any labels, so it is fitted on one half of the
-twins and evaluated on the other, and vice versa; and the null fits it again to every draw.
+Other embeddings do not: on WinoGrande's train_l, with pretrained MiniLM, the KL divergence along d1
+equals that of the null before any filter. So the divergence is also measured along the *answer
+axis*, the direction along which the answers are furthest apart. It is Fisher's linear discriminant:
+w ∝ Σ⁻¹ (mean of option 2 − mean of option 1), where Σ is the covariance of all rows, regardless of
+their labels (for two classes, the covariance within the classes gives the same direction). A
+direction fitted to labels finds a difference even between random labels. So the direction is fitted
+on one half of the twins and evaluated on the other, and vice versa, and fitted again to every draw
+of the null.
 """
 
 from __future__ import annotations
@@ -51,20 +52,21 @@ class AssessmentSettings:
     """Number of bins of equal width: along d1 over the range of the rows that the PCA was fitted
     on, along the answer axis over 4 standard deviations to each side."""
     bin_width: OrFalse[Positive] = None
-    """Width of the bins along d1, in place of their number: the other reading of "bin size"."""
+    """Width of the bins along d1, instead of their number; the other meaning of "bin size"."""
     smoothing: Positive = 0.5
     """Number of problems added to every bin of both histograms."""
     direction: Direction = "1||2"
-    """Divergence: "1||2" is KL(option 1 || option 2), the paper's; "2||1"; "mean" averages both."""
+    """Direction: "1||2" is KL(option 1 || option 2), as in the paper; "2||1" is the reverse; "mean"
+    averages both."""
     fit: Literal["all", "each"] = "all"
-    """Rows on which the PCA is fitted: "all" fits it once and projects the subsets, so that every
-    panel has the same axis and scale. "each" fits it on each subset, as the paper's words suggest
-    ("the principal component analysis on the PMI-filtered subset"), so that d1 is a different
-    direction in every panel."""
+    """Rows on which the PCA is fitted. "all" fits it once and projects the subsets, so that every
+    panel has the same axis and scale. "each" fits it on each subset, as the paper's wording
+    suggests ("the principal component analysis on the PMI-filtered subset"), so that d1 is a
+    different direction in every panel."""
     draws: Draws = 200
     """Number of draws of the null."""
     points: Annotated[int, Field(ge=0)] = 1_500
-    """Largest number of points of a subset in the scatter."""
+    """Maximum number of points of a subset in the scatter plot."""
     seed: Seed = 0
     """Random seed of the null and of the choice of points."""
 
@@ -76,17 +78,19 @@ class Subset(Result):
     Attributes:
         name: The given name.
         rows: The number of rows.
-        answers: The numbers of rows with option 1 correct and with option 2 correct, as written.
+        answers: The number of rows whose correct option is option 1, and option 2, as written.
         twins: The number of twins with both halves among the rows.
-        parted: The number of twins with only one half among the rows: singles that the filter made.
-        singles: The number of rows that were not half of a twin before.
+        parted: The number of twins with only one half among the rows, because the filter removed
+            the other half.
+        singles: The number of rows that were not half of a twin before the filter.
         explained: The fractions of the variance along d1 and d2, 0–1, on the rows of the PCA.
-        points: The (d1, d2) coordinates of a sample of the rows, the same in every subset. If
-            vectors change sign with the options, each is shown with its options in a random order.
+        points: The (d1, d2) coordinates of a random sample of the rows, drawn in the same order in
+            every subset. If swapping options flips the sign of vectors, each vector is shown with
+            its options in a random order.
         point_answers: The answer of each point, 0 or 1.
         d1: The answers along the first principal component, as in the paper's figure.
-        axis: The answers along the answer axis, which is fitted to separate them and evaluated on
-            held-out twins (`answer_axis`), within this subset only.
+        axis: The answers along the answer axis, which is fitted to separate the answers of this
+            subset and evaluated on held-out twins (`answer_axis`).
     """
 
     name: str
@@ -109,25 +113,25 @@ class Assessment(Result):
     Attributes:
         subsets: The measurements of each subset, in the order given.
         settings: The settings of the assessment.
-        turns: Whether vectors change sign with the options, so that each problem was counted in
-            both orders.
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector, so that
+            each problem was counted in both orders.
     """
 
     subsets: tuple[Subset, ...] = field(metadata={"rows": True})
     settings: AssessmentSettings
-    turns: bool = False
+    flips_sign: bool = field(default=False, metadata={"key": "turns"})
 
     def panels(self) -> tuple[tuple[Svg, ...], ...]:
-        """Return the first two components, the first one, and the answer axis of each subset."""
+        """Return charts of the first two components, the first component, and the answer axis."""
         clouds = [ScatterPanel(s.name, s.points, s.point_answers, f"{s.rows:,} problems")
                   for s in self.subsets]  # fmt: skip
 
         def bars(name: str, found: AnswerHistograms) -> HistogramPanel:
-            null, told = found.null, "no KL, because one answer is missing"
+            null, title = found.null, "no KL, because one answer is missing"
             if found.kl is not None and null is not None:
                 noise = f"noise {null.mean:.3f}, {null.low:.3f}–{null.high:.3f}"
-                told = f"KL {found.kl:.3f} ({noise})"
-            return HistogramPanel(name, found.edges, found.counts, told)
+                title = f"KL {found.kl:.3f} ({noise})"
+            return HistogramPanel(name, found.edges, found.counts, title)
 
         return (
             tuple(draw_scatter_plots(clouds)),
@@ -139,7 +143,7 @@ class Assessment(Result):
         )
 
     def charts(self) -> list[Svg]:
-        """Return the drawings of the paper's figure 1, and the answer axis."""
+        """Return the charts of the paper's figure 1, and of the answer axis."""
         return [svg for panel in self.panels() for svg in panel]
 
 
@@ -150,47 +154,46 @@ def assess(
     *,
     groups: Sequence[Sequence[int]] | None = None,
     blocks: Sequence[Sequence[int]] | None = None,
-    turns: bool = True,
+    flips_sign: bool = True,
     settings: AssessmentSettings | None = None,
     shown: Iterable[int] | None = None,
 ) -> Assessment:
-    """Measure how far apart the answers lie in the embeddings of each subset.
+    """Measure how far apart the answers are in the embeddings of each subset.
 
     Args:
         X: (n, d) embeddings, finite; if d is 1, d2 is 0.
         y: (n,) labels: 0 if option 1 is correct, 1 if option 2 is.
         subsets: Row numbers by subset name; "all" is `range(n)`.
-        groups: The rows of each twin, every row in one group, such as `Dataset.groups`; by default
-            every row is a group of its own. Within a subset, a half without its other half counts
-            as a single.
+        groups: The rows of each twin, with every row in one group, such as `Dataset.groups`; by
+            default every row is a separate group.
         blocks: The rows that are never split between fitting and evaluating a direction, and whose
             answers the null flips together, such as `blocks.blocks(dataset)`; by default the
             groups.
-        turns: Whether swapping the options of a problem flips the sign of its vector. True for
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector. True for
             `difference`, False for `concat` and for most other vectors.
         settings: The settings; see `AssessmentSettings`.
-        shown: The rows that may be shown as single points in `Subset.points`; by default all.
+        shown: The rows that may be shown as individual points in `Subset.points`; by default all.
 
     Raises:
-        DataError: Arrays or rows do not match, are not finite or, without `turns`, have only one
-            answer.
+        DataError: Arrays or rows do not match, are not finite or, without `flips_sign`, have only
+            one answer.
     """
     settings = settings or AssessmentSettings()
-    X, labels = check_embeddings(X, y, alike=turns)
+    X, labels = check_embeddings(X, y, allow_one_label=flips_sign)
     chosen = {name: check_subset_rows(name, rows, len(X)) for name, rows in subsets.items()}
     group_of = np.arange(len(X)) if groups is None else number_rows(groups, len(X))
     block_of = group_of if blocks is None else number_rows(blocks, len(X))
     order = np.random.default_rng([settings.seed, 0]).permutation(len(X))
-    sides = order % 2 if turns else labels
+    sides = order % 2 if flips_sign else labels
     drawable = np.full(len(X), shown is None)
     drawable[check_subset_rows("shown", () if shown is None else shown, len(X))] = True
-    shared = _project(X, settings, turns)
+    shared = _project(X, settings, flips_sign)
     found = []
     for name, rows in chosen.items():
         axes, binning, where = shared
         where = where[rows]
         if settings.fit == "each" and len(rows):
-            axes, binning, where = _project(X[rows], settings, turns)
+            axes, binning, where = _project(X[rows], settings, flips_sign)
         points = np.argsort(order[rows])
         points = points[drawable[rows[points]]][: settings.points]
         turned = np.where(labels == sides, 1.0, -1.0)[rows][points, None]
@@ -204,21 +207,21 @@ def assess(
                 points=tuple(_to_pair(point, float) for point in turned * where[points]),
                 point_answers=tuple(sides[rows][points].tolist()),
                 **_measure_along_axes(
-                    name, X, rows, labels, block_of, where[:, 0], binning, settings, turns
+                    name, X, rows, labels, block_of, where[:, 0], binning, settings, flips_sign
                 ),
             )
         )
-    return Assessment(tuple(found), settings, turns)
+    return Assessment(tuple(found), settings, flips_sign)
 
 
 def check_embeddings(
-    X: NDArray[Any], y: ArrayLike, *, alike: bool = False
+    X: NDArray[Any], y: ArrayLike, *, allow_one_label: bool = False
 ) -> tuple[NDArray[Any], NDArray[np.intp]]:
-    """Return finite rows and their labels, 0 and 1; a single column gets a second one of zeros.
+    """Check rows and labels, and add a column of zeros to rows of a single column.
 
-    With `alike`, all labels may be the same.
+    With `allow_one_label`, all labels may be the same.
     """
-    X, labels = np.asarray(X), check_labels(y, alike=alike).astype(np.intp)
+    X, labels = np.asarray(X), check_labels(y, allow_one_label=allow_one_label).astype(np.intp)
     if X.ndim != 2 or X.shape[1] < 1:
         raise DataError(f"X must have rows and columns; its shape is {X.shape}")
     if len(labels) != len(X):
@@ -233,7 +236,7 @@ def check_embeddings(
 
 
 def check_subset_rows(name: str, rows: Iterable[int], n: int) -> NDArray[np.intp]:
-    """Return the rows of a subset, checked and in ascending order."""
+    """Check the rows of a subset, and return them in ascending order."""
     found = np.asarray(rows if isinstance(rows, np.ndarray) else list(rows))
     if not len(found):
         return np.empty(0, np.intp)
@@ -245,15 +248,15 @@ def check_subset_rows(name: str, rows: Iterable[int], n: int) -> NDArray[np.intp
 
 
 def _project(
-    X: NDArray[Any], settings: AssessmentSettings, turns: bool
+    X: NDArray[Any], settings: AssessmentSettings, flips_sign: bool
 ) -> tuple[Axes, Binning, NDArray[np.float64]]:
-    axes = principal_axes(X, 2, turns=turns)
+    axes = principal_axes(X, 2, flips_sign=flips_sign)
     where = axes.coordinates(X)
     low, high = where[:, 0].min(), where[:, 0].max()
-    if turns:
+    if flips_sign:
         high = max(-low, high)
         low = -high
-    return axes, Binning.over(low, high, settings.bins, settings.bin_width), where
+    return axes, Binning.spanning(low, high, settings.bins, settings.bin_width), where
 
 
 def _count_twins(group_of: NDArray[np.intp], rows: NDArray[np.intp]) -> dict[str, Any]:
@@ -272,7 +275,7 @@ def _measure_along_axes(
     d1: NDArray[np.float64],
     binning: Binning,
     settings: AssessmentSettings,
-    turns: bool,
+    flips_sign: bool,
 ) -> dict[str, Any]:
     rng = np.random.default_rng([settings.seed, 1, zlib.crc32(name.encode("utf-8", "replace"))])
     groups = _find_groups_within(block_of[rows])
@@ -281,20 +284,20 @@ def _measure_along_axes(
         [
             labels[rows],
             *(
-                flip_labels(labels[rows], numbers, rng, permute=not turns)
+                flip_labels(labels[rows], numbers, rng, permute=not flips_sign)
                 for _ in range(settings.draws)
             ),
         ]
     )
-    axis = answer_axis(X[rows], drawn, groups, rng, turns=turns)
-    scale = Binning.over(*RANGE, settings.bins)
+    axis = answer_axis(X[rows], drawn, groups, rng, flips_sign=flips_sign)
+    scale = Binning.spanning(*RANGE, settings.bins)
     places = {"d1": (binning, d1), "axis": (scale, axis)}
     return {
-        key: AnswerHistograms.of(
+        key: AnswerHistograms.from_counts(
             bins,
             np.zeros((len(drawn), 2, bins.bins), np.intp)
             if where is None
-            else _count_histograms(bins, where, drawn, turns),
+            else _count_histograms(bins, where, drawn, flips_sign),
             smoothing=settings.smoothing,
             direction=settings.direction,
         )
@@ -303,13 +306,13 @@ def _measure_along_axes(
 
 
 def _count_histograms(
-    bins: Binning, where: NDArray[np.float64], labels: NDArray[np.intp], turns: bool
+    bins: Binning, where: NDArray[np.float64], labels: NDArray[np.intp], flips_sign: bool
 ) -> NDArray[np.intp]:
     """Return the histograms of both answers for each labelling; see `Binning.count`.
 
-    Rows that change sign are counted in both orders of their options.
+    With `flips_sign`, each problem is counted in both orders of its options.
     """
-    if not turns:
+    if not flips_sign:
         return bins.count(where, labels)
     first = np.where(labels == 0, where, -where)
     ways = [bins.count(way, np.zeros_like(labels))[..., 0, :] for way in (first, -first)]
@@ -328,11 +331,11 @@ def _to_pair(values: Iterable[Any], kind: type = int) -> Any:
 
 
 _CHUNK = 8_192
-"""The number of rows converted to float64 at a time, so that 47,000 × 1,024 need no second copy."""
+"""The number of rows to convert to float64 at a time, so that no second copy is needed."""
 
 _DIGITS = 10
-"""The number of significant digits kept in coordinates, relative to the largest, so that rounding
-differences of another machine's linear algebra don't move a row into another bin."""
+"""The number of significant digits of coordinates, relative to the largest, so that rounding
+differences between machines don't move a row into another bin."""
 
 
 @dataclass(frozen=True)
@@ -340,9 +343,9 @@ class Axes:
     """The first principal components of a set of rows.
 
     Attributes:
-        mean: The (d,) mean of those rows; 0 if they change sign with their options.
-        directions: The (d, k) orthonormal columns, by descending variance.
-        explained: The (k,) fractions of the variance, 0–1.
+        mean: The (d,) mean of the rows; 0 if swapping options flips the sign of vectors.
+        directions: The (d, k) orthonormal columns, sorted by descending variance.
+        explained: The (k,) fractions of the variance that the components explain, 0–1.
     """
 
     mean: NDArray[np.float64]
@@ -350,7 +353,7 @@ class Axes:
     explained: NDArray[np.float64]
 
     def coordinates(self, X: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the (n, k) coordinates of rows."""
+        """Return the (n, k) coordinates of rows along the components."""
         found = np.concatenate(
             [
                 (X[start : start + _CHUNK].astype(np.float64) - self.mean) @ self.directions
@@ -362,26 +365,25 @@ class Axes:
         return rounded
 
 
-def principal_axes(X: NDArray[Any], k: int, *, turns: bool = False) -> Axes:
+def principal_axes(X: NDArray[Any], k: int, *, flips_sign: bool = False) -> Axes:
     """Return the first `k` principal components of the rows of X, or all d if d < k.
 
-    They are the eigenvectors of the covariance in float64, without a random start or a tolerance. A
-    component's sign, which is arbitrary, makes the loading of largest magnitude positive; it does
-    not depend on the answers. The linear algebra runs on one thread, because several may sum in a
-    varying order.
+    They are the eigenvectors of the covariance in float64, computed without a random start or a
+    tolerance. A component's sign, which is arbitrary, is chosen so that the loading of largest
+    magnitude is positive. The linear algebra runs on one thread, because the order of sums may vary
+    with several threads.
 
     Args:
         X: (n, d) rows, with n ≥ 1.
         k: The number of components.
-        turns: Whether swapping the options of a problem flips the sign of its vector. The mean is
-            then 0, because each problem is counted in both orders, and swapping options changes
-            nothing.
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector. The mean
+            is then 0, because each problem is counted in both orders.
     """
     from scipy.linalg import eigh
 
     d = X.shape[1]
     k = min(k, d)
-    mean = np.zeros(d) if turns else X.mean(axis=0, dtype=np.float64)
+    mean = np.zeros(d) if flips_sign else X.mean(axis=0, dtype=np.float64)
     covariance = np.zeros((d, d))
     with one_thread():
         for start in range(0, len(X), _CHUNK):
@@ -396,15 +398,16 @@ def principal_axes(X: NDArray[Any], k: int, *, turns: bool = False) -> Axes:
 
 
 RANGE = (-4.0, 4.0)
-"""The range of the bins in standard deviations; rows outside it are in the outermost bins."""
+"""The range of the bins in standard deviations; rows outside are counted in the outermost bins."""
 
 _SHRINKAGE = 0.1
-"""The fraction of the covariance that is replaced by a sphere of the same trace, so that few rows
-in many columns still define a direction (regularised discriminant analysis, Friedman 1989)."""
+"""The fraction of the covariance that is replaced by a scaled identity with the same trace, so that
+few rows in many columns still define a direction (regularised discriminant analysis, Friedman
+1989)."""
 
 _DECIMALS = 9
-"""The number of decimals of scores, so that rounding differences of another machine's linear
-algebra don't move a row into another bin."""
+"""The number of decimals of scores, so that rounding differences between machines don't move a row
+into another bin."""
 
 
 def answer_axis(
@@ -413,62 +416,61 @@ def answer_axis(
     groups: Sequence[Sequence[int]],
     rng: np.random.Generator,
     *,
-    turns: bool = False,
+    flips_sign: bool = False,
 ) -> NDArray[np.float64] | None:
-    """Return the positions of the rows along the answer axis for each labelling.
+    """Return the positions of the rows along the answer axis, for each labelling.
 
     Args:
         X: (n, d) embeddings.
         labels: (k, n) labellings, 0 or 1.
         groups: The rows that are never split between the two halves; every row is in one group.
         rng: The generator that assigns the groups to the halves.
-        turns: Whether swapping the options of a problem flips the sign of its vector. Each problem
-            is then counted in both orders: the mean is 0, and the direction is that of the rows
-            with option 2 as their reference.
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector. Each
+            problem is then counted in both orders, so that the mean is 0.
 
     Returns:
-        (k, n) positions in standard deviations, larger if option 2 is expected; None if a half is
-        empty or, unless rows change sign, lacks one of the answers in some labelling.
+        (k, n) positions in standard deviations, larger if option 2 is predicted; None if a half is
+        empty or, without `flips_sign`, lacks one of the answers in some labelling.
     """
     half_of = np.empty(labels.shape[1], np.intp)
     for number, at in enumerate(rng.permutation(len(groups))):
         half_of[list(groups[at])] = number % 2
     found = np.zeros(labels.shape)
-    with one_thread():  # several threads may add up in another order
+    with one_thread():  # the order of sums may vary with several threads
         for half in (0, 1):
             train, test = np.flatnonzero(half_of != half), np.flatnonzero(half_of == half)
             seconds = labels[:, train].sum(axis=1)
-            both = turns or bool(((seconds > 0) & (seconds < len(train))).all())
+            both = flips_sign or bool(((seconds > 0) & (seconds < len(train))).all())
             if not len(test) or not len(train) or not both:
                 return None
-            found[:, test] = _fit_and_apply(X[train], labels[:, train], X[test], turns)
+            found[:, test] = _fit_and_apply(X[train], labels[:, train], X[test], flips_sign)
     rounded: NDArray[np.float64] = np.round(found, _DECIMALS)
     return rounded
 
 
 def _fit_and_apply(
-    X: NDArray[Any], labels: NDArray[np.intp], others: NDArray[Any], turns: bool
+    X: NDArray[Any], labels: NDArray[np.intp], others: NDArray[Any], flips_sign: bool
 ) -> NDArray[np.float64]:
-    """Fit the discriminant of each labelling to X, and return (k, m) positions of others."""
+    """Fit the discriminant of each labelling to X, and return the (k, m) positions of `others`."""
     from scipy.linalg import cho_factor, cho_solve
 
-    mean = np.zeros(X.shape[1]) if turns else X.mean(axis=0, dtype=np.float64)
+    mean = np.zeros(X.shape[1]) if flips_sign else X.mean(axis=0, dtype=np.float64)
     centred = X - mean
     covariance = centred.T @ centred / len(X)
     sphere = np.trace(covariance) / len(covariance) or 1.0
     covariance *= 1 - _SHRINKAGE
     covariance[np.diag_indices_from(covariance)] += _SHRINKAGE * sphere
-    if turns:
+    if flips_sign:
         weights = np.where(labels == 1, 1.0, -1.0)  # their scale has no effect
     else:
         seconds = labels.sum(axis=1, keepdims=True)
         weights = np.where(labels == 1, 1 / seconds, -1 / (labels.shape[1] - seconds))
-    apart = (weights @ centred).T  # (d, k): mean of option 2 − mean of option 1
-    directions = cho_solve(cho_factor(covariance), apart)
+    difference = (weights @ centred).T  # (d, k): mean of option 2 − mean of option 1
+    directions = cho_solve(cho_factor(covariance), difference)
     spread = np.sqrt((directions * (covariance @ directions)).sum(axis=0))
     directions /= np.where(spread > 0, spread, 1)
-    read: NDArray[np.float64] = ((others - mean) @ directions).T
-    return read
+    positions: NDArray[np.float64] = ((others - mean) @ directions).T
+    return positions
 
 
 _MOST_BINS = 100_000
@@ -480,10 +482,11 @@ class AnswerHistograms(Result):
 
     Attributes:
         edges: The edges of the bins.
-        counts: The counts of the bins for option 1 and for option 2.
-        kl: Their divergence in nats, 0 or more; None if it can't be measured, as with only one
-            answer.
-        null: The divergence with the labels of whole blocks flipped; None if `kl` is None.
+        counts: The number of rows in each bin, for option 1 and for option 2.
+        kl: The KL divergence between the histograms in nats, 0 or more; None if it can't be
+            measured, for example because all answers are the same.
+        null: The divergence when the labels of whole blocks are flipped at random; None if `kl` is
+            None.
     """
 
     edges: tuple[float, ...]
@@ -492,7 +495,7 @@ class AnswerHistograms(Result):
     null: Null | None
 
     @classmethod
-    def of(
+    def from_counts(
         cls,
         binning: Binning,
         counts: NDArray[np.intp],
@@ -500,11 +503,12 @@ class AnswerHistograms(Result):
         smoothing: float,
         direction: Direction,
     ) -> AnswerHistograms:
-        """Return the divergence of the first of several pairs of histograms, with its null.
+        """Compute the divergence of the real histograms, and its null from the other pairs.
 
         Args:
             binning: The bins of the histograms.
-            counts: (1 + draws, 2, bins) counts from `Binning.count`; the first are the real ones.
+            counts: (1 + draws, 2, bins) counts from `Binning.count`; the first pair is for the real
+                labels.
             smoothing: The number added to every bin of both histograms.
             direction: The direction of the divergence.
         """
@@ -533,10 +537,10 @@ class Binning:
     bins: int
 
     @classmethod
-    def over(cls, low: float, high: float, bins: int, width: float | None = None) -> Binning:
-        """Return `bins` equal bins from `low` to `high`, or bins of that `width`.
+    def spanning(cls, low: float, high: float, bins: int, width: float | None = None) -> Binning:
+        """Return `bins` equal bins from `low` to `high`, or bins of the given `width`.
 
-        Bins of a given width start at multiples of it.
+        Bins of a given width start at a multiple of the width.
 
         Raises:
             DataError: The width requires more than 100,000 bins.
@@ -554,14 +558,14 @@ class Binning:
 
     @property
     def edges(self) -> tuple[float, ...]:
-        """The edges of the bins, one more than there are bins."""
+        """The bins + 1 edges of the bins."""
         return tuple((self.low + self.width * np.arange(self.bins + 1)).tolist())
 
     def count(self, positions: NDArray[np.float64], labels: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the (…, 2, bins) number of rows of each answer in each bin.
+        """Return the (…, 2, bins) number of rows with each answer in each bin.
 
-        The largest position of the range is in the last bin, as in `numpy.histogram`; positions
-        outside the range are in the nearest bin.
+        As in `numpy.histogram`, the last bin includes its upper edge. Positions outside the range
+        are counted in the nearest bin.
 
         Args:
             positions: (n,) positions, or (k, n) with different positions for each labelling.
@@ -581,8 +585,8 @@ def compute_divergence(
 ) -> Any:
     """Return KL(p || q) in nats between two histograms: sum over bins of p · ln(p / q).
 
-    Each histogram becomes a distribution after `smoothing` is added to every bin of both, so
-    that an empty bin does not make the divergence infinite. Leading axes broadcast.
+    `smoothing` is added to every bin of both histograms, so that an empty bin does not make the
+    divergence infinite. Each histogram is then normalised to sum to 1. Leading axes broadcast.
 
     >>> round(float(compute_divergence(np.array([8, 2]), np.array([2, 8]), smoothing=0.0)), 4)
     0.8318

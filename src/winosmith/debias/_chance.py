@@ -1,15 +1,15 @@
-"""Results that a filter or a measure produces by chance: on random labels, and in another run.
+"""Null distributions of a filter with random labels, and comparisons with other runs.
 
 *Nulls.* The halves of a twin have nearly the same embedding and opposite answers. Permuting all
 answers freely would break this structure and change how much is predictable by chance. So a null
-flips the answers of both halves together, and permutes freely only among problems without another
-half. Noise also passes AFLite's threshold: as many of a phase's rows are found by chance as are
-found when labels have no meaning, with the same rows and the same partitions.
+flips the answers of both halves together, and permutes freely only the answers of singles. Pure
+noise also passes AFLite's threshold. The number of rows that a phase finds by chance is estimated
+with random labels, the same rows and the same partitions.
 
 *Repeated runs.* AFLite is chaotic: the problems removed in one phase affect the next, so that a
-change of the last digits grows. Of 6,000 practice problems, another seed removes 76 to 80 % of
-those that one seed removes (Jaccard .55 to .69). A run's removals are one random draw. Compare them
-with those of other runs: with another seed, and on vectors with a little noise.
+change of the last digits grows. On 6,000 practice problems, another seed removes 76 to 80 % of the
+problems that one seed removes (Jaccard .55 to .69). A run's removals are one random draw. Compare
+them with the removals of other runs: with another seed, and on vectors with a little noise.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ from winosmith.results import Result, computed
 
 @dataclass(frozen=True, slots=True)
 class Null(Result):
-    """A number, and its distribution if there is nothing to find.
+    """A number, and its null distribution with random labels.
 
     Attributes:
-        value: The number for the real answers.
-        mean: Its mean over the draws.
+        value: The number with the real labels.
+        mean: The mean of the draws.
         low: The lower end of the interval of the draws (`metrics.null_interval`).
-        high: The upper end.
-        interval: The kind of interval: 95 % of the draws, or the range of few.
-        p: The Monte Carlo p-value, the probability of so high a number by chance: (1 + draws at or
-            above the value) / (1 + draws) (Davison & Hinkley 1997, section 4.2.3).
-        draws: The number for each draw.
+        high: The upper end of the interval.
+        interval: The kind of interval: 95 % of the draws or, with few draws, their range.
+        p: The Monte Carlo p-value, the probability of a number at least as high by chance: (1 +
+            draws at or above the value) / (1 + draws) (Davison & Hinkley 1997, section 4.2.3).
+        draws: The number in each draw.
     """
 
     value: float
@@ -71,9 +71,9 @@ class Null(Result):
 
 
 def make_null(value: float, drawn: Sequence[float]) -> Null:
-    """Return a number with the draws of its null."""
+    """Return the null distribution of a number, given its draws."""
     low, high = null_interval(drawn)
-    reached = sum(figure >= value for figure in drawn)
+    reached = sum(number >= value for number in drawn)
     return Null(
         value=value,
         mean=float(np.mean(drawn)),
@@ -91,10 +91,10 @@ Labels = TypeVar("Labels", bound=np.generic)
 def flip_twins(
     y: NDArray[Labels], groups: Sequence[Sequence[int]], rng: np.random.Generator
 ) -> NDArray[Labels]:
-    """Return labels without meaning, with the structure of the real ones.
+    """Return random labels with the twin structure of the real labels.
 
     The labels of a group of two rows or more (a twin) are all flipped or all kept, with equal
-    probability; those of single rows are permuted among each other.
+    probability; the labels of singles are permuted among each other.
 
     Args:
         y: (n,) labels, 0 or 1.
@@ -121,8 +121,9 @@ def flip_labels(
 ) -> NDArray[Labels]:
     """Flip labels as `flip_twins` does, given the number of each row's group.
 
-    Without `permute`, the labels of single rows are flipped like the others: if the order of the
-    options has no meaning, neither has the number of problems whose first option is correct.
+    Without `permute`, the labels of singles are also flipped instead of permuted. This is valid if
+    the order of the options has no meaning, so that the number of problems whose first option is
+    correct has none either.
     """
     sizes = np.bincount(numbers)
     flips = rng.random(len(sizes)) < 0.5
@@ -154,18 +155,18 @@ def threshold_null(
     scratch: str | Path | None = None,
     on_draw: OnDraw | None = None,
 ) -> Null:
-    """Return the number of rows at AFLite's threshold in its first phase, with its null.
+    """Count the rows that reach AFLite's threshold in its first phase, and compute the null.
 
-    The number of rows that AFLite removes means little without a null, because noise also passes
-    the threshold. This function measures the first phase, which has all rows, with the same
+    The number of rows that AFLite removes means little without a null, because pure noise also
+    passes the threshold. This function measures the first phase, which has all rows, with the same
     partitions for the real labels and for every draw; `debias.aflite` with `null="report"` measures
-    every phase. If the real number is not above the null's, AFLite removes rows without a reason.
+    every phase. If the real number is within the null distribution, AFLite removes only noise.
 
     Args:
         X: (N, d) rows as for `aflite`.
         y: (N,) labels, 0 or 1.
         groups: The twins, such as `Dataset.groups`; see `flip_twins`.
-        ensemble_size: As for `aflite`, like `train_size`, `threshold`, `C`, `seed` and `ids`.
+        ensemble_size: As for `aflite`.
         train_size: The number of training rows, less than N.
         threshold: As for `aflite`.
         C: As for `aflite`.
@@ -174,7 +175,7 @@ def threshold_null(
         draws: The number of draws, 20 or more; each takes as long as a phase.
         executor: As for `aflite`.
         scratch: As for `aflite`.
-        on_draw: Called with the number of completed draws after each.
+        on_draw: Called after each draw with the number of completed draws.
 
     Raises:
         DataError: The data is invalid for `aflite`, or the groups do not list each row once.
@@ -198,7 +199,7 @@ def threshold_null(
     twins = number_labels(number_rows(groups, len(rows.y)).tolist(), rows.order)
     everything = np.arange(len(rows.y), dtype=np.int32)
     with open_ensemble(rows, settings, executor, scratch) as ensemble:
-        votes = ensemble.vote(everything, 0, ensemble.first_start(everything))
+        votes = ensemble.vote(everything, 0, ensemble.compute_first_start(everything))
         at = reach_threshold(votes.correct, votes.total, settings.threshold)
         return measure_chance(ensemble, everything, 0, twins, int(at.sum()), on_draw)[0]
 
@@ -211,24 +212,16 @@ def measure_chance(
     found: int,
     on_draw: OnDraw | None = None,
 ) -> tuple[Null, list[NDArray[np.float64]]]:
-    """Return the number of candidates of a phase, with its null for labels without meaning.
+    """Return the null distribution of the number of candidates in a phase.
 
-    Each draw flips the labels again and starts the solver afresh: it depends only on the rows left
-    and not on earlier draws, so that a resumed run draws the same labels.
+    Each draw flips the labels again and restarts the solver. It depends only on the rows left, not
+    on earlier draws, so that a resumed run draws the same labels.
 
-    Args:
-        ensemble: The ensemble with the real labels.
-        left: The rows left.
-        phase: The 0-based phase.
-        twins: The (N,) twin number of each row.
-        found: The number of candidates by the real labels.
-        on_draw: Called after each draw.
-
-    Returns:
-        The null, and the scores of the rows left in each draw.
+    `twins` are the (N,) twin numbers of rows, and `found` is the number of candidates with the real
+    labels. The second return value is the scores of the rows left in each draw.
     """
     settings = ensemble.settings
-    drawn, known = [], []
+    drawn, scores = [], []
     for draw in range(settings.null_draws):
         labels = ensemble.y.copy()
         labels[left] = flip_labels(
@@ -237,36 +230,36 @@ def measure_chance(
             np.random.default_rng([settings.seed, draw, FLIPS, phase]),
         )
         other = ensemble.with_labels(labels)
-        votes = other.vote(left, phase, other.first_start(left))
+        votes = other.vote(left, phase, other.compute_first_start(left))
         correct, total = pool_votes(other, left, votes)
         drawn.append(int(reach_threshold(correct, total, settings.threshold).sum()))
-        known.append(compute_scores(correct, total))
+        scores.append(compute_scores(correct, total))
         if on_draw is not None:
             on_draw(draw + 1)
-    return make_null(found, drawn), known
+    return make_null(found, drawn), scores
 
 
 def pool_votes(ensemble: Ensemble, left: NDArray[np.int32], votes: Votes) -> tuple[Counts, Counts]:
-    """Return the correct and all predictions of each row left, or those of its group."""
+    """Return the correct and all predictions for each row left, or for its group."""
     if ensemble.settings.remove == "groups" and ensemble.groups is not None:
         groups = ensemble.groups[left]
         return pool_by_group(votes.correct, groups), pool_by_group(votes.total, groups)
     return votes.correct, votes.total
 
 
-def by_chance(drawn: Sequence[NDArray[np.float64]], chosen: Selection) -> float:
-    """Return the mean number of rows that score like the chosen ones, over the draws of a null.
+def estimate_chance_removals(drawn: Sequence[NDArray[np.float64]], chosen: Selection) -> float:
+    """Return how many rows score as high as the removed rows, on average over the draws of a null.
 
     Args:
         drawn: The scores of the phase's rows in each draw.
-        chosen: The selection by the real labels; of rows tied for the last places, the same
-            fraction is counted.
+        chosen: The selection with the real labels. If only a fraction of the rows with the lowest
+            removed score was removed, the same fraction of such rows is counted in the draws.
     """
     if not chosen.removed.size:
         return 0.0
-    share = chosen.tied_removed / chosen.tied if chosen.tied else 1.0
+    fraction = chosen.tied_removed / chosen.tied if chosen.tied else 1.0
     reached = [
-        (score > chosen.lowest).sum() + share * (score == chosen.lowest).sum() for score in drawn
+        (score > chosen.lowest).sum() + fraction * (score == chosen.lowest).sum() for score in drawn
     ]
     return float(np.minimum(reached, len(chosen.removed)).mean())
 
@@ -276,17 +269,17 @@ Z = 1.959963984540054
 
 NOISE = 1e-4
 """Standard deviation of the noise, relative to each number: about the rounding error of half
-precision, or the difference between encoders on two machines."""
+precision, or the difference between the results of an encoder on two machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOverlap(Result):
-    """How many of the problems that a filter removed another run of it removes too.
+    """The overlap between the problems that two runs of a filter removed.
 
     Attributes:
-        removed: The number of problems that the filter removed.
-        other: The number that the other run removed.
-        both: The number that both removed.
+        removed: The number of problems that this run removed.
+        other: The number of problems that the other run removed.
+        both: The number of problems that both runs removed.
     """
 
     removed: int
@@ -296,13 +289,13 @@ class RunOverlap(Result):
     @property
     @computed()
     def share(self) -> float | None:
-        """The fraction of the removed problems that the other run removes too, 0–1, or None."""
+        """The fraction of the removed problems that the other run also removes, 0–1, or None."""
         return self.both / self.removed if self.removed else None
 
     @property
     @computed()
     def jaccard(self) -> float | None:
-        """The number removed by both over the number removed by either, 0–1, or None."""
+        """The problems removed by both runs, divided by those removed by either, 0–1, or None."""
         either = self.removed + self.other - self.both
         return self.both / either if either else None
 
@@ -321,13 +314,14 @@ def compare_runs(kept: ArrayLike, other: ArrayLike, rows: int) -> RunOverlap:
     >>> compare_runs([0, 1], [0, 2], 5)
     RunOverlap(share=0.6667, jaccard=0.5, removed=3, other=3, both=2)
     """
-    gone = np.ones((2, rows), np.bool_)
+    removed = np.ones((2, rows), np.bool_)
     for run, left in enumerate((kept, other)):
-        known = np.asarray(left, np.intp)
-        if len(known) and (known.min() < 0 or known.max() >= rows):
+        rows_kept = np.asarray(left, np.intp)
+        if len(rows_kept) and (rows_kept.min() < 0 or rows_kept.max() >= rows):
             raise InputError(f"a kept row is out of range; there are {rows} rows")
-        gone[run, known] = False
-    return RunOverlap(int(gone[0].sum()), int(gone[1].sum()), int((gone[0] & gone[1]).sum()))
+        removed[run, rows_kept] = False
+    first, second = removed
+    return RunOverlap(int(first.sum()), int(second.sum()), int((first & second).sum()))
 
 
 @contextlib.contextmanager
@@ -339,14 +333,14 @@ def perturb_vectors(
     noise: float = NOISE,
     scratch: str | Path | None = None,
 ) -> Iterator[NDArray[np.float32]]:
-    """Yield vectors with each number multiplied by 1 + `noise` × a standard normal draw.
+    """Yield a copy of vectors, with each number multiplied by 1 + `noise` × a normal draw.
 
-    A row's noise depends on the seed and on the position of its id among the sorted ids, not on the
-    order of the rows. Vectors mapped from a file are also written to a file.
+    A row's noise depends on the seed and on the rank of its id among the sorted ids, not on the
+    order of the rows. If the vectors are mapped from a file, so is the copy.
 
     Args:
-        X: (n, d) vectors; or (n, K, d) vectors of all options, which get the same noise in a
-            problem.
+        X: (n, d) vectors, or (n, K, d) vectors of all options. The options of a problem get the
+            same noise.
         ids: (n,) distinct, sortable ids of one type.
         seed: The random seed, 0 or more.
         noise: The standard deviation, relative to each number.
@@ -355,7 +349,7 @@ def perturb_vectors(
     order = sorted(range(len(ids)), key=ids.__getitem__)  # type: ignore[arg-type]
     folder = choose_scratch_folder(X, scratch)
     with contextlib.ExitStack() as stack:
-        moved: NDArray[np.float32] = (
+        perturbed: NDArray[np.float32] = (
             np.empty(X.shape, np.float32)
             if folder is None
             else stack.enter_context(
@@ -364,5 +358,5 @@ def perturb_vectors(
         )
         for place, row in enumerate(order):
             draw = np.random.default_rng([seed, place]).standard_normal(X.shape[-1])
-            moved[row] = X[row] * (1 + noise * draw)
-        yield moved
+            perturbed[row] = X[row] * (1 + noise * draw)
+        yield perturbed

@@ -1,26 +1,26 @@
-"""Words that give an answer away because they occur with the correct option elsewhere in the data.
+"""Words that reveal an answer because they occur with the correct option elsewhere in the data.
 
 AFLite says that a problem is predictable, but not why. This module looks for the reason in the
 words. The *cues* of a problem are its trigger (if the twin is present) and the content words of its
 local context, w[t-2:]. A *clue* is a cue together with a property that distinguishes the options:
 
 - "beside": a content word in the same clause as an option. The polarity pattern of WinoGrande's
-  table 2 is one ("loved" stands next to "balls", and the trigger is "exciting");
-- "option": the option's own last word ("heavy", and the option is "stone");
-- "order": only the option that is mentioned first ("weak" occurs with the first, whatever it is).
+  table 2 is an example ("loved" is next to "balls", and the trigger is "exciting").
+- "option": the option's own last word (the cue is "heavy", and the option is "stone").
+- "order": being mentioned first ("weak" occurs with the first option, whatever its words).
 
-In a text without spaces between words, letters and pairs of letters take the place of words
-(`text.units`), and an option is its own last word.
+In a text without spaces between words, letters and pairs of letters replace words (`text.units`),
+and the whole option replaces its last word.
 
-For each clue, the other twins of the data with the same words are counted: R of them in which they
-point to the correct option, and W in which they point to an incorrect one. The problem's own twin
-and copies of either half are omitted, so no clue explains a problem by itself. (Look-alikes are
-counted, because the aim is to find repeated words.) The strength of a clue is the statistic of the
-sign test, z = (R − W) / √(R + W), which is positive if the words point to the option with which
-they occur; |z| ≥ 3 needs at least nine other problems. A clue may mislead: words that point away
-from the answer are reported in the same way. If labels have no meaning, both kinds of clue are
-about equally frequent (with slightly more misleading ones, because omitting a problem from a
-balanced count tips it against the problem).
+For each clue, the other problems of the data with the same words are counted: R problems in which
+the words point to the correct option, and W problems in which they point to an incorrect one. The
+problem's own twin and copies of either half are omitted, so that no problem is its own evidence.
+(Look-alikes are counted, because the aim is to find repeated words.) The strength of a clue is the
+statistic of the sign test, z = (R − W) / √(R + W), which is positive if the words point to the
+option with which they occur; |z| ≥ 3 needs at least nine other problems. A clue may mislead: words
+that point away from the answer are reported in the same way. With random labels, both kinds of clue
+are about equally frequent. (Misleading clues are slightly more frequent, because omitting a problem
+from a balanced count tips the count against the problem's answer.)
 
 Clues and the results of an assessment are also rendered as blocks of a report.
 """
@@ -55,13 +55,14 @@ class Clue:
     """Words of a problem that point to one of its options.
 
     Attributes:
-        kind: The kind of clue, "beside", "option" or "order"; see the module.
-        words: The words: the cue last, after the word next to the option or the option's last word.
+        kind: The kind of clue, "beside", "option" or "order"; see the module docstring.
+        words: The word next to the option or the option's last word (not for "order"), then the
+            cue.
         option: The index of the option to which the clue points.
         toward: Whether that option is the answer.
         right: The number of other problems in which the same words pointed to the correct option.
-        wrong: The number of other problems in which they pointed to an incorrect one.
-        z: The strength, 0 or more, of the sign test on `right` and `wrong`.
+        wrong: The number of other problems in which the same words pointed to an incorrect option.
+        z: The statistic of the sign test on `right` and `wrong`, 0 or more.
     """
 
     kind: Kind
@@ -103,8 +104,8 @@ class MarkedProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class Leads:
-    """The number of problems whose strongest clue points to the answer or away from it.
+class LeadCounts:
+    """The numbers of problems whose strongest clue points to the answer, or away from it.
 
     Attributes:
         problems: The number of problems.
@@ -118,48 +119,48 @@ class Leads:
 
 
 _MAX_SHOWN = 3
-"""The number of clues shown per problem; weaker ones would only be confusing."""
+"""The maximum number of clues shown per problem."""
 
 
 @dataclass(frozen=True)
 class Associations:
-    """The clues of a data set, from `associations`."""
+    """The clues of a data set, from `find_associations`."""
 
     dataset: Dataset
     clues: tuple[tuple[Clue, ...], ...]
 
-    def leads(self, rows: Iterable[int]) -> Leads:
-        """Count the problems by the direction of their strongest clue."""
+    def count_leads(self, rows: Iterable[int]) -> LeadCounts:
+        """Count the problems whose strongest clue points to the answer, or away from it."""
         first = [self.clues[row][:1] for row in rows]
         toward = sum(clue.toward for clues in first for clue in clues)
-        return Leads(len(first), toward, sum(map(len, first)) - toward)
+        return LeadCounts(len(first), toward, sum(map(len, first)) - toward)
 
     def select_strongest(
         self, rows: Collection[int], number: int
     ) -> tuple[tuple[MarkedProblem, ...], ...]:
         """Return the twins among `rows` with the strongest clues.
 
-        The kinds of clue alternate, and no two twins have the same words, so that a few show the
-        whole range. Twins with a half outside the rows, and problems under embargo, are omitted.
+        The kinds of clue alternate, and no two twins share a clue's words, so that a few twins show
+        the whole range. Twins with a half outside `rows`, and problems under embargo, are omitted.
         """
         ranked: dict[str, list[tuple[float, int, tuple[int, ...]]]] = {}
-        for group in self._whole(rows):
+        for group in self._iterate_whole_groups(rows):
             leading = [self.clues[row][0] for row in group if self.clues[row]]
-            pull = sum(clue.z if clue.toward else -clue.z for clue in leading)
-            if pull > 0:
+            strength = sum(clue.z if clue.toward else -clue.z for clue in leading)
+            if strength > 0:
                 kind = max(leading, key=lambda clue: clue.z).kind
-                ranked.setdefault(kind, []).append((-pull, group[0], group))
+                ranked.setdefault(kind, []).append((-strength, group[0], group))
         waiting = [iter(sorted(ranked[kind])) for kind in sorted(ranked)]
         seen: set[tuple[str, ...]] = set()
         found: list[tuple[int, ...]] = []
         while waiting and len(found) < number:
-            turn = waiting.pop(0)
-            for _, _, group in turn:
+            queue = waiting.pop(0)
+            for _, _, group in queue:
                 words = {self.clues[row][0].words for row in group if self.clues[row]}
                 if not words & seen:
                     seen |= words
                     found.append(group)
-                    waiting.append(turn)
+                    waiting.append(queue)
                     break
         return tuple(tuple(map(self.mark_words, group)) for group in found)
 
@@ -167,15 +168,15 @@ class Associations:
         self, rows: Collection[int], number: int, *, seed: int = 0
     ) -> tuple[tuple[MarkedProblem, ...], ...]:
         """Return a random sample of twins, or of singles if there are no complete twins."""
-        whole = list(self._whole(rows))
+        whole = list(self._iterate_whole_groups(rows))
         choice = [group for group in whole if len(group) == 2] or whole
         order = np.random.default_rng([seed, 2]).permutation(len(choice))[:number]
         return tuple(tuple(map(self.mark_words, choice[at])) for at in order)
 
-    def _whole(self, rows: Collection[int]) -> Iterator[tuple[int, ...]]:
-        there = frozenset(map(int, rows))
+    def _iterate_whole_groups(self, rows: Collection[int]) -> Iterator[tuple[int, ...]]:
+        allowed = frozenset(map(int, rows))
         for group in self.dataset.groups:
-            if there.issuperset(group) and not any(self.dataset[row].embargo for row in group):
+            if allowed.issuperset(group) and not any(self.dataset[row].embargo for row in group):
                 yield group
 
     def mark_words(self, row: int) -> MarkedProblem:
@@ -194,17 +195,18 @@ class Associations:
         for start, end, clue in sorted(spans, key=lambda span: span[:2]):
             if not marks or start >= marks[-1].end:
                 marks.append(Mark(start, end, clue.toward, clue.z))
-        assert problem.answer is not None  # noqa: S101 - find_clues refuses it
+        assert problem.answer is not None  # noqa: S101 - find_clues checked it
         return MarkedProblem(
             row, problem.id, problem.sentence, problem.options, problem.answer, tuple(marks), clues
         )
 
 
-def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
-    """Find the words that give away the answers of a data set.
+def find_associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
+    """Find the words that reveal the answers of a data set.
 
-    The module's docstring defines a clue and its strength: words that occurred with the correct
-    option in other twins, by the sign test at `z` or more.
+    A clue is a combination of words that occurred mostly with the correct option (or an incorrect
+    one) in other problems, with a statistic of the sign test of `z` or more; see the module
+    docstring.
 
     Raises:
         DataError: A problem has more than two options, or no answer.
@@ -215,7 +217,7 @@ def associations(dataset: Dataset, *, z: float = 3.0) -> Associations:
     ...     for n in range(12)
     ...     for t, a in (("heavy", 0), ("light", 1))
     ... ]
-    >>> found = associations(Dataset(halves))
+    >>> found = find_associations(Dataset(halves))
     >>> clue = found.mark_words(0).clues[0]
     >>> clue.kind, clue.words, clue.right, clue.wrong, clue.toward
     ('order', ('heavy',), 11, 0, True)
@@ -231,7 +233,7 @@ def _compile_word(word: str) -> re.Pattern[str]:
 
 
 def find_clues(dataset: Dataset, *, z: float = 3.0) -> tuple[tuple[Clue, ...], ...]:
-    """Return the clues of each problem with a strength of `z` or more, strongest first.
+    """Return each problem's clues with a strength of `z` or more, strongest first.
 
     Raises:
         DataError: A problem has more than two options, or no answer.
@@ -261,10 +263,10 @@ class _FeatureCounts:
 
     Attributes:
         rows, options: The (m,) problem, and the option with which the words occur.
-        right, wrong: The (m,) problems of other twins in which they occur with the correct or an
-            incorrect option.
-        keys: The kind and words by feature number.
-        features: The (m,) feature numbers.
+        right, wrong: The (m,) number of other problems in which the words occur with the correct
+            option, and with an incorrect one.
+        keys: The kind and the words of each feature.
+        features: The (m,) index of each combination's feature in `keys`.
     """
 
     def __init__(self, dataset: Dataset):
@@ -277,7 +279,7 @@ class _FeatureCounts:
             for option, key in _find_features(reading, int(first[row]))
         ]
         table = np.array(found, dtype=np.intp).reshape(-1, 4)
-        self.rows, self.options, self.features, holds = table.T
+        self.rows, self.options, self.features, is_correct = table.T
         self.keys = list(numbers)
         self.answers = dataset.answers
         texts = [[comparable_text(problem.sentence)] for problem in dataset]
@@ -287,11 +289,11 @@ class _FeatureCounts:
             + self.features
         )
         _, own = np.unique(own, return_inverse=True)
-        self.right = _count_elsewhere(self.features, own, holds == 1)
-        self.wrong = _count_elsewhere(self.features, own, holds == 0)
+        self.right = _count_elsewhere(self.features, own, is_correct == 1)
+        self.wrong = _count_elsewhere(self.features, own, is_correct == 0)
 
     def strength(self) -> NDArray[np.float64]:
-        """Return the (m,) signed statistics of the sign test; 0 if nothing was counted."""
+        """Return the (m,) signed statistics of the sign test; 0 without other problems."""
         counted = np.maximum(self.right + self.wrong, 1)
         strength: NDArray[np.float64] = (self.right - self.wrong) / np.sqrt(counted)
         return strength
@@ -306,10 +308,10 @@ class _FeatureCounts:
 
 
 def _count_elsewhere(
-    features: NDArray[np.intp], own: NDArray[np.intp], those: NDArray[np.bool_]
+    features: NDArray[np.intp], own: NDArray[np.intp], mask: NDArray[np.bool_]
 ) -> NDArray[np.intp]:
-    everywhere = np.bincount(features[those], minlength=int(features.max(initial=0)) + 1)
-    here = np.bincount(own[those], minlength=int(own.max(initial=0)) + 1)
+    everywhere = np.bincount(features[mask], minlength=int(features.max(initial=0)) + 1)
+    here = np.bincount(own[mask], minlength=int(own.max(initial=0)) + 1)
     counted: NDArray[np.intp] = everywhere[features] - here[own]
     return counted
 
@@ -325,7 +327,7 @@ def _find_features(
 ) -> Iterator[tuple[int, tuple[Kind, tuple[str, ...]]]]:
     """Yield the option and the words of each possible clue once.
 
-    Options with the same last word are not distinguished by it, nor by the words next to it.
+    If both options have the same last word, neither it nor the words next to it are used.
     """
     for cue in reading.cues:
         yield first, ("order", (cue,))
@@ -342,17 +344,17 @@ _BOUNDARY = frozenset(
     """, ; : . ! ? -- — ， 、 ； ： 。 ！ ？ and but or so because since although though while
     whereas as if when unless until yet""".split()
 )
-"""Tokens that end a clause; accurate enough without a parser."""
+"""Tokens that end a clause, to split sentences without a parser."""
 
 
 LETTERS = 8
-"""The number of units before the blank in the local context of a text without spaces: letters and
-pairs of letters of about two words."""
+"""The number of letters and pairs of letters before the blank in the local context of a text
+without spaces: about two words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The lower-case words of a problem with two options, each list without repeats.
+    """The distinct lower-case words of a problem with two options, by their role.
 
     Attributes:
         cues: The trigger if the twin is known, and the content words of the local context.
@@ -366,12 +368,12 @@ class Reading:
 
 
 def read_problem(problem: Problem, other: str | None = None) -> Reading:
-    """Return the cues and contexts of a problem; `other` is the sentence of the other half.
+    """Return the cues of a problem, and the words near each option.
 
-    In "The monkey loved the balls but ignored the blocks because …", "loved" is next to the balls
-    and "ignored" next to the blocks. If one clause mentions both options, the words after a
-    mention, up to the next one, are next to it. The clause of the blank is omitted: its words are
-    cues.
+    In "The monkey loved the balls but ignored the blocks because …", "loved" is near the balls and
+    "ignored" is near the blocks. If one clause mentions both options, the words between a mention
+    and the next one are near the former. The clause with the blank is omitted, because its words
+    are cues. `other` is the sentence of the other half.
     """
     unspaced = text.kind_of_script(problem.sentence) == "unspaced"
     options = [[option.lower()] if unspaced else text.units(option) for option in problem.options]
@@ -380,11 +382,11 @@ def read_problem(problem: Problem, other: str | None = None) -> Reading:
     if unspaced:
         cues = list(filter(text.is_content, tokens[max(0, (blank or 0) - LETTERS) :]))
     else:
-        asked = problem if blank is None else cut_to_local(problem, 2)
-        cues = text.content_words(asked.sentence)
+        context = problem if blank is None else cut_to_local(problem, 2)
+        cues = text.content_words(context.sentence)
     if other is not None:
-        theirs = text.units(other, problem.options)
-        cues = [t for t in text.trigger(tokens, theirs)[0] if _is_word(t)] + cues
+        other_tokens = text.units(other, problem.options)
+        cues = [t for t in text.trigger(tokens, other_tokens)[0] if _is_word(t)] + cues
     own = {token for option in options for token in option}
     return Reading(
         _drop_repeats([cue for cue in cues if cue not in own]),
@@ -432,14 +434,14 @@ def _drop_repeats(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words))
 
 
-def assessment_blocks(
+def make_assessment_blocks(
     assessment: Assessment, signature: report.Signature | str = ""
 ) -> list[report.Block]:
-    """Return the charts of an assessment, like the paper's figure 1, and its table."""
+    """Return the charts of an assessment, as in the paper's figure 1, and its table."""
     subsets, settings = assessment.subsets, assessment.settings
     width = settings.bin_width
     bins = f"{settings.bins} bins" if width is None else f"bins {width:g} wide"
-    ways = ", each problem in both orders of its options" if assessment.turns else ""
+    orders = ", each problem in both orders of its options" if assessment.flips_sign else ""
     fitted = "once, on all problems" if settings.fit == "all" else "on each subset separately"
     clouds, first, axis = assessment.panels()
     return [
@@ -450,7 +452,7 @@ def assessment_blocks(
             signature=signature,
         ),
         report.Drawing(
-            f"The first component, d₁, by answer, in {bins}{ways}. Above each panel is the KL "
+            f"The first component, d₁, by answer, in {bins}{orders}. Above each panel is the KL "
             "divergence between the answers, followed in brackets by that of noise: the mean, and "
             f"{null_interval_label(settings.draws)} in which the answers of whole blocks (twins, "
             "copies, look-alikes) are flipped at random.",
@@ -458,7 +460,7 @@ def assessment_blocks(
             signature=signature,
         ),
         report.Drawing(
-            "The answer axis: the direction along which the answers lie furthest apart, fitted on "
+            "The answer axis: the direction along which the answers are furthest apart, fitted on "
             "one half of the twins of a subset and measured on the other, and vice versa. If the "
             "two histograms are the same, a linear model can't predict the answers.",
             axis,
@@ -470,7 +472,7 @@ def assessment_blocks(
 
 
 def _note_flat_axis(subsets: Sequence[Subset]) -> list[report.Block]:
-    """Return a note if d1 shows nothing in the first subset, which is the filter's input."""
+    """Return a note if d1 does not separate the answers even in the filter's input."""
     null = subsets[0].d1.null if subsets else None
     if null is None or null.p <= 0.05:
         return []
@@ -504,18 +506,18 @@ def _make_table(assessment: Assessment) -> report.Table:
         ["subset", "problems", "along", "KL (nats)", "null, mean", interval, "p"],
         rows,
         note=f"Null: {assessment.settings.draws} draws with the answers of whole blocks flipped; "
-        "p is one-sided. WinoGrande's own numbers along d1, in units it does not state, are 2.53 "
-        "for all, 2.51 for random, 2.42 for PMI and 0.12 for AFLite.",
+        "p is one-sided. WinoGrande reports 2.53 for all, 2.51 for random, 2.42 for PMI and 0.12 "
+        "for AFLite along d1, without stating the unit.",
     )
 
 
-def leads_table(
+def make_leads_table(
     found: Associations, subsets: Mapping[str, Iterable[int]], *, caption: str = ""
 ) -> report.Table:
-    """Return the number of problems per subset whose words point to the answer, or away from it."""
+    """Return a table of the problems whose words point to the answer, or away from it."""
     rows: list[list[report.Value]] = []
     for name, chosen in subsets.items():
-        leads = found.leads(chosen)
+        leads = found.count_leads(chosen)
         of = max(leads.problems, 1)
         rows.append([name, leads.problems, leads.toward, leads.toward / of,
                      leads.away, leads.away / of])  # fmt: skip
@@ -524,19 +526,19 @@ def leads_table(
         caption or "Problems whose words point to an option",
         ["subset", "problems", "to the answer", share, "away from it", share],
         rows,
-        note="By the strongest clue of each problem. If words have no meaning, as many point away "
-        "from the answer as to it.",
+        note="Each problem is counted by its strongest clue. If words had no influence, about as "
+        "many would point away from the answer as to it.",
     )
 
 
 def make_passages(
     groups: Sequence[Sequence[MarkedProblem]], status: Mapping[int, tuple[str, bool]]
 ) -> tuple[tuple[report.Passage, ...], ...]:
-    """Return marked problems as passages of a report, with twins together.
+    """Return marked problems as passages of a report, with the halves of a twin together.
 
     Args:
         groups: The problems from `Associations.select_strongest` or `.draw_sample`.
-        status: The status of each row and whether the problem was kept.
+        status: The status text of each row, and whether its problem was kept.
     """
     return tuple(tuple(_make_passage(problem, status) for problem in group) for group in groups)
 

@@ -1,14 +1,14 @@
-"""The ensemble of an AFLite run: set up once, and asked for its votes in every phase.
+"""The ensemble of an AFLite run, which is set up once and votes in every phase.
 
 A phase's classifiers are divided into shares, one per worker (Algorithm 1, lines 5 to 9, of
-WinoGrande): `train_and_vote` trains each classifier on its partition and counts its votes on the
+WinoGrande). `train_and_vote` trains each classifier on its partition and counts its votes on the
 other rows. A classifier does not depend on the share that it is in.
 
-The rows and labels are transferred once. Threads read them in this process. An executor that stores
-values for its workers, wherever they are (`winosmith.parallel.Broadcaster`), stores them. For other
-executors they are written to files, which the workers map into memory, so that all processes of a
-machine share one copy. Workers that can't access the files (on another machine, without a shared
-disk) are rejected.
+The rows and labels are transferred once. Threads read them in this process. An executor that can
+store values for its workers (`winosmith.parallel.Broadcaster`) stores them. For any other executor they
+are written to files, which the workers map into memory, so that all processes of a machine share
+one copy. Workers that can't access the files (on another machine, without a shared disk) raise an
+error.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ Remove = Literal["rows", "groups"]
 """The unit that is kept or removed as a whole: each row, or each group of rows."""
 
 NullMode = Literal["off", "report"]
-"""Whether the null of every phase is omitted or reported."""
+"""Whether the null distribution of every phase is omitted or reported."""
 
 DRAWS = 20
-"""The least number of draws of a null; its smallest p is 1/21."""
+"""The default number of draws of a null; its smallest possible p-value is 1/21."""
 
 
 @options.declaration
@@ -65,7 +65,7 @@ class Settings:
     null_draws: options.Draws = DRAWS
 
     def cutoff_of(self, left: int) -> int:
-        """Return the most rows that a phase removes, given the number of rows left.
+        """Return the maximum number of rows that a phase removes, given the number of rows left.
 
         >>> Settings(64, 100, 0.01, 0.75, 1.0, 0).cutoff_of(2_345)
         23
@@ -77,7 +77,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """The classifiers for one data set, spread over an executor.
+    """The classifiers for one data set, trained by an executor.
 
     Attributes:
         basis: The rows, in canonical order.
@@ -85,12 +85,12 @@ class Ensemble:
         groups: The (N,) group numbers, or None.
         settings: The run's parameters.
         penalty: The (D,) ridge penalty of each weight.
-        held: Where workers of this machine find the basis and labels.
+        location: The location of the basis and labels for workers of this machine.
         arrays: A `Broadcaster`'s token for the basis and labels; None for other executors.
-        executor: Where the classifiers are trained.
+        executor: The executor that trains the classifiers.
         threads: The threads for work that is always done in this process.
-        relabelled: Whether the labels differ from the stored ones, so that they are sent with each
-            task.
+        relabelled: Whether the labels differ from the stored labels, so that they are sent with
+            each task.
     """
 
     basis: Basis
@@ -98,21 +98,21 @@ class Ensemble:
     groups: NDArray[np.intp] | None
     settings: Settings
     penalty: Floats
-    held: Held
+    location: ArrayLocation
     arrays: Any
     executor: Executor
     threads: Executor
     relabelled: bool = False
 
-    def first_start(self, left: NDArray[np.int32]) -> Start:
-        """Return the solver's start in the first phase, given the rows left."""
-        return _solver.first_start(self._measured(), left)
+    def compute_first_start(self, left: NDArray[np.int32]) -> Start:
+        """Return the solver's starting point in the first phase, given the rows left."""
+        return _solver.compute_first_start(self._start_data(), left)
 
-    def start_at(self, weights: Floats, left: NDArray[np.int32]) -> Start:
-        """Return the start at these (D,) weights, with the Hessian measured there."""
-        return _solver.start_at(weights, self._measured(), left)
+    def compute_start_at(self, weights: Floats, left: NDArray[np.int32]) -> Start:
+        """Return a starting point at the given (D,) weights, with the Hessian at these weights."""
+        return _solver.compute_start_at(weights, self._start_data(), left)
 
-    def _measured(self) -> _solver.StartData:
+    def _start_data(self) -> _solver.StartData:
         from winosmith.debias._kernel import Kernel
 
         return _solver.StartData(
@@ -125,8 +125,8 @@ class Ensemble:
 
     def vote(self, left: NDArray[np.int32], phase: int, start: Start) -> Votes:
         """Train the classifiers of a phase on the rows left and collect their votes."""
-        everyone = Share(
-            held=self.held,
+        whole = Share(
+            location=self.location,
             labels=self.y if self.relabelled else None,
             rows=left,
             groups=None if self.groups is None else self.groups[left],
@@ -139,9 +139,9 @@ class Ensemble:
             start=start,
         )
         shares = workers_of(self.executor) or 2 * (os.cpu_count() or 1)
-        edges = _compute_share_bounds(len(everyone.classifiers), shares)
+        edges = _compute_share_bounds(len(whole.classifiers), shares)
         parts = [
-            (replace(everyone, classifiers=range(*part)), self.arrays)
+            (replace(whole, classifiers=range(*part)), self.arrays)
             for part in itertools.pairwise(edges)
         ]
         votes = ordered_map(
@@ -155,7 +155,7 @@ class Ensemble:
         return _join_votes(list(votes))
 
     def with_labels(self, y: NDArray[np.float32]) -> Ensemble:
-        """Return the same ensemble for the same rows with other labels."""
+        """Return a copy of the ensemble with other labels."""
         return replace(self, y=y, relabelled=True)
 
 
@@ -166,19 +166,20 @@ def open_ensemble(
     executor: Executor | None = None,
     scratch: str | Path | None = None,
 ) -> Iterator[Ensemble]:
-    """Set up the ensemble of a data set while the block runs; for `scratch` see `aflite`.
+    """Open the ensemble of a data set; for `scratch` see `aflite`.
 
-    BLAS runs on one thread in the meantime, because more are slower below our own threads.
+    BLAS is limited to one thread while the ensemble is open, because our own threads use all
+    processors.
     """
     folder = choose_scratch_folder(rows.X, scratch)
     if folder is None and executor is not None and needs_file(executor):
         folder = Path(tempfile.gettempdir())
     with open_threads() as own, one_thread(), _solver.rotate_rows(rows, own, folder) as basis:
         workers = executor or own
-        with share_arrays(basis, rows.y, workers) as (held, arrays):
+        with share_arrays(basis, rows.y, workers) as (location, arrays):
             penalty = _solver.make_penalties(basis, settings.C)
             yield Ensemble(
-                basis, rows.y, rows.groups, settings, penalty, held, arrays, workers, own
+                basis, rows.y, rows.groups, settings, penalty, location, arrays, workers, own
             )
 
 
@@ -219,18 +220,18 @@ class Share:
     """A worker's share of the classifiers, and the data to train them.
 
     Attributes:
-        held: Where the basis and the labels are stored.
-        labels: (N,) float32 labels that replace the stored ones; None for those.
+        location: The location of the basis and the labels.
+        labels: (N,) float32 labels that replace the stored labels; None to use the stored labels.
         rows: (size,) int32, the rows left, ascending in canonical order.
         groups: (size,) the groups of these rows, or None.
         ridge: (D,) the penalty of each weight.
         intercept: The column of the intercept in the basis.
         train_size, seed, phase: Parameters of `draw_training_rows`.
         classifiers: The numbers of the classifiers.
-        start: Where the solver starts.
+        start: The solver's starting point.
     """
 
-    held: Held
+    location: ArrayLocation
     labels: NDArray[np.float32] | None
     rows: NDArray[np.int32]
     groups: NDArray[np.intp] | None
@@ -245,15 +246,15 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Votes:
-    """The votes of the ensemble or of a share of it.
+    """The votes of all or some classifiers of an ensemble.
 
     Attributes:
-        correct, total: (size,) int32 numbers of correct predictions and of predictions for each
+        correct, total: (size,) int32 numbers of correct predictions and of all predictions for each
             row.
         close: The number of predictions with a decision value below 1e-4 in magnitude.
         weights: (classifiers, D) weights.
         one_class: (classifiers,) whether the training set had only one class.
-        polished: (classifiers,) whether the classifier was finished in float64.
+        polished: (classifiers,) whether the training was finished in float64.
         passes: (classifiers,) the number of passes over the training rows.
     """
 
@@ -270,19 +271,19 @@ def train_and_vote(part: tuple[Share, Arrays | None]) -> Votes:
     """Train a share of the classifiers and count their votes on their held-out rows.
 
     Args:
-        part: The share, with the basis and the labels; None if `share.held` says where they are.
+        part: The share, and the basis and labels; None to load them from `share.location`.
     """
     from winosmith.debias._kernel import Kernel
 
     share, arrays = part
-    X, y = arrays or load_arrays(share.held)
+    X, y = arrays or load_arrays(share.location)
     y = y if share.labels is None else share.labels
     kernel = Kernel(X, y)
     partitions = [_draw_partition(share, classifier) for classifier in share.classifiers]
     ones = np.array([y[share.rows[part]].mean(dtype=np.float64) for part in partitions])
     one_class = (ones == 0) | (ones == 1)
     weights = np.zeros((len(partitions), len(share.start.weights)))
-    # The optimum's limit for one class: the intercept diverges, the other weights vanish.
+    # For one class, the optimum has an infinite intercept, whose sign is sufficient, and weights 0.
     weights[one_class, share.intercept] = 2 * ones[one_class] - 1
     polished, passes = np.zeros(len(partitions), np.bool_), np.zeros(len(partitions), np.intp)
     both = np.flatnonzero(~one_class)
@@ -315,12 +316,12 @@ def _train(
     known = start.measured, start.product
     starts = np.repeat(start.weights[None], len(partitions), axis=0)
     gradient = kernel.make_gradient(share.rows, partitions)
-    fit = _solver.minimise(gradient, starts, share.ridge, start.diagonal, start.tolerance, known)
+    fit = _solver.minimize(gradient, starts, share.ridge, start.diagonal, start.tolerance, known)
     weights, slow = fit.weights, ~fit.converged
     for column in np.flatnonzero(slow):
         part = share.rows[partitions[column]]
         with one_thread():
-            weights[column] = _solver.minimise_by_newton(
+            weights[column] = _solver.minimize_by_newton(
                 X[part], y[part], share.ridge, weights[column]
             )
     return weights, slow, fit.passes
@@ -328,15 +329,15 @@ def _train(
 
 Arrays = tuple[NDArray[np.float32], NDArray[np.float32]]
 
-_held: dict[str, Arrays] = {}
+_arrays_by_key: dict[str, Arrays] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
-    """Where the basis and the labels are stored.
+class ArrayLocation:
+    """The location of the basis and the labels.
 
     Attributes:
-        key: The key in this process.
+        key: The key of the arrays in this process.
         file: The basis as a .npy file, with the labels next to it; None if there is no file.
     """
 
@@ -345,33 +346,33 @@ class Held:
 
 
 def needs_file(executor: Executor) -> bool:
-    """Return whether the workers of an executor read the arrays from files."""
+    """Return whether the workers of an executor must read the arrays from files."""
     return not isinstance(executor, ThreadPoolExecutor | Broadcaster)
 
 
 @contextlib.contextmanager
 def share_arrays(
     basis: Basis, y: NDArray[np.float32], executor: Executor
-) -> Iterator[tuple[Held, Any]]:
-    """Store the basis and the labels for the executor's workers while the block runs.
+) -> Iterator[tuple[ArrayLocation, Any]]:
+    """Share the basis and the labels with the executor's workers while the block runs.
 
     Yields their location, and their token if the executor is a `Broadcaster` (otherwise None).
 
     Raises:
-        OutputError: There is no space for the labels.
+        OutputError: The labels can't be written.
     """
-    held = Held(secrets.token_hex(8), None if basis.file is None else str(basis.file))
-    _held[held.key] = arrays = (basis.matrix, y)
+    location = ArrayLocation(secrets.token_hex(8), None if basis.file is None else str(basis.file))
+    _arrays_by_key[location.key] = arrays = (basis.matrix, y)
     try:
         if isinstance(executor, Broadcaster):
             with executor.broadcast(arrays) as token:
-                yield held, token
+                yield location, token
             return
         if basis.file is not None and needs_file(executor):
             _write_labels(basis.file, y)
-        yield held, None
+        yield location, None
     finally:
-        del _held[held.key]
+        del _arrays_by_key[location.key]
 
 
 def _write_labels(file: Path, y: NDArray[np.float32]) -> None:
@@ -387,15 +388,15 @@ def _labels_path(file: Path) -> Path:
     return file.with_name("labels.npy")
 
 
-def load_arrays(held: Held) -> Arrays:
-    """Return the arrays, mapped from their file in another process.
+def load_arrays(location: ArrayLocation) -> Arrays:
+    """Return the arrays of this process, or load them from their files.
 
     Raises:
         DataError: The worker can't access the file.
     """
-    if held.key in _held:
-        return _held[held.key]
-    file = Path(str(held.file))
+    if location.key in _arrays_by_key:
+        return _arrays_by_key[location.key]
+    file = Path(str(location.file))
     try:
         # copy-on-write, so that compiled code sees the same type of array as in a thread
         matrix = np.load(file, mmap_mode="c", allow_pickle=False)
@@ -405,6 +406,6 @@ def load_arrays(held: Held) -> Arrays:
             f"a worker can't read {file}; run the executor's workers on this machine, or "
             "set scratch to a folder that all of them can access (winosmith.cluster needs neither)"
         ) from error
-    _held.clear()  # a worker needs the arrays of one run at a time
-    _held[held.key] = arrays = (np.asarray(matrix), y)
+    _arrays_by_key.clear()  # a worker needs the arrays of one run at a time
+    _arrays_by_key[location.key] = arrays = (np.asarray(matrix), y)
     return arrays

@@ -1,18 +1,18 @@
-"""The accuracy of linear models: on problems before any filter, and on those that a filter kept.
+"""The accuracy of linear models on problems before any filter, and on the problems a filter kept.
 
-A probe is a logistic regression trained on some problems and tested on others, with whole blocks on
-one side. Unlike a KL over one principal component, it needs no bins, has a known chance level, and
-uses every direction of the embedding at once. On the problems that a filter kept by their answers,
-a probe is meaningless. It would be affected by the selection twice and fall below chance if nothing
-is predictable, which describes the filter and not the problems.
+A probe is a logistic regression trained on some problems and tested on others, with whole blocks
+kept together. Unlike the KL divergence along one principal component, a probe needs no bins, has a
+known chance level, and uses all directions of the embedding. On problems that a filter selected by
+their answers, a probe is meaningless: the selection affects both its training and its test set, so
+that its accuracy falls below chance even if nothing is predictable.
 
-So a filter is verified on data that it has not seen. The blocks of a data set are assigned to two
-halves, the whole filter runs on each half separately, and a guesser trained on the kept problems of
-one half is scored on the kept problems of the other.
+So a filter is verified across two halves of the data. The blocks of a data set are assigned to the
+halves, the filter runs on each half separately, and a guesser trained on the kept problems of one
+half is scored on the kept problems of the other.
 
-The vectors of `difference` change sign when the options of a problem are swapped, and their order
+Swapping the options of a problem flips the sign of a `difference` vector, and the order of options
 has no meaning. So models of these vectors have no intercept: they learn w from the problems with
-the correct option first, and swapping options does not change the result by one bit. For problems
+the correct option first, and swapping options does not change a bit of the result. For problems
 with any number of options, each option has a vector, and the model is a conditional logit.
 """
 
@@ -42,13 +42,13 @@ class Probe(Result):
     """The held-out accuracy of a linear model.
 
     Attributes:
-        accuracy: The fraction of test problems that the model predicts correctly, 0–1. A tie counts
-            as one over the number of tied options; the chance level is `chance`.
+        accuracy: The fraction of test problems that the model predicts correctly, 0–1. A tie of t
+            options that includes the correct one scores 1 / t.
         low: The lower end of the 95 % interval, with each group counted as one observation.
         high: The upper end of the interval.
-        chance: The mean of 1 / K over problems with K options, which is one half for two. If
-            vectors do not change sign with the options, the fraction of the more frequent answer
-            among the test problems, which an intercept can learn.
+        chance: The chance level: the mean of 1 / K over problems with K options (0.5 for two
+            options). If swapping options does not flip the sign of vectors, it is the fraction of
+            the more frequent answer among the test problems, which an intercept can learn.
         n: The number of test problems.
     """
 
@@ -66,23 +66,24 @@ def probe(
     groups: Sequence[Sequence[int]],
     *,
     options: ArrayLike | None = None,
-    turns: bool = True,
+    flips_sign: bool = True,
     folds: TwoOrMore = 5,
     C: Positive = 1.0,
     seed: Seed = 0,
 ) -> Probe:
-    """Return the cross-validated accuracy of a linear model, with whole groups in one fold.
+    """Return the cross-validated accuracy of a linear model, with each group in one fold.
 
     Args:
         X: (n, d) embeddings; with `options`, the (n, K, d) embeddings of every option.
         y: (n,) labels, 0 or 1; with `options`, the 0-based index of the correct option.
         groups: The rows that must not be split, such as `blocks.blocks(dataset)`, which contains
             copies and look-alikes as well as twins; every row is in one group.
-        options: (n,) the number of options of each problem; None for two, with one vector in X.
-        turns: Whether swapping the options of a problem flips the sign of its vector, as in
+        options: (n,) the number of options of each problem; None if all have two, and X has one
+            vector per problem.
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector, as in
             `difference`. If not (`concat`, most other vectors), the model has an intercept, and the
             order of the options can change the result.
-        folds: The number of folds, each tested once by a model trained on the others.
+        folds: The number of folds; each fold is predicted by a model trained on the others.
         C: The inverse strength of the L2 penalty.
         seed: The random seed for assigning the groups to folds.
 
@@ -97,25 +98,25 @@ def probe(
         raise DataError("X has values that are not finite")
     group_of = number_rows(groups, len(y))
     fold_of = np.random.default_rng([seed, folds]).permutation(len(groups))[group_of] % folds
-    of: _Vectors = (
-        _TwoOptionProblems(X, np.asarray(y), turns).select(np.arange(len(y)))
+    problems: _Vectors = (
+        _TwoOptionProblems(X, np.asarray(y), flips_sign).select(np.arange(len(y)))
         if options is None
-        else Choices.of(X, y, options)
+        else Choices.from_vectors(X, y, options)
     )
     weights = (fold_of[:, None] != np.arange(folds)).astype(np.float32)
-    credit = of.score(of.fit(weights, C)).credit
-    return _score_probe(credit[np.arange(len(y)), fold_of], group_of, of.chance)
+    credit = problems.score(problems.fit(weights, C)).credit
+    return _score_probe(credit[np.arange(len(y)), fold_of], group_of, problems.chance)
 
 
-def _score_probe(right: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:
-    """Return the share that is right, with an interval that is robust to clusters.
+def _score_probe(credit: NDArray[np.float64], group_of: NDArray[np.intp], chance: float) -> Probe:
+    """Return the accuracy, with a confidence interval that is robust to clusters.
 
-    The variance is the linearised one of a mean over clusters of unequal sizes: the sum of the
-    squared cluster residuals over n squared, with g / (g - 1) for g clusters.
+    It uses the linearised variance of a mean over clusters of unequal sizes: the sum of the squared
+    cluster residuals over n squared, times g / (g - 1) for g clusters.
     """
-    n = len(right)
-    accuracy = float(right.mean())
-    residuals = np.bincount(group_of, weights=right - accuracy)
+    n = len(credit)
+    accuracy = float(credit.mean())
+    residuals = np.bincount(group_of, weights=credit - accuracy)
     clusters = len(np.unique(group_of))
     error = float(np.sqrt((residuals**2).sum() * clusters / max(clusters - 1, 1))) / n
     return Probe(
@@ -132,45 +133,45 @@ Floats = NDArray[np.float64]
 Filter = Callable[[Rows], ArrayLike]
 
 LINEAR, TWO_PIECE = "linear", "two-piece"
-"""The guessers on the filter's own vectors."""
+"""The names of the guessers that use the filter's own vectors."""
 
-LEAST = 20
-"""The least number of blocks; half as many must be kept in each half, because an interval from
-fewer resampled blocks has no meaning."""
+MIN_BLOCKS = 20
+"""The minimum number of blocks. The filter must keep half as many in each half, because an interval
+from fewer resampled blocks has no meaning."""
 
-AT_ONCE = 2
+CONCURRENT_HALVES = 2
 """The number of halves that are filtered or measured at the same time; each needs its own
 memory."""
 
 FOLDS = 3
-"""The number of folds in which the two-piece guesser computes margins on its own half."""
+"""The number of cross-validation folds for the two-piece guesser's margins on its training half."""
 
-PART = 4096
-"""Rows that are multiplied at a time."""
+CHUNK_ROWS = 4096
+"""The number of rows to multiply at a time."""
 
-CUTS = 50
-"""The number of quantile steps for the turning point, each two per cent of a half's problems."""
+MARGIN_QUANTILES = 50
+"""The number of quantiles of the margin at which the two-piece guesser may reverse predictions."""
 
 LEVEL = 0.05
-"""The probability that any guesser differs from chance if nothing is predictable; see
-`Verification`."""
+"""The maximum probability that any guesser's interval excludes chance if nothing is predictable;
+see `Verification`."""
 
-CONSTANT = 10.0
-"""The value of an intercept's column, so large that the penalty on it is negligible."""
+INTERCEPT_VALUE = 10.0
+"""The value of the intercept's column, so large that the penalty on the intercept is negligible."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuesserAccuracy(Result):
-    """The accuracy of one guesser on one half after learning from the other.
+    """The accuracy of a guesser that is trained on one half and tested on the other.
 
     Attributes:
-        accuracy: The fraction of correct predictions, 0–1, with a tie counted as one over the
-            number of tied options; the mean over all splits in both directions.
+        accuracy: The fraction of correct predictions, 0–1, as the mean over all splits in both
+            directions. A tie of t options that includes the correct one scores 1 / t.
         low: The lower end of the 95 % interval; see `Verification`.
         high: The upper end of the interval.
-        chance: The mean of 1 / K over problems with K options, which is one half for two. If
-            vectors do not change sign with the options, the fraction of the more frequent answer,
-            which an intercept can learn.
+        chance: The chance level: the mean of 1 / K over problems with K options (0.5 for two
+            options). If swapping options does not flip the sign of vectors, it is the fraction of
+            the more frequent answer, which an intercept can learn.
     """
 
     accuracy: float
@@ -183,19 +184,20 @@ class GuesserAccuracy(Result):
 class Verification(Result):
     """The accuracy of guessers across halves that were filtered separately.
 
-    The 95 % intervals are simultaneous: all G guessers' intervals contain their true values in 95 %
-    of data sets or more (Bonferroni, G guessers and two sides). So if nothing is predictable, at
-    most one report in twenty has an interval without chance in it.
+    The 95 % intervals are simultaneous: in 95 % of data sets or more, the intervals of all G
+    guessers contain the true values (Bonferroni, G guessers and two sides). So if nothing is
+    predictable, at most one report in twenty has an interval that excludes chance.
 
     Attributes:
-        before: The accuracy by guesser, across the halves with nothing removed.
-        after: The accuracy by guesser, across the problems that the filter kept. "linear" and
-            "two-piece" use the filter's own vectors; the others have the names of their vectors.
+        before: The accuracy of each guesser, by its name, with nothing removed.
+        after: The accuracy of each guesser, by its name, on the problems that the filter kept.
+            "linear" and "two-piece" use the filter's own vectors; the others have the names of
+            their vectors.
         kept: The mean fraction of a half's problems that was kept, 0–1.
         problems: The number of problems assigned to halves.
-        blocks: The number of their blocks.
+        blocks: The number of blocks of these problems.
         splits: The number of splits into halves.
-        draws: The number of resamples behind each interval.
+        draws: The number of bootstrap resamples for each interval.
     """
 
     before: Mapping[str, GuesserAccuracy]
@@ -211,75 +213,78 @@ class Verification(Result):
 def verify(
     X: NDArray[Any],
     y: ArrayLike,
-    filter: Filter,  # noqa: A002 - it is one
+    filter: Filter,  # noqa: A002 - the clearest name
     *,
     blocks: Sequence[Sequence[int]],
     ids: Sequence[Hashable] | None = None,
     options: ArrayLike | None = None,
     others: Mapping[str, NDArray[Any]] | None = None,
-    turns: bool = True,
+    flips_sign: bool = True,
     splits: Count = 5,
     draws: Draws = 100,
     seed: Seed = 0,
     C: Positive = 1.0,
     on_step: Callable[[int, int], object] | None = None,
 ) -> Verification:
-    """Return the accuracy of guessers on the problems that a filter keeps, across separate halves.
+    """Return the accuracy of guessers on the problems that a filter keeps, across two halves.
 
-    Each split assigns the blocks to two halves and filters each one separately. In both directions,
-    three kinds of guessers learn from one half and predict the other:
+    Each split assigns the blocks to two halves and filters each half separately. In both
+    directions, three kinds of guessers are trained on one half and tested on the other:
 
     - *linear*: a logistic regression on the filter's own vectors.
-    - *two-piece*: a guesser that knows that a filter reverses predictions at some margin. A linear
-      model w of the whole of its half gives each problem a margin (within that half cross-fitted in
-      three folds, with whole blocks together). From the kept problems it learns the margin from
-      which to follow w, and whether to predict the opposite above or below it; it applies this rule
-      in the other half. The position of a margin is its rank within its half.
+    - *two-piece*: a guesser that knows that a filter makes linear predictions incorrect beyond
+      some margin. A linear model w of the unfiltered half gives each problem a margin
+      (cross-validated within the half, in three folds with whole blocks together). From the kept
+      problems the guesser learns a threshold, and whether to follow w above or below it; it
+      predicts the opposite on the other side. It applies this rule in the other half, where the
+      threshold is the same rank of margins.
     - one linear model on each of the `others`.
 
-    With `options`, every problem has that number of options, and all models are conditional logits:
-    one vector of weights for the vectors of all options. A guesser predicts the highest one; "the
-    opposite" is any other one, which is correct in one of K − 1 cases if the highest is incorrect.
+    With `options`, problems have any number of options, and all models are conditional logits: one
+    vector of weights for the vectors of all options. A guesser predicts the option with the highest
+    score; "the opposite" is a random other option, which is correct in one of K − 1 cases if the
+    prediction is incorrect.
 
-    The intervals resample the blocks `draws` times, with one multinomial weight per block for all
-    splits, and refit every guesser; the kept problems stay the same. Splits of the same data are
-    not independent, so they add nothing to the degrees of freedom: a block has the same weight in
-    all of them, and the standard error is the standard deviation of the resampled means. A refit
-    has fewer distinct blocks and is slightly less accurate, so the interval is the real accuracy ±
-    t standard errors, not the quantiles of the resampled ones. t is the 1 − .05/(2 G) quantile of
-    Student's distribution with `draws` − 1 degrees of freedom, for G guessers. (Cross-fitted
-    accuracies vary 1.1 to 1.4 times as much as binomial ones.)
+    For the intervals, the blocks are resampled `draws` times, with one multinomial weight per
+    block for all splits, and every guesser is refitted; the kept problems stay the same. Splits of
+    the same data are not independent. So a block has the same weight in all splits, and the
+    standard error is the standard deviation of the resampled means over all splits. A resample has
+    fewer distinct blocks, and its guessers are slightly less accurate. So the interval is the real
+    accuracy ± t standard errors, not quantiles of the resampled accuracies. t is the 1 − .05/(2 G)
+    quantile of Student's distribution with `draws` − 1 degrees of freedom, for G guessers.
+    (Cross-validated accuracies vary 1.1 to 1.4 times as much as binomial ones.)
 
-    Swapping options, the order of the rows (with `ids`) and the number of threads change nothing.
-    Two halves are filtered, and then measured, at the same time: the filter is called from two
-    threads.
+    The result does not depend on the order of options, the number of threads or, with `ids`, the
+    order of rows. Two halves are filtered, and then measured, at the same time, so the filter is
+    called from two threads.
 
     Args:
         X: (n, d) the filter's own vectors; with `options`, the (n, K, d) vectors of every option.
         y: (n,) labels, 0 or 1; with `options`, the 0-based index of the correct option.
-        filter: A function that takes the rows of one half and returns those that it keeps, without
-            access to other rows.
+        filter: A function from the rows of one half to the rows to keep. It must not use any other
+            rows.
         blocks: The rows that are never split, such as `blocks.blocks(dataset)`; every row is in one
             block.
         ids: (n,) distinct strings or integers that define the order of the draws; by default the
             order of a digest of each row's numbers and label.
-        options: (n,) the number of options of each problem, 2 or more; None for two each, with one
-            vector in X for both.
-        others: (n, e) other vectors of the same problems by name, which change sign with the
-            options; with `options`, (n, K, e) vectors.
-        turns: Whether swapping the options of a problem flips the sign of its vector in X, as in
-            `difference`; the models then have no intercept and learn from problems with the correct
-            option first.
+        options: (n,) the number of options of each problem, 2 or more; None if all have two, and X
+            has one vector per problem.
+        others: (n, e) other vectors of the same problems by name. Swapping options must flip their
+            sign. With `options`, (n, K, e) vectors.
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector in X, as
+            in `difference`; the models then have no intercept and learn from problems with the
+            correct option first.
         splits: The number of splits of the blocks into halves, 1 or more.
         draws: The number of resamples, 20 or more.
         seed: The random seed of the splits and resamples.
         C: The inverse strength of the guessers' L2 penalty.
-        on_step: Called with the number of halves filtered and measured, and the total.
+        on_step: Called with the number of completed steps, and the total: each half is filtered in
+            one step, and measured in another.
 
     Raises:
-        DataError: There are too few blocks, or too few of them are kept in a half; rows or labels
-            are invalid; without `turns`, all labels are the same; or the filter returns rows that
-            it was not given.
+        DataError: There are too few blocks, or a filter keeps too few blocks of a half; rows or
+            labels are invalid; without `flips_sign`, all labels are the same; or the filter returns
+            rows that it was not given.
         RecipeError: `splits` or `draws` is out of range.
 
     >>> rng = np.random.default_rng(0)
@@ -290,57 +295,64 @@ def verify(
     >>> found.before == found.after, found.before["linear"].low > 0.8
     (True, True)
     """
-    if len(blocks) < LEAST:
+    if len(blocks) < MIN_BLOCKS:
         raise DataError(
             f"there {'is' if len(blocks) == 1 else 'are'} {count_noun(len(blocks), 'block')} "
             "(twins, families, copies, look-alikes); predictability is measured across "
-            f"halves of {LEAST} blocks or more"
+            f"halves of {MIN_BLOCKS} blocks or more"
         )
     report_step = on_step or (lambda done, steps: None)
     labels = np.asarray(y)
     vectors = {LINEAR: X, **(others or {})}
     numbers = number_rows(blocks, len(labels))
-    for name, one in (others or {}).items():
-        if len(one) != len(labels):
-            raise DataError(f"{name}: there are {len(one)} vectors for {len(labels)} problems")
-    of: dict[str, _Vectors] = {}
+    for name, array in (others or {}).items():
+        if len(array) != len(labels):
+            raise DataError(f"{name}: there are {len(array)} vectors for {len(labels)} problems")
+    problems: dict[str, _Vectors] = {}
     if options is not None:
-        chosen = {name: Choices.of(one, labels, options) for name, one in vectors.items()}
-        order = find_canonical_order(chosen[LINEAR].canonical(), ids)
-        of.update(chosen)
+        choices = {
+            name: Choices.from_vectors(array, labels, options) for name, array in vectors.items()
+        }
+        order = find_canonical_order(choices[LINEAR].to_canonical_rows(), ids)
+        problems.update(choices)
     else:
-        order = check_rows(X, labels, ids, None, alike=turns).order
-        for name, one in vectors.items():
-            of[name] = _TwoOptionProblems(one, labels, turns or name != LINEAR)
+        order = check_rows(X, labels, ids, None, allow_one_label=flips_sign).order
+        for name, array in vectors.items():
+            problems[name] = _TwoOptionProblems(array, labels, flips_sign or name != LINEAR)
     block_of = _number_in_order(numbers, order)
-    job = _SharedData(of, block_of, _resample_blocks(len(blocks), draws, seed), C)
+    shared = _SharedData(problems, block_of, _resample_blocks(len(blocks), draws, seed), C)
     halves = [
         half for split in range(splits) for half in _draw_halves(order, block_of, seed, split)
     ]
-    ways = [(at, at ^ 1) for at in range(len(halves))]
+    directions = [(train, train ^ 1) for train in range(len(halves))]
     found: dict[str, list[tuple[_Scores, _Scores]]] = {}
     kept: list[Rows] = []
-    with one_thread(), ThreadPoolExecutor(AT_ONCE) as threads:
+    with one_thread(), ThreadPoolExecutor(CONCURRENT_HALVES) as threads:
         for rows in ordered_map(
-            lambda half: _apply_filter(filter, half, block_of), halves, threads, ahead=AT_ONCE
+            lambda half: _apply_filter(filter, half, block_of),
+            halves,
+            threads,
+            ahead=CONCURRENT_HALVES,
         ):
             kept.append(rows)
             report_step(len(kept), 4 * splits)
         guesses = ordered_map(
-            lambda way: _score_guessers(job, *(of[at] for at in way for of in (halves, kept))),
-            ways,
+            lambda direction: _score_guessers(
+                shared, *(rows[half] for half in direction for rows in (halves, kept))
+            ),
+            directions,
             threads,
-            ahead=AT_ONCE,
+            ahead=CONCURRENT_HALVES,
         )
         for done, guess in enumerate(guesses, start=len(kept) + 1):
-            for name, scores in guess.items():
-                found.setdefault(name, []).append(scores)
+            for name, pair in guess.items():
+                found.setdefault(name, []).append(pair)
             report_step(done, 4 * splits)
     shares = [len(rows) / len(half) for rows, half in zip(kept, halves, strict=True)]
-    times = _compute_quantile(len(found), draws)
+    factor = _compute_interval_factor(len(found), draws)
     return Verification(
-        {name: _summarize([before for before, _ in one], times) for name, one in found.items()},
-        {name: _summarize([after for _, after in one], times) for name, one in found.items()},
+        {name: _summarize([s[0] for s in scores], factor) for name, scores in found.items()},
+        {name: _summarize([s[1] for s in scores], factor) for name, scores in found.items()},
         kept=float(np.mean(shares)),
         problems=len(labels),
         blocks=len(blocks),
@@ -353,65 +365,53 @@ def verify(
 class _TwoOptionProblems:
     """Problems with one vector for both options.
 
-    Attributes:
-        X: The (n, d) vectors.
-        y: The (n,) labels, 0 or 1.
-        turning: Whether vectors change sign with the options; if not, the models have an intercept.
-        turned: The vectors with the correct option first; None until they are needed.
+    `oriented` contains the vectors with the correct option first; it is None before `select`.
     """
 
     X: NDArray[Any]
     y: NDArray[Any]
-    turning: bool
-    turned: NDArray[np.float32] | None = None
+    flips_sign: bool
+    oriented: NDArray[np.float32] | None = None
 
     def select(self, rows: Rows | NDArray[np.bool_]) -> _TwoOptionProblems:
         """Return some of the problems, with the correct option first."""
         y = self.y[rows]
-        if self.turned is not None:
-            return _TwoOptionProblems(self.X, y, self.turning, self.turned[rows])
+        if self.oriented is not None:
+            return _TwoOptionProblems(self.X, y, self.flips_sign, self.oriented[rows])
         sign = np.where(y == 1, 1, -1).astype(np.float32)[:, None]
         chosen = self.X[rows].astype(np.float32, copy=False)
-        if not self.turning:
-            chosen = np.hstack([chosen, np.full((len(chosen), 1), CONSTANT, np.float32)])
-        return _TwoOptionProblems(self.X, y, self.turning, sign * chosen)
+        if not self.flips_sign:
+            chosen = np.hstack([chosen, np.full((len(chosen), 1), INTERCEPT_VALUE, np.float32)])
+        return _TwoOptionProblems(self.X, y, self.flips_sign, sign * chosen)
 
     @property
     def chance(self) -> float:
-        """One half, or the fraction of the more frequent answer."""
+        """The chance level: 0.5, or the fraction of the more frequent answer."""
         ones = float(np.mean(self.y == 1))
-        return 0.5 if self.turning else max(ones, 1 - ones)
+        return 0.5 if self.flips_sign else max(ones, 1 - ones)
 
     def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
-        assert self.turned is not None  # noqa: S101 - `at` turned them
-        return Logit(self.turned, C=C).fit(weights)
+        assert self.oriented is not None  # noqa: S101 - `select` set them
+        return Logit(self.oriented, C=C).fit(weights)
 
     def score(self, W: Floats) -> ModelScores:
-        """Return margins and the credit of their signs."""
-        assert self.turned is not None  # noqa: S101 - `at` turned them
-        margins = np.empty((len(self.turned), W.shape[1]))
+        assert self.oriented is not None  # noqa: S101 - `select` set them
+        margins = np.empty((len(self.oriented), W.shape[1]))
         with one_thread():
-            for start in range(0, len(margins), PART):  # float64 copies of a part at a time
-                margins[start : start + PART] = self.turned[start : start + PART] @ W
-        margins[np.abs(margins) <= rounding_error(self.turned, W)] = 0.0
+            for start in range(0, len(margins), CHUNK_ROWS):  # converts only a part to float64
+                margins[start : start + CHUNK_ROWS] = self.oriented[start : start + CHUNK_ROWS] @ W
+        margins[np.abs(margins) <= rounding_error(self.oriented, W)] = 0.0
         credit = (np.sign(margins) + 1) / 2
         return ModelScores(margins, credit, 1 - credit)
 
 
 _Vectors = Choices | _TwoOptionProblems
-"""The vectors of problems with their keys, on which a guesser is trained and tested."""
+"""The problems on which a guesser is trained and tested, with their vectors and keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class _SharedData:
-    """The data that all halves share.
-
-    Attributes:
-        vectors: The vectors by name.
-        block_of: The (n,) block number of each row.
-        resampled: The (blocks, 1 + draws) weights; the first column is the real one, all ones.
-        C: The guessers' inverse penalty.
-    """
+    """The data that all halves share, with the weights from `_resample_blocks`."""
 
     vectors: Mapping[str, _Vectors]
     block_of: Rows
@@ -419,7 +419,7 @@ class _SharedData:
     C: float
 
     def weights(self, rows: Rows) -> Floats:
-        """Return the (rows, 1 + draws) weight of each row in each draw."""
+        """Return the (rows, 1 + draws) weights of rows in the real data and in each draw."""
         return self.resampled[self.block_of[rows]]
 
 
@@ -430,120 +430,108 @@ _Scores = tuple[Floats, float]
 def _score_guessers(
     shared: _SharedData, train_rows: Rows, train_kept: Rows, test_rows: Rows, test_kept: Rows
 ) -> dict[str, tuple[_Scores, _Scores]]:
-    """Return each guesser's scores on another half, before and after the filter.
-
-    Args:
-        shared: The data that all halves share.
-        train_rows: The rows of the half that guessers learn from.
-        train_kept: The rows that the filter kept of it.
-        test_rows: The rows of the other half.
-        test_kept: The rows that the filter kept of the other half.
-    """
     found: dict[str, tuple[_Scores, _Scores]] = {}
     inside, outside = np.isin(train_rows, train_kept), np.isin(test_rows, test_kept)
     weights, count = shared.weights(train_rows), shared.resampled.shape[1]
     before, after = shared.weights(test_rows), shared.weights(test_kept)
     counts = weights.astype(np.float32)
     parts = np.unique(shared.block_of[train_rows], return_inverse=True)[1] % FOLDS
-    for name, of in shared.vectors.items():
-        here, there = of.select(train_rows), of.select(test_rows)
-        chances = [there.chance, of.select(test_kept).chance]
+    for name, problems in shared.vectors.items():
+        train, test = problems.select(train_rows), problems.select(test_rows)
+        chances = [test.chance, problems.select(test_kept).chance]
         sets = [inside | True] + ([] if inside.all() else [inside])
         folds = [parts != part for part in range(FOLDS)] if name == LINEAR else []
-        models = here.fit(np.hstack([counts * rows[:, None] for rows in sets + folds]), shared.C)
-        judged = [there.score(models[:, at * count :][:, :count]) for at in range(len(sets))]
+        models = train.fit(np.hstack([counts * rows[:, None] for rows in sets + folds]), shared.C)
+        scored = [test.score(models[:, at * count :][:, :count]) for at in range(len(sets))]
         found[name] = (
-            (_weighted_accuracy(judged[0].credit, before), chances[0]),
-            (_weighted_accuracy(judged[-1].credit[outside], after), chances[1]),
+            (_weighted_accuracy(scored[0].credit, before), chances[0]),
+            (_weighted_accuracy(scored[-1].credit[outside], after), chances[1]),
         )
         if name == LINEAR:
             shape = (len(train_rows), count)
-            own = ModelScores(np.empty(shape), np.empty(shape), np.empty(shape))
+            cross = ModelScores(np.empty(shape), np.empty(shape), np.empty(shape))
             for part in range(FOLDS):
                 at = (len(sets) + part) * count
-                one = here.select(parts == part).score(models[:, at : at + count])
+                fold = train.select(parts == part).score(models[:, at : at + count])
                 for field in ("leads", "credit", "opposite"):
-                    getattr(own, field)[parts == part] = getattr(one, field)
-            ranks, places = _find_steps(own.leads), _find_steps(judged[0].leads)
+                    getattr(cross, field)[parts == part] = getattr(fold, field)
+            train_ranks, test_ranks = _rank_margins(cross.leads), _rank_margins(scored[0].leads)
             pair = []
-            for mine, theirs, chance in (
+            for train_mask, test_mask, chance in (
                 (inside | True, outside | True, chances[0]),
                 (inside, outside, chances[1]),
             ):
-                gained = (own.credit - own.opposite)[mine]
-                rule = _fit_rule(gained, ranks[mine], weights[mine])
-                said = _apply_rule(judged[0], places, rule)[theirs]
-                pair.append((_weighted_accuracy(said, before[theirs]), chance))
+                gained = (cross.credit - cross.opposite)[train_mask]
+                rule = _fit_rule(gained, train_ranks[train_mask], weights[train_mask])
+                credit = _apply_rule(scored[0], test_ranks, rule)[test_mask]
+                pair.append((_weighted_accuracy(credit, before[test_mask]), chance))
             found[TWO_PIECE] = (pair[0], pair[1])
     return {name: found[name] for name in (LINEAR, TWO_PIECE, *found)}
 
 
-def _find_steps(margins: Floats) -> NDArray[np.integer[Any]]:
-    """Return the step, 0 to `CUTS` - 1, in which each size of a margin lies, column by column."""
+def _rank_margins(margins: Floats) -> NDArray[np.integer[Any]]:
+    """Return the quantile of each margin's magnitude within its column, from 0."""
     sizes = np.abs(margins)
     ranks = np.empty(sizes.shape, np.int8)
-    steps = np.arange(len(sizes)) * CUTS // max(len(sizes), 1)
+    steps = np.arange(len(sizes)) * MARGIN_QUANTILES // max(len(sizes), 1)
     for column in range(sizes.shape[1]):
         ranks[np.argsort(sizes[:, column], kind="stable"), column] = steps
     return ranks
 
 
 def _fit_rule(
-    gained: Floats, places: NDArray[np.integer[Any]], weights: Floats
+    gained: Floats, ranks: NDArray[np.integer[Any]], weights: Floats
 ) -> tuple[NDArray[np.integer[Any]], Floats]:
-    """Return for each column at which step to turn, and what to do from there on (1: follow).
+    """Return each column's rule: the quantile, and 1 to follow the model from there on, or -1.
 
-    Args:
-        gained: The gain per problem from following the model instead of predicting the opposite.
-        places: The step of each problem's lead.
-        weights: The weight of each problem by column.
+    `gained` is each problem's gain from following the model instead of predicting the opposite.
     """
     gained = weights * gained
     columns = np.arange(gained.shape[1])
-    by_step = np.zeros((CUTS, len(columns)))
+    by_step = np.zeros((MARGIN_QUANTILES, len(columns)))
     for column in columns:
-        by_step[:, column] = np.bincount(places[:, column], gained[:, column], CUTS)
+        by_step[:, column] = np.bincount(ranks[:, column], gained[:, column], MARGIN_QUANTILES)
     below = np.vstack([np.zeros((1, len(columns))), np.cumsum(by_step, axis=0)])
-    turned = below[-1] - 2 * below  # the gain from following only from a step on
-    steps = np.argmax(np.abs(turned), axis=0)
-    best = np.sign(turned[steps, columns])
+    above = below[-1] - 2 * below  # the gain from following the model only from this quantile on
+    steps = np.argmax(np.abs(above), axis=0)
+    best = np.sign(above[steps, columns])
     return steps, np.where(best == 0, 1.0, best)
 
 
 def _apply_rule(
-    judged: ModelScores,
-    places: NDArray[np.integer[Any]],
+    scored: ModelScores,
+    ranks: NDArray[np.integer[Any]],
     rule: tuple[NDArray[np.integer[Any]], Floats],
 ) -> Floats:
     steps, beyond = rule
-    follows = np.where(places >= steps, beyond, -beyond) > 0
-    return np.where(follows, judged.credit, judged.opposite)
+    follows = np.where(ranks >= steps, beyond, -beyond) > 0
+    return np.where(follows, scored.credit, scored.opposite)
 
 
-def _weighted_accuracy(right: Floats, weights: Floats) -> Floats:
+def _weighted_accuracy(credit: Floats, weights: Floats) -> Floats:
     whole = weights.sum(axis=0)
-    share: Floats = (weights * right).sum(axis=0) / np.where(whole > 0, whole, 1)
-    return share
+    accuracy: Floats = (weights * credit).sum(axis=0) / np.where(whole > 0, whole, 1)
+    return accuracy
 
 
 def _draw_halves(order: Rows, block_of: Rows, seed: int, split: int) -> tuple[Rows, Rows]:
     blocks = block_of.max() + 1
-    side = (np.random.default_rng([seed, split]).permutation(blocks) % 2)[block_of[order]]
-    return order[side == 0], order[side == 1]
+    half = (np.random.default_rng([seed, split]).permutation(blocks) % 2)[block_of[order]]
+    return order[half == 0], order[half == 1]
 
 
-def _apply_filter(chosen: Filter, rows: Rows, block_of: Rows) -> Rows:
-    kept = np.asarray(chosen(rows), np.intp)
-    there = np.isin(rows, kept)
-    if there.sum() != len(kept):
+def _apply_filter(keep_rows: Filter, rows: Rows, block_of: Rows) -> Rows:
+    kept = np.asarray(keep_rows(rows), np.intp)
+    is_kept = np.isin(rows, kept)
+    if is_kept.sum() != len(kept):
         raise DataError("the filter must return some of the given rows, each at most once")
-    left = len(np.unique(block_of[rows[there]]))
-    if left < LEAST // 2:
+    left = len(np.unique(block_of[rows[is_kept]]))
+    if left < MIN_BLOCKS // 2:
         raise DataError(
             f"the filter kept {left} blocks (twins, families, copies, look-alikes) of one half "
-            f"of the data; predictability is measured on {LEAST // 2} or more"
+            f"of the data; predictability is measured on {MIN_BLOCKS // 2} or more"
         )
-    return rows[there]
+    return rows[is_kept]
 
 
 def _number_in_order(numbers: Rows, order: Rows) -> Rows:
@@ -554,17 +542,17 @@ def _number_in_order(numbers: Rows, order: Rows) -> Rows:
 
 
 def _resample_blocks(blocks: int, draws: int, seed: int) -> Floats:
-    """Return the (blocks, 1 + draws) weight of each block; the first column is ones."""
+    """Return the (blocks, 1 + draws) bootstrap weights of blocks; the first column is ones."""
     drawn = np.random.default_rng([seed, draws, blocks]).multinomial(
         blocks, np.full(blocks, 1 / blocks), draws
     )
     return np.vstack([np.ones((1, blocks)), drawn]).T.copy()
 
 
-def _compute_quantile(guessers: int, draws: int) -> float:
-    """Return the number of standard errors that an interval extends to each side.
+def _compute_interval_factor(guessers: int, draws: int) -> float:
+    """Return the half-width of an interval, in standard errors.
 
-    >>> round(_compute_quantile(3, 100), 3), round(_compute_quantile(1, 10**6), 2)
+    >>> round(_compute_interval_factor(3, 100), 3), round(_compute_interval_factor(1, 10**6), 2)
     (2.435, 1.96)
     """
     from scipy.special import stdtrit
@@ -572,9 +560,9 @@ def _compute_quantile(guessers: int, draws: int) -> float:
     return float(stdtrit(draws - 1, 1 - LEVEL / (2 * guessers)))
 
 
-def _summarize(found: Sequence[_Scores], times: float) -> GuesserAccuracy:
-    mean = np.mean([right for right, _ in found], axis=0)
-    spread = times * float(np.std(mean[1:], ddof=1))
+def _summarize(found: Sequence[_Scores], factor: float) -> GuesserAccuracy:
+    mean = np.mean([accuracies for accuracies, _ in found], axis=0)
+    spread = factor * float(np.std(mean[1:], ddof=1))
     accuracy = float(mean[0])
     return GuesserAccuracy(
         accuracy,

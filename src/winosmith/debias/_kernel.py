@@ -1,11 +1,11 @@
-"""The sums over rows and classifiers that AFLite needs, compiled by numba.
+"""AFLite's loops over rows and classifiers, compiled by numba.
 
 All loops run on the *basis*: rows of `D` float32 values (see `_solver`), with `D` a multiple of 16
 and the intercept among them, so that a decision value is one dot product. They visit only the
 requested (row, classifier) pairs, in blocks of `BLOCK` rows that stay in the second-level cache
-while all classifiers use them, four rows at a time, so that one load of a weight serves four rows.
-Each classifier's sums run in the order of the rows and are never split. So neither the other
-classifiers in the call nor the number of threads can change a bit of them.
+while all classifiers use them. Four rows are processed at a time, so that each weight is loaded
+once for four rows. Each classifier's sums run in the order of the rows and are never split. So
+neither the other classifiers in the call nor the number of threads can change a bit of the sums.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from numpy.typing import NDArray
 from winosmith.debias._rows import align
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int32]
+Positions = NDArray[np.int32]
 
 Gradient = Callable[[Floats, NDArray[np.intp]], Floats]
-"""A function from (c, D) weights and their c columns to the gradients of the summed losses."""
+"""A function from (c, D) weights and the indices of the classifiers to (c, D) summed gradients."""
 
 CLOSE = np.float32(1e-4)
 """Votes with a decision value nearer to 0 than this are counted as close."""
 
 BLOCK = 128
-"""Rows of a block: with 1,024 dimensions 0.5 MB, half of a typical second-level cache."""
+"""The number of rows in a block: 0.5 MB with 1,024 dimensions, half of a typical L2 cache."""
 
 FLUSH = 4
 """The number of blocks after which the float32 partial sums are added to the float64 sums."""
 
 PATIENCE = 0.7
-"""The number of seconds after which the wait is announced; cached code loads in 0.3."""
+"""The number of seconds of compilation before it is logged; loading cached code takes 0.3."""
 
 _FAST = {"reassoc", "contract", "nsz", "arcp"}  # vector sums; infinities and NaN are preserved
 
@@ -48,7 +48,7 @@ Array = Any  # for the type checker; docstrings give the types
 
 
 def compile_cached(function: Function) -> Function:
-    """Compile with numba on the first call, caching the machine code on disk if possible."""
+    """Compile a function with numba on its first call, caching the machine code if possible."""
     options = {"fastmath": _FAST, "nogil": True}
     try:
         return numba.njit(function, cache=True, **options)  # type: ignore[no-any-return]
@@ -75,36 +75,36 @@ class Kernel:
     def __post_init__(self) -> None:
         compile_loops()
 
-    def make_gradient(self, rows: Places, partitions: Sequence[Places]) -> Gradient:
-        """Return the function from (c, D) weights and their columns to (c, D) summed gradients.
+    def make_gradient(self, rows: Positions, partitions: Sequence[Positions]) -> Gradient:
+        """Return the function that computes the classifiers' gradients.
 
         Args:
             rows: (size,) the rows left, in ascending order.
             partitions: The training rows of each classifier, as ascending positions among `rows`.
         """
-        begin, end, places = _concatenate(partitions)
+        begin, end, positions = _concatenate(partitions)
 
         def gradient(W: Floats, columns: NDArray[np.intp]) -> Floats:
             G = np.empty(W.shape)
             first, last = begin[columns], end[columns]
-            add_gradients(self.X, self.y, rows, first, last, places, align(W), G)
+            add_gradients(self.X, self.y, rows, first, last, positions, align(W), G)
             return G
 
         return gradient
 
     def count_votes(
-        self, rows: Places, partitions: Sequence[Places], weights: Floats
-    ) -> tuple[Places, Places, int]:
-        """Return each row's correct and held-out predictions, and the number of close ones."""
+        self, rows: Positions, partitions: Sequence[Positions], weights: Floats
+    ) -> tuple[Positions, Positions, int]:
+        """Return each row's correct and all held-out predictions, and the number of close votes."""
         correct, total = np.zeros((2, len(rows)), np.int32)
         even = align(np.concatenate([weights, weights[: len(weights) % 2]]))
         close = count_votes(self.X, self.y, rows, *_concatenate(partitions), even, correct, total)
         return correct, total, close
 
     def compute_curvature(
-        self, rows: Places, weights: Floats, scale: float
+        self, rows: Positions, weights: Floats, scale: float
     ) -> tuple[Floats, Floats]:
-        """Return the diagonal of the Hessian at (D,) weights, and its product with them.
+        """Return the Hessian's diagonal at (D,) weights, and its product with the weights.
 
         Each row's loss is weighted by `scale`; the penalty is not included.
         """
@@ -112,14 +112,14 @@ class Kernel:
         add_curvature(self.X, rows, align(weights[None])[0], scale, diagonal, product)
         return diagonal, product
 
-    def compute_leverage(self, rows: Places, diagonal: Floats) -> float:
-        """Return the largest ``sum of x² / diagonal`` of a row."""
+    def compute_leverage(self, rows: Positions, diagonal: Floats) -> float:
+        """Return the maximum over rows of ``sum of x² / diagonal``."""
         return float(compute_largest_sum(self.X, rows, (1.0 / diagonal).astype(np.float32)))
 
 
 def _concatenate(
-    partitions: Sequence[Places],
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Places]:
+    partitions: Sequence[Positions],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Positions]:
     sizes = np.array([len(part) for part in partitions], np.int64)
     end = np.cumsum(sizes)
     return end - sizes, end, np.concatenate(partitions)
@@ -127,13 +127,13 @@ def _concatenate(
 
 @functools.cache
 def compile_loops() -> None:
-    """Compile every loop by calling it with the types that are used.
+    """Compile every loop by calling it with the argument types in use.
 
-    The first run on a machine compiles for a few seconds and logs this at level INFO on the logger
-    of this module; later runs load the code from numba's cache.
+    The first run on a machine compiles for a few seconds, which is logged at level INFO on this
+    module's logger; later runs load the code from numba's cache.
     """
     X, y = np.zeros((2, 16), np.float32), np.zeros(2, np.float32)
-    rows = places = np.arange(2, dtype=np.int32)
+    rows = positions = np.arange(2, dtype=np.int32)
     begin, end = np.array([0], np.int64), np.array([1], np.int64)
     counts, wide = np.zeros(2, np.int32), np.zeros((1, 16))
     announcement = threading.Timer(
@@ -144,8 +144,8 @@ def compile_loops() -> None:
     announcement.daemon = True
     announcement.start()
     try:
-        add_gradients(X, y, rows, begin, end, places, X[:1], wide)
-        count_votes(X, y, rows, begin, end, places, X, counts, counts.copy())
+        add_gradients(X, y, rows, begin, end, positions, X[:1], wide)
+        count_votes(X, y, rows, begin, end, positions, X, counts, counts.copy())
         add_curvature(X, rows, X[0], 1.0, wide[0], wide[0].copy())
         compute_largest_sum(X, rows, X[0])
     finally:
@@ -188,7 +188,7 @@ def add_gradients(
     rows: Array,
     begin: Array,
     end: Array,
-    places: Array,
+    positions: Array,
     W: Array,
     G: Array,
 ) -> None:
@@ -198,9 +198,9 @@ def add_gradients(
         X: (N, D) float32 basis.
         y: (N,) float32 labels, 0 or 1.
         rows: (size,) int32, the rows of `X` that are left, in ascending order.
-        begin: (c,) int64 start positions; classifier j trains on `places[begin[j]:end[j]]`.
-        end: (c,) int64 end positions.
-        places: int32 indices into `rows`, ascending within a classifier.
+        begin: (c,) int64 start indices; classifier j is trained on `positions[begin[j]:end[j]]`.
+        end: (c,) int64 end indices.
+        positions: int32 indices into `rows`, ascending within a classifier.
         W: (c, D) float32 weights.
         G: (c, D) float64, overwritten.
     """
@@ -213,9 +213,9 @@ def add_gradients(
         flush = (last // BLOCK) % FLUSH == 0 or last >= rows.shape[0]
         for j in range(count):
             p, stop, w, g = at[j], end[j], W[j], partial[j]
-            while p + 4 <= stop and places[p] < last:  # the four may extend past the end
-                a, b = rows[places[p]], rows[places[p + 1]]
-                c, d = rows[places[p + 2]], rows[places[p + 3]]
+            while p + 4 <= stop and positions[p] < last:  # the four may extend past the end
+                a, b = rows[positions[p]], rows[positions[p + 1]]
+                c, d = rows[positions[p + 2]], rows[positions[p + 3]]
                 za, zb, zc, zd = dot_four_rows(X, a, b, c, d, w)
                 ra, rb = sigmoid(za) - y[a], sigmoid(zb) - y[b]
                 rc, rd = sigmoid(zc) - y[c], sigmoid(zd) - y[d]
@@ -223,8 +223,8 @@ def add_gradients(
                 for k in range(width):
                     g[k] += ra * xa[k] + rb * xb[k] + rc * xc[k] + rd * xd[k]
                 p += 4
-            while p < stop and places[p] < last:
-                a = rows[places[p]]
+            while p < stop and positions[p] < last:
+                a = rows[positions[p]]
                 ra = sigmoid(dot_row(X, a, w)) - y[a]
                 xa = X[a]
                 for k in range(width):
@@ -240,10 +240,11 @@ def add_gradients(
 
 @compile_cached
 def _compute_decision_values(X: Array, rows: Array, first: int, W: Array, Z: Array) -> None:
-    """Write the decision values of the rows from position `first` on to `Z`, (BLOCK, c).
+    """Write the decision values of a block of rows to `Z`, (BLOCK, c).
 
-    Four rows are combined with the same two classifiers each time, so that each gets the same bits
-    whatever the other classifiers are. The last row is repeated up to a multiple of four.
+    The block starts at position `first`. Four rows are always combined with the same two
+    classifiers, so that the bits of a value do not depend on the other classifiers. The last row is
+    repeated up to a multiple of four.
     """
     final = rows.shape[0] - 1
     for i in range(0, min(BLOCK, final + 1 - first), 4):
@@ -274,17 +275,17 @@ def count_votes(
     rows: Array,
     begin: Array,
     end: Array,
-    places: Array,
+    positions: Array,
     W: Array,
     correct: Array,
     total: Array,
 ) -> int:
-    """Add every classifier's votes on its held-out rows, and return the number of close ones.
+    """Count every classifier's votes on its held-out rows, and return the number of close votes.
 
-    All decision values are computed, also the unused ones of training rows, because whole tiles of
-    rows and classifiers are faster. `W` has shape (even, D); a padding row without a classifier
-    does not vote. The first six arguments are as for `add_gradients`; votes are added to `correct`
-    and `total`, (size,) int32.
+    The decision values of training rows are also computed but not used, because whole tiles of rows
+    and classifiers are faster. `W` has an even number of rows; a padding row does not vote. The
+    first six arguments are as for `add_gradients`. Votes are added to `correct` and `total`,
+    (size,) int32.
     """
     at = begin.copy()
     Z = np.empty((BLOCK, W.shape[0]), np.float32)
@@ -293,13 +294,13 @@ def count_votes(
         _compute_decision_values(X, rows, first, W, Z)
         for j in range(begin.shape[0]):
             p, stop = at[j], end[j]
-            for place in range(first, min(first + BLOCK, rows.shape[0])):
-                if p < stop and places[p] == place:
+            for position in range(first, min(first + BLOCK, rows.shape[0])):
+                if p < stop and positions[p] == position:
                     p += 1
                     continue
-                z = Z[place - first, j]
-                total[place] += 1
-                correct[place] += (z > 0) == (y[rows[place]] > 0)
+                z = Z[position - first, j]
+                total[position] += 1
+                correct[position] += (z > 0) == (y[rows[position]] > 0)
                 if abs(z) < CLOSE:
                     close += 1
             at[j] = p
@@ -308,10 +309,10 @@ def count_votes(
 
 @compile_cached
 def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Array) -> None:
-    """Add the diagonal of the Hessian at `w` to `h`, and its product with `w` to `q`.
+    """Add the Hessian's diagonal at `w` to `h`, and its product with `w` to `q`.
 
-    The Hessian is that of the rows' losses, weighted by `scale`. `w` is (D,) float32, `h` and `q`
-    are (D,) float64.
+    It is the Hessian of the sum of the rows' losses, times `scale`. `w` is (D,) float32, `h` and
+    `q` are (D,) float64.
     """
     width = w.shape[0]
     for first in range(0, rows.shape[0], BLOCK):
@@ -333,7 +334,7 @@ def add_curvature(X: Array, rows: Array, w: Array, scale: float, h: Array, q: Ar
 
 @compile_cached
 def compute_largest_sum(X: Array, rows: Array, factor: Array) -> Any:
-    """Return the largest weighted sum of squares of a row, with a factor for each column."""
+    """Return the maximum over rows of the sum of squares, with a factor for each column."""
     most = np.float32(0)
     for i in range(rows.shape[0]):
         x = X[rows[i]]

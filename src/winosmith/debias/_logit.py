@@ -1,20 +1,20 @@
-"""Many conditional logits without an intercept at once: one fold, draw or guesser per column.
+"""Fit many conditional logits without an intercept together: one column per fold, draw or guesser.
 
-A *unit* is one choice among options with one vector each, of which one is correct. A linear model
-without an intercept uses only the products of the options' vectors with one shared vector of
+A *unit* is a choice among options, one of which is correct; each option has a vector. A linear
+model without an intercept uses only the products of the options' vectors with one shared vector of
 weights (McFadden 1974, the conditional logit). With two options only their difference matters, so a
-unit is one row: the correct option's vector minus the other's.
+unit is one row: the correct option's vector minus the other option's.
 
 All columns share the rows, so that one pass over the rows serves every column. One matrix also
 preconditions all their losses: by the bound of Böhning (1992, "Multinomial logistic regression
 algorithm"), the Hessian is nowhere above half of the Gram matrix of the rows, centred in their
-units. In the basis of its Cholesky factor the Hessian is at most the identity. So a plain gradient
-step of length one always descends, and L-BFGS (Nocedal & Wright 2006, algorithm 7.4), which takes
-about ten steps, needs no line search: if one of its steps leads uphill, the column takes the plain
-one.
+units. In the basis of its Cholesky factor the Hessian is at most the identity. So a gradient step
+of length one always descends. L-BFGS (Nocedal & Wright 2006, algorithm 7.4) takes about ten steps
+and needs no line search: if one of its steps leads uphill, the column takes a gradient step
+instead.
 
-The sums run over fixed chunks of rows and are added in one order, with BLAS on one thread in each,
-so the number of threads changes no bit.
+The sums are computed in fixed chunks of rows and added in a fixed order, with BLAS on one thread in
+each chunk, so that no bit depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -35,41 +35,40 @@ from winosmith.errors import DataError
 from winosmith.parallel import one_thread
 
 CHUNK = 1024
-"""The number of rows that are multiplied at a time: 4 MB at 1,024 columns."""
+"""The number of rows to multiply at a time: 4 MB with 1,024 columns."""
 
 TOLERANCE = 1e-3
-"""A column is done when its Newton decrement falls below this, as in `debias.aflite`; the step to
-which the decrement belongs is still taken."""
+"""A column has converged if its Newton decrement is below this value, as in `debias.aflite`. The
+step to which the decrement belongs is still taken."""
 
-MEMORY = 8
-"""The number of stored pairs of steps and gradient changes."""
+MAX_PAIRS = 8
+"""The number of L-BFGS pairs (steps and gradient changes) to store."""
 
-LONGEST = 100
-"""The number of steps after which a column is no longer improved. Ten are usual; more are needed
-only if the rows are separable and C is large, so that the minimum is far away and the weights
-hardly change direction."""
+MAX_STEPS = 100
+"""The maximum number of steps. Ten are typical; more are needed only if the rows are separable and
+C is large, so that the minimum is far away and the weights hardly change direction."""
 
-CACHED = 1 << 16
-"""The number of values that are multiplied at a time without BLAS: half a megabyte, which fits into
-a processor's cache."""
+PRODUCT_CHUNK = 1 << 16
+"""The number of values to multiply at a time without BLAS: half a megabyte, which fits into a
+processor's cache."""
 
-GRAM = 4 * CHUNK
-"""The number of rows whose products with each other are summed in float32: accurate enough for a
-bound."""
+GRAM_CHUNK = 4 * CHUNK
+"""The number of rows per chunk of the Gram matrix; float32 sums are accurate enough for a bound."""
 
 ROUNDING = 1e-6
-"""Cosines of a row and a model's weights that count as zero: sixteen times the rounding error of
-float32 (2^-24). A row about which a model has learnt nothing is orthogonal to its weights except
-for rounding, and the sign of the remainder is arbitrary but constant on one machine."""
+"""The maximum cosine between a row and a model's weights that counts as rounding error: sixteen
+times the float32 rounding error (2^-24). If a model has learnt nothing about a row, the row is
+orthogonal to its weights except for rounding, and the sign of the remainder is arbitrary but
+constant on one machine."""
 
-USUAL = 0.9
-"""The quantile of unit lengths that short units are raised to. A short unit may be the rounding
-error of two long vectors that cancel, and a few that are far longer than all others say nothing
-about them."""
+LENGTH_QUANTILE = 0.9
+"""The quantile of unit lengths that is the minimum length for rounding bounds. A short unit may be
+the rounding error of two long vectors that cancel. A quantile is used instead of the maximum,
+because a few units may be far longer than all others."""
 
-NARROW = 16, 64
-"""Up to this many columns, this many rows are multiplied at a time: BLAS is faster at both products
-of a part that it need not pack."""
+NARROW_COLUMNS, NARROW_ROWS = 16, 64
+"""With at most 16 columns, 64 rows are multiplied at a time, because BLAS is faster if it need not
+pack its operands."""
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -77,11 +76,11 @@ Rows = NDArray[np.intp]
 
 
 def rounding_error(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Floats:
-    """Return the (U, c) bounds of rounding errors in units' products and their gaps.
+    """Return (U, c) bounds of the rounding errors of units' products with weights.
 
     The rounding error of a product is relative to the lengths of its factors (Higham 2002,
-    "Accuracy and stability of numerical algorithms", section 3.1). A unit's length is that of its
-    longest row, or the `USUAL` quantile if that is longer.
+    "Accuracy and stability of numerical algorithms", section 3.1). A unit's length is the length of
+    its longest row, or the `LENGTH_QUANTILE` quantile of all lengths if that is larger.
 
     Args:
         V: (n, d) rows, at least one.
@@ -92,25 +91,25 @@ def rounding_error(V: NDArray[Any], W: Floats, starts: Rows | None = None) -> Fl
 
 
 def unit_lengths(V: NDArray[Any], starts: Rows | None = None) -> Floats:
-    """Return the (U,) length that is used for each unit."""
+    """Return the (U,) length of each unit for rounding bounds; see `rounding_error`."""
     lengths = np.sqrt(np.einsum("ij,ij->i", V, V, dtype=np.float64))
     if starts is not None:
         lengths = np.maximum.reduceat(lengths, starts)
-    return np.asarray(np.maximum(lengths, np.quantile(lengths, USUAL, method="lower")))
+    return np.asarray(np.maximum(lengths, np.quantile(lengths, LENGTH_QUANTILE, method="lower")))
 
 
 class Logit:
     """Rows of vectors to which many models are fitted.
 
     Args:
-        V: (n, d) float32, one row per option, with those of a unit consecutive; or, if `starts` is
-            None, one row per unit, with its sign chosen so that + is correct.
+        V: (n, d) float32, one row per option, with the options of a unit consecutive; or, if
+            `starts` is None, one row per unit, with the sign for which + is correct.
         C: The inverse strength of the penalty; a column minimises ``1/(2C) |w|² + sum of weight ·
             log loss``.
-        starts: (U,) the first row of each unit.
+        starts: (U,) the first row of each unit; None if each row is a unit.
 
-    The rows must fit into memory; they are not changed. A column that has not converged after
-    `LONGEST` steps is returned as it is; it is still a model of its own data only.
+    The rows must fit into memory and are not changed. A column that has not converged after
+    `MAX_STEPS` steps is returned anyway.
     """
 
     def __init__(self, V: Singles, *, C: float, starts: Rows | None = None):
@@ -121,29 +120,29 @@ class Logit:
             gram = _sum_in_order(threads.map(partial(_compute_gram, self.V), self.chunks))
         self.factor = _factorize_bound(gram, self.V, C, self.scale, starts is not None)
 
-    def fit(self, weights: Singles, turns: Singles | None = None) -> Floats:
-        """Return the (d, c) weights of every column.
+    def fit(self, weights: Singles, coded_keys: Singles | None = None) -> Floats:
+        """Fit a model for each column, and return its weights, (d, c).
 
         Args:
-            weights: (U, c) the weight of each unit by column; 0 omits the unit.
-            turns: If each row is a unit: (U, c) ±1, with −1 if a column uses the unit with its sign
-                flipped, or None for 1 everywhere. If each row is an option: (n, c) 1 at the correct
-                option of each unit, 0 otherwise.
+            weights: (U, c) the weight of each unit in each column; 0 omits the unit.
+            coded_keys: If each row is a unit: (U, c) ±1, with −1 to flip the unit's sign in a
+                column, or None for 1 everywhere. If each row is an option: (n, c) 1 for the correct
+                option of each unit, and 0 for the others.
         """
         from scipy.linalg import solve_triangular
 
         count, width = weights.shape[1], len(self.factor)
-        keys = np.broadcast_to(np.float32(1), weights.shape) if turns is None else turns
+        keys = np.broadcast_to(np.float32(1), weights.shape) if coded_keys is None else coded_keys
 
         def gradient(Z: Floats, column: Rows) -> Floats:
-            some = column if len(column) < count else slice(None)  # of all, nothing is copied
+            some = column if len(column) < count else slice(None)  # a slice avoids a copy
             W = solve_triangular(self.factor, Z.T, lower=True, trans="T")
             W32 = np.ascontiguousarray(W, np.float32)
 
             def part(chunk: _Chunk) -> Singles:
                 V = self.V[chunk.rows]
                 turned, counts = keys[chunk.rows][:, some], weights[chunk.units][:, some]
-                return np.asarray(V.T @ chunk.slopes(V @ W32, turned, counts))
+                return np.asarray(V.T @ chunk.compute_slopes(V @ W32, turned, counts))
 
             G = _sum_in_order(threads.map(part, self.chunks)) + W / self.C
             return np.asarray(solve_triangular(self.factor, G, lower=True).T)
@@ -156,10 +155,11 @@ class Logit:
 
 
 class CrossLogit:
-    """Rows assigned to folds, with models that were each fitted to all folds except one.
+    """Cross-validated conditional logits: each model is fitted to all folds except one.
 
-    Rows of one fold are consecutive, so that the rows a model omits are never multiplied. No sum
-    behind a model includes the keys of its omitted fold, not even to be subtracted again.
+    The rows of a fold are stored consecutively, so that the rows of a model's omitted fold are
+    never multiplied. No sum for a model ever includes the keys of its omitted fold, not even
+    temporarily.
 
     Args:
         V: (n, d) float32, as for `Logit`.
@@ -168,8 +168,8 @@ class CrossLogit:
         starts: (U,) the first row of each unit; None if each row is a unit.
 
     Attributes:
-        rounded: (U,) factors that give the rounding error of a unit's products when multiplied by
-            the length of the weights.
+        unit_rounding: (U,) the bound of the rounding error of each unit's products, for weights of
+            length 1.
     """
 
     def __init__(self, V: Singles, fold: Rows, *, C: float, starts: Rows | None = None):
@@ -177,76 +177,81 @@ class CrossLogit:
         if starts is not None:
             sizes = np.diff(np.append(starts, len(V)))
         self.starts, self.fold, self.sizes = starts, fold, sizes
-        self.rounded = ROUNDING * unit_lengths(V, starts)
+        self.unit_rounding = ROUNDING * unit_lengths(V, starts)
         self.order = np.argsort(np.repeat(fold, sizes), kind="stable")
         ends = np.cumsum(np.bincount(fold, sizes).astype(np.intp))
         there = sizes[np.argsort(fold, kind="stable")]
         self.V, self.scale = _rescale(V[self.order])
         self.C = C / self.scale**2
-        self.held = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        self.fold_rows = [slice(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         first = None if starts is None else np.cumsum(there) - there
         self.chunks = list(_split_into_chunks(ends.tolist(), first))
-        self.of = [int(np.searchsorted(ends, c.rows.start, "right")) for c in self.chunks]
+        self.chunk_folds = [int(np.searchsorted(ends, c.rows.start, "right")) for c in self.chunks]
         with _open_threads() as threads:
-            large = _split_into_chunks([len(V)], first, GRAM)
+            large = _split_into_chunks([len(V)], first, GRAM_CHUNK)
             gram = _sum_in_order(threads.map(partial(_compute_gram, self.V), large))
         self.factor = _factorize_bound(gram, self.V, C, self.scale, starts is not None)
 
     def _sum_by_fold(self, parts: Iterable[Singles]) -> list[Floats]:
         parts = iter(parts)
-        return [_sum_in_order(islice(parts, len(list(chunks)))) for _, chunks in groupby(self.of)]
+        return [
+            _sum_in_order(islice(parts, len(list(chunks))))
+            for _, chunks in groupby(self.chunk_folds)
+        ]
 
-    def scores(self, keys: Rows) -> tuple[Floats, Floats]:
-        """Return the (n, r) products of rows with models that were not fitted to them.
+    def score_rows(self, keys: Rows) -> tuple[Floats, Floats]:
+        """Return the (n, r) products of rows with the models that were not fitted to them.
 
-        Equal rows of a fold have bitwise equal products. The second value is the (folds, r) lengths
-        of the weights, to which rounding errors are proportional.
+        Equal rows of a fold have bitwise equal products. The second return value is the (folds, r)
+        lengths of the weights, to which rounding errors are proportional.
 
         Args:
-            keys: (U, r) the key of each unit in each of r runs: ±1 if each row is a unit, otherwise
-                the index of the correct option.
+            keys: (U, r) the key of each unit in each run: ±1 if each row is a unit, otherwise the
+                index of the correct option.
         """
         runs = keys.shape[1]
         found = np.empty((len(self.V), runs))
         if self.starts is None:
-            turns = keys[self.order].astype(np.float32)
+            coded_keys = keys[self.order].astype(np.float32)
         else:
-            turns = np.zeros(found.shape, np.float32)
-            np.put_along_axis(turns, self.starts[:, None] + keys, 1, axis=0)
-            turns = turns[self.order]
+            coded_keys = np.zeros(found.shape, np.float32)
+            np.put_along_axis(coded_keys, self.starts[:, None] + keys, 1, axis=0)
+            coded_keys = coded_keys[self.order]
         with _open_threads() as threads:
-            weights = self._fit_all(turns, threads)
-            own = weights.reshape(len(self.held), runs, -1)
-            products_of = threads.map(_multiply_rows, (self.V[rows] for rows in self.held), own)
-            for rows, products in zip(self.held, products_of, strict=True):
+            weights = self._fit_all(coded_keys, threads)
+            own = weights.reshape(len(self.fold_rows), runs, -1)
+            products_of = threads.map(
+                _multiply_rows, (self.V[rows] for rows in self.fold_rows), own
+            )
+            for rows, products in zip(self.fold_rows, products_of, strict=True):
                 found[self.order[rows]] = products
         return found, self.scale * np.linalg.norm(own, axis=2)
 
     def rounding_error(self, long: Floats) -> Floats:
-        """Return the (n, r) bounds of rounding errors in rows' products and their gaps.
+        """Return (n, r) bounds of the rounding errors of the products from `score_rows`.
 
         Args:
-            long: (folds, r) the lengths that `scores` returned.
+            long: (folds, r) the lengths that `score_rows` returned.
         """
-        return np.repeat(self.rounded[:, None] * long[self.fold], self.sizes, axis=0)
+        return np.repeat(self.unit_rounding[:, None] * long[self.fold], self.sizes, axis=0)
 
-    def _fit_all(self, turns: Singles, threads: ThreadPoolExecutor) -> Floats:
-        """Return the (folds · r, d) weights, by fold and then by run.
+    def _fit_all(self, coded_keys: Singles, threads: ThreadPoolExecutor) -> Floats:
+        """Return the (folds · r, d) weights, sorted by fold and then by run.
 
-        Args:
-            turns: (n, r) as for `Logit.fit`, in the order of this object's rows.
-            threads: The pool for the products.
+        `coded_keys` are (n, r) as for `Logit.fit`, in the order of `self.V`.
         """
-        runs, folds = turns.shape[1], len(self.held)
+        runs, folds = coded_keys.shape[1], len(self.fold_rows)
 
         def at_zero(chunk: _Chunk) -> Singles:
-            keys = turns[chunk.rows]
-            return np.asarray(chunk.slopes(np.zeros_like(keys), keys).T @ self.V[chunk.rows])
+            keys = coded_keys[chunk.rows]
+            return np.asarray(
+                chunk.compute_slopes(np.zeros_like(keys), keys).T @ self.V[chunk.rows]
+            )
 
         def gradient(Z: Floats, column: Rows) -> Floats:
             fold, run = np.divmod(column, runs)
-            # A run's models stay until all have converged: a product's bits may depend on its
-            # width.
+            # A run's models stay together until all have converged, because the bits of a product
+            # may depend on its width.
             there, at = np.unique(run, return_inverse=True)
             W = np.zeros((folds, len(there), self.V.shape[1]))
             W[fold, at] = Z
@@ -258,24 +263,24 @@ class CrossLogit:
             ]
 
             def part(chunk: _Chunk, held: int) -> Singles:
-                def slopes(some: _Chunk) -> Singles:
-                    V, keys = self.V[some.rows], turns[some.rows][:, None, there]
+                def compute_part(some: _Chunk) -> Singles:
+                    V, keys = self.V[some.rows], coded_keys[some.rows][:, None, there]
                     z = (V @ others[held]).reshape(len(V), -1, len(there))
-                    return np.asarray(some.slopes(z, keys).reshape(len(V), -1).T @ V)
+                    return np.asarray(some.compute_slopes(z, keys).reshape(len(V), -1).T @ V)
 
-                if width > NARROW[0] or chunk.starts is not None:
-                    return slopes(chunk)
-                return reduce(np.add, map(slopes, chunk.parts(NARROW[1])))
+                if width > NARROW_COLUMNS or chunk.starts is not None:
+                    return compute_part(chunk)
+                return reduce(np.add, map(compute_part, chunk.split(NARROW_ROWS)))
 
             G = W / self.C
-            by_fold = self._sum_by_fold(threads.map(part, self.chunks, self.of))
+            by_fold = self._sum_by_fold(threads.map(part, self.chunks, self.chunk_folds))
             for held, more in enumerate(by_fold):
                 apart = more.reshape(folds - 1, *G.shape[1:])
                 G[:held] += apart[:held]
                 G[held + 1 :] += apart[held:]
             return np.asarray(self._solve_with_factor(G, "N")[fold, at])
 
-        # All models of a run start with the same slopes, so their sums are shared.
+        # All models of a run have the same slopes at zero, so each fold's sum is computed once.
         sums = self._sum_by_fold(threads.map(at_zero, self.chunks))
         nothing = np.zeros((runs, self.V.shape[1]))
         before = accumulate(sums[:-1], initial=nothing)
@@ -295,7 +300,7 @@ class CrossLogit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Chunk:
-    """Consecutive rows in whole units.
+    """Consecutive rows that contain whole units.
 
     Attributes:
         rows: The slice of rows.
@@ -307,32 +312,34 @@ class _Chunk:
     units: slice
     starts: Rows | None
 
-    def parts(self, size: int) -> Iterator[_Chunk]:
-        """Yield the rows, each of which is a unit, in parts of a given size."""
+    def split(self, size: int) -> Iterator[_Chunk]:
+        """Yield the rows in smaller chunks; each row must be a unit."""
         for begin in range(self.rows.start, self.rows.stop, size):
             rows = slice(begin, min(begin + size, self.rows.stop))
             yield _Chunk(rows, rows, None)
 
-    def slopes(self, z: Singles, turns: Singles, weights: Singles | float = 1) -> Singles:
-        """Return the derivative of each row's loss by its product with the weights.
+    def compute_slopes(
+        self, z: Singles, coded_keys: Singles, weights: Singles | float = 1
+    ) -> Singles:
+        """Return the derivative of each row's loss with respect to its product with the weights.
 
         Args:
-            z: (n, c) the products; they are overwritten.
-            turns: (n, c) as for `Logit.fit`, or an array that broadcasts to that shape.
-            weights: (units, c), or one weight for all.
+            z: (n, c) the products, which are overwritten.
+            coded_keys: (n, c) as for `Logit.fit`, or an array that broadcasts to that shape.
+            weights: (units, c) weights, or one weight for all units.
         """
         if self.starts is None:
-            z *= turns
+            z *= coded_keys
             np.exp(np.minimum(z, 80, out=z), out=z)
             z += 1
             np.divide(weights, z, out=z)
-            z *= turns
+            z *= coded_keys
             return np.negative(z, out=z)
         sizes = np.diff(np.append(self.starts, len(z)))
         z -= np.repeat(np.maximum.reduceat(z, self.starts, axis=0), sizes, axis=0)
         np.exp(z, out=z)
         z /= np.repeat(np.add.reduceat(z, self.starts, axis=0), sizes, axis=0)
-        z -= turns
+        z -= coded_keys
         if not isinstance(weights, float | int):
             z *= np.repeat(weights, sizes, axis=0)
         return z
@@ -341,12 +348,9 @@ class _Chunk:
 def _split_into_chunks(
     ends: Iterable[int], starts: Rows | None, size: int = CHUNK
 ) -> Iterator[_Chunk]:
-    """Yield rows in chunks of whole units.
+    """Yield rows in chunks of whole units, with about `size` rows each.
 
-    Args:
-        ends: Ascending row numbers before which a chunk must end; the last is the number of rows.
-        starts: The first row of each unit; None if each row is a unit.
-        size: The number of rows per chunk, plus those needed to complete its last unit.
+    A new chunk starts at each of `ends`, the last of which is the number of rows.
     """
     begin = 0
     for last in ends:
@@ -365,7 +369,7 @@ def _split_into_chunks(
 
 
 def _compute_gram(V: Singles, chunk: _Chunk) -> Singles:
-    """Return the (d, d) products of a chunk's rows (for options, centred by unit)."""
+    """Return the (d, d) Gram matrix of a chunk's rows; options are centred in their unit."""
     some = V[chunk.rows]
     if chunk.starts is not None:
         sizes = np.diff(np.append(chunk.starts, len(some)))
@@ -386,7 +390,7 @@ def _factorize_bound(gram: Floats, V: Singles, C: float, scale: float, options: 
     """Return the Cholesky factor of an upper bound of the loss's Hessian.
 
     Raises:
-        DataError: In float32, the bound is equal to that without a penalty.
+        DataError: The penalty is too small for float32, compared with the lengths of vectors.
     """
     from scipy.linalg import LinAlgError, cholesky
 
@@ -418,16 +422,13 @@ def _sum_in_order(parts: Iterable[Singles]) -> Floats:
 
 
 def _multiply_rows(V: Singles, W: Floats) -> Floats:
-    """Return the (n, r) products of rows with weights; equal rows have bitwise equal products.
+    """Return the (n, r) products of (n, d) rows with the (r, d) weights of runs.
 
-    This avoids BLAS, in which a row's position affects how its sum is rounded.
-
-    Args:
-        V: (n, d) rows.
-        W: (r, d) weights of r runs.
+    Equal rows have bitwise equal products. This requires avoiding BLAS, in which rounding depends
+    on a row's position.
     """
     found = np.empty((len(V), len(W)))
-    step = max(1, CACHED // V.shape[1])
+    step = max(1, PRODUCT_CHUNK // V.shape[1])
     for at in range(0, len(V), step):
         some = V[at : at + step].astype(np.float64)
         np.einsum("ij,kj->ik", some, W, out=found[at : at + step])
@@ -437,17 +438,14 @@ def _multiply_rows(V: Singles, W: Floats) -> Floats:
 def _minimize(
     gradient: Callable[[Floats, Rows], Floats], Z: Floats, G: Floats, steepest: NDArray[Any]
 ) -> Floats:
-    """Return the (c, d) columns that minimise the losses.
+    """Minimise the losses with L-BFGS from `Z` with gradients `G`, and return their minima, (c, d).
 
-    Args:
-        gradient: A function from (k, d) points and their k columns to (k, d) gradients.
-        Z: The starting points.
-        G: The gradients at the starting points.
-        steepest: (c,) upper bounds of the columns' Hessians, as multiples of the identity.
+    `gradient` is a function from (k, d) points and their k columns to (k, d) gradients. `steepest`
+    are (c,) upper bounds of the columns' Hessians, as multiples of the identity.
     """
     found, column = Z.copy(), np.arange(len(Z))
     pairs: list[tuple[Floats, Floats, Floats]] = []
-    for _ in range(LONGEST):
+    for _ in range(MAX_STEPS):
         step = _compute_direction(G, pairs)
         slope = _dot_rows(G, step)
         done = (-slope < TOLERANCE**2) & (slope <= 0)
@@ -459,17 +457,17 @@ def _minimize(
         if not column.size:
             return found
         ahead = gradient(Z + step, column)
-        uphill = _dot_rows(ahead, step) > -slope  # farther past the minimum than it was before it
+        uphill = _dot_rows(ahead, step) > -slope  # steeper behind the minimum than before it
         if uphill.any():
             step[uphill] = -G[uphill] / steepest[column[uphill], None]
             ahead[uphill] = gradient(Z[uphill] + step[uphill], column[uphill])
             for _, _, rho in pairs:
-                rho[uphill] = 0  # the stored pairs misled
+                rho[uphill] = 0  # discard the stored pairs
         Z, change, G = Z + step, ahead - G, ahead
         sy = _dot_rows(step, change)
         good = sy > 1e-12 * np.sqrt(_dot_rows(step, step) * _dot_rows(change, change))
         rho = np.divide(1.0, sy, out=np.zeros_like(sy), where=good)
-        pairs = [*pairs, (step, change, rho)][-MEMORY:]
+        pairs = [*pairs, (step, change, rho)][-MAX_PAIRS:]
     found[column] = Z
     return found
 

@@ -1,17 +1,19 @@
-"""The mirror filter: it finds problems that give their answers away by mirror statistics.
+"""The mirror filter, which uses mirror statistics to find problems that reveal their answers.
 
-A twin is one bit. Its halves have opposite answers, so all that a model can predict is the sign of
-one vector, v = s_a x_a + s_b x_b, with s = ±1 for the answer; for a single it is v = s x. A linear
-model without an intercept, trained on other units, gives each unit a margin. A unit is *sound* if,
-given all vectors and every other unit's key, its key is uniform over its options: then its margin
-is as likely −m as m. So the number of units beyond −t estimates the number of sound ones beyond t.
-This is target–decoy competition (Elias & Gygi 2007, "Target-decoy search strategy"), the knockoff+
-threshold (Barber & Candès 2015, "Controlling the false discovery rate via knockoffs") and the
-mirror statistic (Dai et al. 2022, "False discovery rate control via data splitting").
+The key of a twin is one bit: its halves have opposite answers, so a model can only predict the sign
+of one vector, v = s_a x_a + s_b x_b, with s = ±1 for the answer. For a single it is v = s x. A
+linear model without an intercept, trained on other units, gives each unit a margin. A unit is
+*sound* if its key is uniform over its options, given all vectors and every other unit's key. Then
+the margins m and −m are equally likely. So the number of units with a margin of at most −t
+estimates the number of sound units with a margin of at least t. This is target–decoy competition
+(Elias & Gygi 2007, "Target-decoy search strategy"), the knockoff+ threshold (Barber & Candès 2015,
+"Controlling the false discovery rate via knockoffs") and the mirror statistic (Dai et al. 2022,
+"False discovery rate control via data splitting").
 
-With more options, the leading option a* and its lead over the runner-up do not depend on the key
-either. The leader of a sound unit of K options is its key once in K times, so each unit with
-another leader represents 1/(K − 1) sound ones whose leader is their key.
+With more options, the size of a margin is the lead of the highest-scoring option, the leader, over
+the runner-up. Neither the leader nor its lead depends on the key. The leader of a sound unit with K
+options is the key with probability 1/K, so each unit with another leader represents 1/(K − 1) sound
+units whose leader is the key.
 """
 
 from __future__ import annotations
@@ -39,15 +41,15 @@ from winosmith.report import Svg, draw_margins
 from winosmith.results import HIDDEN, Result, computed
 
 RUNS = 19
-"""The least number of runs with permuted keys: with the real one 20, so that fractions of a
-twentieth can be resolved. A smaller error requires more."""
+"""The minimum number of runs with permuted keys. Together with the real run there are 20, so that a
+p-value of 1/20 is possible. A smaller error requires more runs."""
 
-TOGETHER = 10
-"""The number of runs that are fitted at once: as many columns as make one product faster, and two
-parts of the usual nineteen, so that two processors have one each."""
+RUNS_PER_FIT = 10
+"""The number of runs to fit together, because products with more columns are faster. The usual
+nineteen runs are two parts, which two processors can share."""
 
-DIGESTED = 256
-"""The number of units whose vectors are digested at a time."""
+DIGEST_CHUNK = 256
+"""The number of units to digest at a time."""
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -59,30 +61,32 @@ class MirrorResult(Result):
 
     Attributes:
         kept: The kept units, in ascending order.
-        removed: The removed units, in ascending order; with `kept` they are all units.
-        margins: (U,) the lead of the highest-scoring option over the runner-up, by models that were
-            not fitted to the unit's block; positive if it is the key, negative if it is not, 0 if
-            options tie except for rounding.
+        removed: The removed units, in ascending order.
+        margins: (U,) the lead of the highest-scoring option over the runner-up, from models that
+            were not fitted to the unit's block; positive if the highest-scoring option is the key,
+            negative if it is not, 0 if options tie up to rounding.
         options: (U,) the number of options of each unit.
-        leaving: (U,) the probability of removing each unit; 0 if its leader is not the key. With
-            the aim "error", 1 from the threshold on.
-        threshold: The least margin at which units are removed; None if no margin is large enough,
-            and with the aim "chance".
-        false_share: The estimated fraction of sound units among those at or above the threshold
-            (or, with the aim "chance", among those to be removed); None if nothing was removed.
+        removal_probability: (U,) the probability of removing each unit; 0 if its leader is not the
+            key. With the aim "error", it is 1 at or above the threshold.
+        threshold: The minimum margin at which units are removed; None if no margin is large enough,
+            or with the aim "chance".
+        false_share: The estimated fraction of sound units among the units at or above the threshold
+            (with the aim "chance", among the removed units); None if nothing was removed.
         found: The number of blocks at or above the threshold before the test with permuted keys;
-            with the aim "chance", the number of agreeing units minus that expected of sound units.
-        turned: The same number in each run with permuted keys; empty if no run was needed.
-        p: (1 + runs with permuted keys that found as much) / (1 + such runs); 1 if nothing was
-            found.
-        parameters: Everything that the result depends on apart from the arrays.
+            with the aim "chance", the number of agreeing units in excess of that expected if all
+            units are sound.
+        turned: The number of blocks at or above the run's own threshold in each run with permuted
+            keys; empty if no run was needed.
+        p: (1 + runs with permuted keys that found at least as many blocks) / (1 + runs with
+            permuted keys); 1 if nothing was found.
+        parameters: All parameters that the result depends on, except the arrays.
     """
 
     kept: Numbers = field(metadata={"json": len})
     removed: Numbers = field(metadata={"json": len})
     margins: Floats = field(metadata=HIDDEN)
     options: Numbers = field(metadata=HIDDEN)
-    leaving: Floats = field(metadata=HIDDEN)
+    removal_probability: Floats = field(metadata=HIDDEN)
     threshold: float | None
     false_share: float | None
     found: int
@@ -91,11 +95,17 @@ class MirrorResult(Result):
     parameters: Mapping[str, Any]
 
     def __post_init__(self) -> None:
-        for array in (self.kept, self.removed, self.margins, self.options, self.leaving):
+        for array in (
+            self.kept,
+            self.removed,
+            self.margins,
+            self.options,
+            self.removal_probability,
+        ):
             array.flags.writeable = False
 
     def charts(self) -> list[Svg]:
-        """Return the units at each margin, next to the mirror image of those that disagree."""
+        """Return the chart of agreeing units by margin, next to mirrored disagreeing units."""
         gone = np.isin(np.arange(len(self.margins)), self.removed)
         return [draw_margins(self.margins, gone, options=self.options, threshold=self.threshold)]
 
@@ -108,19 +118,19 @@ class MirrorResult(Result):
     @property
     @computed()
     def agreeing(self) -> int:
-        """The number of units whose leader is the key."""
+        """The number of units whose highest-scoring option is the key."""
         return int((self.margins > 0).sum())
 
     @property
     @computed()
     def disagreeing(self) -> int:
-        """The number of units whose leader is another option."""
+        """The number of units whose highest-scoring option is not the key."""
         return int((self.margins < 0).sum())
 
     @property
     @computed()
     def ties(self) -> int:
-        """The number of units without a leader; half of those of two options count as correct."""
+        """The number of units whose highest-scoring options tie."""
         return int((self.margins == 0).sum())
 
 
@@ -142,57 +152,58 @@ def mirror(
     executor: Executor | None = None,
     on_run: Callable[[int, int], object] | None = None,
 ) -> MirrorResult:
-    """Remove the units whose answers a linear model predicts, and control the error of doing so.
+    """Remove the units whose answers a linear model predicts, controlling the false removals.
 
     Blocks are assigned to folds independently of their keys. Each fold's units are scored by a
-    conditional logit that was fitted to the others: the options' vectors times one shared vector of
-    weights, without intercept or centring. The scores of `repeats` assignments are averaged.
+    conditional logit that was fitted to the other folds: the options' vectors times one shared
+    vector of weights, without intercept or centring. The scores of `repeats` assignments are
+    averaged.
 
-    aim "error" finds the units that reveal their answers. In each block one unit counts: the one
-    with the largest lead, whether it agrees or not. The threshold is the least t at which::
+    The aim "error" finds the units that reveal their answers. Each block is represented by its unit
+    with the largest lead, whether it agrees or not. The threshold is the smallest t at which::
 
         (1/(K_min - 1) + sum over m <= -t of 1/(K - 1)) / #{m >= t}  <=  error
 
-    and agreeing units from there on are removed, but only if they are more numerous than in all but
-    a fraction `error` of 20 runs: the real one, and 19 in which the keys of whole blocks were
-    permuted at random (more runs if `error` is below a twentieth). So if all keys that these
-    permutations can produce are equally likely, something is removed in at most that fraction of
-    data sets, exactly. If some units give answers away, the mean fraction of sound blocks among
-    those removed is at most `error`, apart from the influence of a unit's own key on the weights by
-    which others are scored (measured: within a point; for mixed numbers of options this is
-    measured, not proven). The kept units are *not* at chance: beyond the threshold only disagreeing
-    units are left.
+    Agreeing units with a margin of at least t are removed, but only if there are more of them than
+    in all but a fraction `error` of 20 runs: the real run, and 19 runs in which the keys of whole
+    blocks were permuted at random (more runs if `error` is below a twentieth). So if all keys that
+    these permutations can produce are equally likely, anything is removed in at most a fraction
+    `error` of data sets; this is exact. If some units reveal their answers, the mean fraction of
+    sound blocks among the removed blocks is at most `error`, except for the influence of a unit's
+    own key on the weights by which others are scored (measured: within a point; for mixed numbers
+    of options this is measured, not proven). The kept units are *not* at chance: beyond the
+    threshold only disagreeing units are left.
 
-    aim "chance" leaves no trace along the margin, but does not identify which units reveal their
-    answers. An agreeing unit at margin m is removed with probability 1 − D(m)/((K − 1) A(m)), where
-    D and A are the fractions of disagreeing and agreeing units at that margin (isotonic regression,
-    separately for kinds and numbers of options). Then the number of agreeing units at every margin
-    is that of sound units. A unit's random number depends on its id, so that another seed, other
-    vectors or more units change little of what is removed; without `ids` it depends on the seed.
-    `error` and the 19 runs have no effect here. Running the filter again on the kept units voids
-    all of the above.
+    The aim "chance" makes the kept units look like chance at every margin, but does not identify
+    which units reveal their answers. An agreeing unit at margin m is removed with probability 1 −
+    D(m)/((K − 1) A(m)), where D and A are the fractions of disagreeing and agreeing units at that
+    margin (isotonic regression, separately for each kind and number of options). Then the expected
+    number of agreeing units at every margin is that of sound units. A unit's random number depends
+    on its id, so that another seed, other vectors or more units change little; without `ids` it
+    depends on the seed. `error` and the 19 runs have no effect here.
 
-    A predictable option may be known rather than revealed: a model can predict an answer because it
-    is true. Vectors of only the options, without the question, or the difference of a twin's
-    halves, contain little knowledge.
+    None of this is valid if the filter is run again on the kept units.
 
-    The result does not depend on the executor, the order of options or the order of units: units
-    are first sorted by their `ids`, or otherwise by their vectors (then units with equal vectors
-    keep their original order).
+    A model may also predict an answer because it knows the truth. Vectors of only the options,
+    without the question, or the difference of a twin's halves, contain little such knowledge.
+
+    The result does not depend on the executor, the order of options or the order of units. Units
+    are first sorted by their `ids` or, without ids, by their vectors (units with equal vectors keep
+    their original order).
 
     Args:
-        V: (n, d) real numbers, stored as float32. Without `items`, each row is a unit of two
-            options: the vector of its first option minus that of its second (for a twin the sum
-            over its halves, each times ±1 for its answer, see `twin_units`). With `items`, each row
-            is an option.
+        V: (n, d) real numbers, stored as float32. Without `items`, each row is a unit with two
+            options: the vector of its first option minus that of its second option (for a twin the
+            sum over its halves, each times ±1 for its answer, see `twin_units`). With `items`, each
+            row is an option.
         items: (n,) the unit of each option; units are numbered by their first occurrence.
         key: The correct option of each unit. Without `items`: (U,) True or 1 if the first option is
-            correct, False, 0 or −1 if it is not; None if all rows have the sign at which it is.
-            With `items`: (U,) the 0-based index among the unit's options in their order.
-        blocks: (U,) labels that are equal for units that reveal each other (copies, families).
-            Without `blocks`, or for an entry of None, a unit is a block of its own.
-        kinds: (U,) labels for kinds of units, such as twins and singles, which the aim "chance"
-            thins out separately.
+            correct, False, 0 or −1 if it is not; None if the first option is always correct. With
+            `items`: (U,) the 0-based index among the unit's options in their order.
+        blocks: (U,) equal labels for units that reveal each other's answers (copies, families).
+            Without `blocks`, or for an entry of None, a unit is a separate block.
+        kinds: (U,) labels for kinds of units, such as twins and singles; with the aim "chance" the
+            removal probability is estimated separately for each kind.
         ids: (U,) distinct strings or numbers.
         aim: "error" or "chance".
         error: The largest fraction of false removals, above 0 and at most 0.2, with the aim
@@ -202,47 +213,49 @@ def mirror(
         C: The inverse strength of the penalty, above 0; see `winosmith.debias._logit`.
         seed: The random seed, 0 or more, of the folds, the permutations, and the draws for units
             without ids.
-        executor: Where the runs with permuted keys are fitted; by default one thread per processor.
-        on_run: called with the runs done and all runs.
+        executor: The executor that fits the runs with permuted keys; by default one thread per
+            processor.
+        on_run: Called with the number of completed runs and the total.
 
     Raises:
         DataError: V is not two-dimensional, empty, not real or not finite; lengths differ; a key is
-            out of range; a unit has one option; ids occur twice; fewer blocks than folds; vectors
-            far longer than the others, or a C too large, for single precision.
+            out of range; a unit has one option; an id occurs twice; there are fewer blocks than
+            folds; some vectors are far longer than the others, or C is too large, for single
+            precision.
         RecipeError: A parameter is out of range.
 
     >>> rng = np.random.default_rng(0)
     >>> V, key = rng.normal(size=(600, 20)), rng.integers(0, 2, 600)
-    >>> V[:200, 0] += 3 * (2 * key[:200] - 1)  # 200 units give themselves away
+    >>> V[:200, 0] += 3 * (2 * key[:200] - 1)  # 200 units reveal their answers
     >>> found = mirror(V, key=key)
     >>> bool((found.removed < 200).mean() > 0.8), found.p
     (True, 0.05)
     """
-    units = _Units.of(V, items, key, blocks, kinds, ids)
+    units = _Units.from_arrays(V, items, key, blocks, kinds, ids)
     if units.blocks.max() + 1 < folds:
         raise DataError(
             f"there are {units.blocks.max() + 1} blocks, fewer than the {folds} folds; "
             "choose fewer folds"
         )
-    asked = on_run or (lambda done, total: None)
+    report_run = on_run or (lambda done, total: None)
     with one_thread():
-        scorer = _Scorer.of(units, folds, repeats, C, seed)
-        margins = scorer.margins(units.key[:, None])[:, 0]
+        scorer = _Scorer.prepare(units, folds, repeats, C, seed)
+        margins = scorer.compute_margins(units.key[:, None])[:, 0]
         if aim == "chance":
-            asked(1, 1)
+            report_run(1, 1)
             outcome = _thin_to_chance(units, margins)
         else:
-            outcome = _find_revealing_units(scorer, margins, error, seed, executor, asked)
-    goes = outcome.leaving > _draw_removal_numbers(units.order, ids, seed)
+            outcome = _find_revealing_units(scorer, margins, error, seed, executor, report_run)
+    is_removed = outcome.removal_probability > _draw_removal_numbers(units.order, ids, seed)
     back = np.argsort(units.order)
     return MirrorResult(
-        kept=np.flatnonzero(~goes[back]),
-        removed=np.flatnonzero(goes[back]),
+        kept=np.flatnonzero(~is_removed[back]),
+        removed=np.flatnonzero(is_removed[back]),
         margins=margins[back],
         options=units.options[back],
-        leaving=outcome.leaving[back],
+        removal_probability=outcome.removal_probability[back],
         threshold=outcome.threshold,
-        false_share=outcome.false_share if goes.any() else None,
+        false_share=outcome.false_share if is_removed.any() else None,
         found=outcome.found,
         turned=outcome.turned,
         p=_compute_p(outcome.found, outcome.turned),
@@ -261,16 +274,16 @@ def mirror(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Units:
-    """The units in a canonical order, which does not depend on the order of the input.
+    """The units, in an order that does not depend on the order of the input.
 
     Attributes:
         V: (n, d) float32; each row is a unit (with a canonical sign) or an option.
         starts: (U,) the first row of each unit; None if each row is a unit.
         key: (U,) ±1 if each row is a unit; otherwise the index of the correct option.
         options: (U,) the number of options of each unit.
-        blocks: (U,) numbers from 0, by the first of their units.
-        kinds: (U,) numbers from 0.
-        order: (U,) the number of each unit in the input.
+        blocks: (U,) block numbers from 0, in order of first occurrence.
+        kinds: (U,) kind numbers from 0, in order of first occurrence.
+        order: (U,) the index of each unit in the input.
     """
 
     V: NDArray[np.float32]
@@ -282,7 +295,7 @@ class _Units:
     order: Numbers
 
     @classmethod
-    def of(
+    def from_arrays(
         cls,
         V: ArrayLike,
         items: Sequence[Hashable] | None,
@@ -293,7 +306,7 @@ class _Units:
     ) -> _Units:
         rows = _check_matrix(V)
         if items is not None and len(items) != len(rows):
-            raise DataError(f"items has {len(items)} entries; there are {len(rows)}")
+            raise DataError(f"items has {len(items)} entries, but V has {len(rows)} rows")
         unit = np.arange(len(rows)) if items is None else number_labels(items)
         count = int(unit.max()) + 1
         options = np.full(count, 2) if items is None else np.bincount(unit)
@@ -332,7 +345,7 @@ class _Units:
             keys[order],
             options[order],
             np.arange(count) if blocks is None else number_labels(blocks, order),
-            # in tuples, for None is a kind like any other
+            # in tuples, because None is a valid kind
             number_labels(
                 [(kind,) for kind in ([None] * count if kinds is None else kinds)], order
             ),
@@ -379,12 +392,12 @@ def _check_keys(key: ArrayLike | None, options: Numbers, rows: bool) -> Numbers:
 def _sort_by_unit(
     rows: NDArray[np.float32], unit: Numbers, keys: Numbers, options: Numbers
 ) -> tuple[NDArray[np.float32], Numbers, Numbers]:
-    came = np.argsort(unit, kind="stable")
+    arrival = np.argsort(unit, kind="stable")
     starts = np.cumsum(options) - options
     right = np.zeros(len(rows), np.bool_)
-    right[came[starts + keys]] = True
+    right[arrival[starts + keys]] = True
     by = [*rows.T[::-1], unit]
-    if rows.shape[1] > 64:  # sort wide rows by digests, which are equal if rows are
+    if rows.shape[1] > 64:  # sorting wide rows by their digests is faster
         ones, every = np.ones(len(rows), np.float32), np.arange(len(rows))
         by = [np.array(_digest_units(rows, ones, every)), unit]
     order = np.lexsort(by)
@@ -394,17 +407,11 @@ def _sort_by_unit(
 def _digest_units(
     rows: NDArray[np.float32], turned: NDArray[np.float32], starts: Numbers
 ) -> list[bytes]:
-    """Return a digest of each unit's rows.
-
-    Args:
-        rows: (n, d) numbers; positive and negative zeros are equal.
-        turned: (n,) factors by which the rows are multiplied first.
-        starts: The first row of each unit.
-    """
+    """Return a digest of each unit's rows times `turned`; +0 and −0 are equal."""
     ends = np.append(starts, len(rows))
 
     def some(first: int) -> list[bytes]:
-        cuts = ends[first : first + DIGESTED + 1]
+        cuts = ends[first : first + DIGEST_CHUNK + 1]
         part = rows[cuts[0] : cuts[-1]] * turned[cuts[0] : cuts[-1], None]
         part += 0
         return [
@@ -413,7 +420,9 @@ def _digest_units(
         ]
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
-        return [one for part in threads.map(some, range(0, len(starts), DIGESTED)) for one in part]
+        return [
+            one for part in threads.map(some, range(0, len(starts), DIGEST_CHUNK)) for one in part
+        ]
 
 
 def _make_id_key(ids: Sequence[Hashable]) -> Callable[[int], Any]:
@@ -424,36 +433,35 @@ def _make_id_key(ids: Sequence[Hashable]) -> Callable[[int], Any]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Scorer:
-    """The models that score units to which they were not fitted.
-
-    Attributes:
-        units: The units to score.
-        deals: The models for each assignment of the blocks to folds.
-    """
+    """Units, and cross-validated models of them for each assignment of the blocks to folds."""
 
     units: _Units
-    deals: tuple[CrossLogit, ...]
+    assignments: tuple[CrossLogit, ...]
 
     @classmethod
-    def of(cls, units: _Units, folds: int, repeats: int, C: float, seed: int) -> _Scorer:
+    def prepare(cls, units: _Units, folds: int, repeats: int, C: float, seed: int) -> _Scorer:
         blocks = int(units.blocks.max()) + 1
-        deals = (
+        assignments = (
             np.random.default_rng([seed, 1, number]).permutation(blocks) % folds
             for number in range(repeats)
         )
         return cls(
             units,
-            tuple(CrossLogit(units.V, d[units.blocks], C=C, starts=units.starts) for d in deals),
+            tuple(
+                CrossLogit(units.V, d[units.blocks], C=C, starts=units.starts) for d in assignments
+            ),
         )
 
-    def margins(self, keys: Numbers) -> Floats:
-        """Return the (U, r) margins of every unit for each of r sets of keys."""
-        scores, lengths = zip(*(deal.scores(keys) for deal in self.deals), strict=True)
+    def compute_margins(self, keys: Numbers) -> Floats:
+        """Return the (U, r) margins of units for each run, given the (U, r) keys of r runs."""
+        scores, lengths = zip(
+            *(assignment.score_rows(keys) for assignment in self.assignments), strict=True
+        )
         runs = zip(np.mean(scores, axis=0).T, keys.T, strict=True)
         margins = np.stack([_compute_leads(self.units, *run) for run in runs], 1)
-        pairs = zip(self.deals, lengths, strict=True)
-        long = np.mean([own[deal.fold] for deal, own in pairs], axis=0)
-        blur = self.deals[0].rounded[:, None] * long  # the same of every deal
+        pairs = zip(self.assignments, lengths, strict=True)
+        long = np.mean([own[assignment.fold] for assignment, own in pairs], axis=0)
+        blur = self.assignments[0].unit_rounding[:, None] * long  # the same for all assignments
         margins[np.abs(margins) <= blur] = 0
         return margins
 
@@ -474,9 +482,9 @@ def _compute_leads(units: _Units, scores: Floats, key: Numbers) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Outcome:
-    """The removals by one aim; see `MirrorResult`. Units are in canonical order."""
+    """The result for one aim, with units in canonical order; see `MirrorResult`."""
 
-    leaving: Floats
+    removal_probability: Floats
     threshold: float | None
     found: int
     turned: tuple[int, ...]
@@ -499,35 +507,35 @@ def _find_revealing_units(
     heads = _select_block_leaders(margins, units.blocks)
     leads, options = margins[heads], units.options[heads]
     threshold, found = _find_threshold(leads, options, error)
-    leaving = np.zeros(len(margins))
+    removal_probability = np.zeros(len(margins))
     runs = 0 if threshold is None else max(RUNS, math.ceil(1 / error) - 1)
     on_run(1, 1 + runs)
     if threshold is None:
-        return _Outcome(leaving, None, 0, (), None)
+        return _Outcome(removal_probability, None, 0, (), None)
     turned: tuple[int, ...] = ()
-    parts = [range(a, min(a + TOGETHER, runs)) for a in range(0, runs, TOGETHER)]
+    parts = [range(a, min(a + RUNS_PER_FIT, runs)) for a in range(0, runs, RUNS_PER_FIT)]
     for part in ordered_map(
         partial(_count_with_permuted_keys, scorer, seed, error), parts, executor
     ):
         turned += part
         on_run(1 + len(turned), 1 + runs)
     if _compute_p(found, turned) > error:
-        return _Outcome(leaving, threshold, found, turned, None)
+        return _Outcome(removal_probability, threshold, found, turned, None)
     agreeing = np.zeros(int(units.blocks.max()) + 1, np.bool_)
     agreeing[units.blocks[heads[leads >= threshold]]] = True
-    leaving = ((margins >= threshold) & agreeing[units.blocks]).astype(np.float64)
+    removal_probability = ((margins >= threshold) & agreeing[units.blocks]).astype(np.float64)
     decoys = 1 / (units.options.min() - 1) + (1 / (options[leads <= -threshold] - 1)).sum()
-    return _Outcome(leaving, threshold, found, turned, float(decoys / found))
+    return _Outcome(removal_probability, threshold, found, turned, float(decoys / found))
 
 
 def _thin_to_chance(units: _Units, margins: Floats) -> _Outcome:
-    leaving = _compute_removal_probabilities(margins, units.options, units.kinds)
+    removal_probability = _compute_removal_probabilities(margins, units.options, units.kinds)
     agree = margins > 0
     expected = (margins < 0) @ (1 / (units.options - 1))
-    goes = leaving[agree]
-    # Of those that agree at a margin, D/((K − 1) A) are sound: the probability of staying.
-    share = float(goes @ (1 - goes) / goes.sum()) if goes.any() else None
-    return _Outcome(leaving, None, round(float(agree.sum() - expected)), (), share)
+    removed = removal_probability[agree]
+    # At each margin, a fraction D/((K − 1) A) of agreeing units is sound, which is 1 − `removed`.
+    share = float(removed @ (1 - removed) / removed.sum()) if removed.any() else None
+    return _Outcome(removal_probability, None, round(float(agree.sum() - expected)), (), share)
 
 
 def _select_block_leaders(margins: Floats, blocks: Numbers) -> Numbers:
@@ -539,16 +547,16 @@ def _select_block_leaders(margins: Floats, blocks: Numbers) -> Numbers:
 
 
 def _find_threshold(margins: Floats, options: Numbers, error: float) -> tuple[float | None, int]:
-    """Return the least margin at which the false share is at most the error, and how many agree.
+    """Return the threshold at which the false share is at most the error, and how many units agree.
 
-    The knockoff+ threshold (Barber & Candès 2015, equation 1.9): one decoy is added at the top, so
-    that the fraction is not underestimated if few units are left.
+    This is the knockoff+ threshold (Barber & Candès 2015, equation 1.9). One decoy is added, so
+    that the fraction is not underestimated if few units are above the threshold.
     """
     order = np.argsort(-np.abs(margins), kind="stable")
     leads, agree = np.abs(margins)[order], margins[order] > 0
     decoys = np.where(margins[order] < 0, 1 / (options[order] - 1), 0.0)
     shares = (1 / (options.min() - 1) + np.cumsum(decoys)) / np.maximum(np.cumsum(agree), 1)
-    last = np.append(np.diff(leads) != 0, True)  # equal leads count together
+    last = np.append(np.diff(leads) != 0, True)  # equal leads are accepted together
     good = np.flatnonzero(last & agree.cumsum().astype(bool) & (shares <= error) & (leads > 0))
     if not good.size:
         return None, 0
@@ -556,11 +564,11 @@ def _find_threshold(margins: Floats, options: Numbers, error: float) -> tuple[fl
 
 
 def _draw_shifts(options: Numbers, blocks: Numbers, rng: np.random.Generator) -> Numbers:
-    """Return the shift of each unit's key: one random draw per block.
+    """Draw one random shift of keys for each block, and return the shift of each unit's key.
 
-    The draws of a block are the steps of a cycle whose length is a multiple of each of its numbers
-    of options. They form a group, which is needed for an exact fraction of runs that find as much
-    (Hemerik & Goeman 2018, "Exact testing with random permutations").
+    The shifts of a block are the steps of a cycle whose length is a multiple of the number of
+    options of each of its units. They form a group, which an exact p-value requires (Hemerik &
+    Goeman 2018, "Exact testing with random permutations").
     """
     cycle = np.ones(int(blocks.max()) + 1, np.intp)
     np.lcm.at(cycle, blocks, options)
@@ -581,7 +589,7 @@ def _count_with_permuted_keys(
             else (units.key + turn) % units.options
         )
     with one_thread():
-        margins = scorer.margins(keys)
+        margins = scorer.compute_margins(keys)
     found = []
     for run in margins.T:
         heads = _select_block_leaders(run, units.blocks)
@@ -592,7 +600,7 @@ def _count_with_permuted_keys(
 def _compute_removal_probabilities(margins: Floats, options: Numbers, kinds: Numbers) -> Floats:
     from scipy.optimize import isotonic_regression
 
-    leaving = np.zeros(len(margins))
+    removal_probability = np.zeros(len(margins))
     for kind, number in sorted({*zip(kinds.tolist(), options.tolist(), strict=True)}):
         rows = np.flatnonzero((kinds == kind) & (options == number) & (margins != 0))
         if not rows.size:
@@ -602,8 +610,8 @@ def _compute_removal_probabilities(margins: Floats, options: Numbers, kinds: Num
         differs = isotonic_regression(shares, weights=units, increasing=False).x[at]
         with np.errstate(divide="ignore"):
             stays = differs / ((number - 1) * (1 - differs))
-        leaving[rows] = np.where(margins[rows] > 0, 1 - np.minimum(stays, 1), 0.0)
-    return leaving
+        removal_probability[rows] = np.where(margins[rows] > 0, 1 - np.minimum(stays, 1), 0.0)
+    return removal_probability
 
 
 def _draw_removal_numbers(order: Numbers, ids: Sequence[Hashable] | None, seed: int) -> Floats:

@@ -39,9 +39,9 @@ class PmiResult(Result):
         removed: The removed rows, in ascending order.
         scores: (n,) the score of each row's twin, the same for both halves; NaN for singles, which
             have no score.
-        variant: How twins were scored.
-        label: The correct option that y = 1 stands for.
-        smoothing: The number added to the counts.
+        variant: The formula that scored the twins; see `pmi`.
+        label: The option that is correct if y = 1.
+        smoothing: The number added to each count.
     """
 
     kept: NDArray[np.intp] = field(metadata={"json": len})
@@ -74,48 +74,48 @@ def pmi(
     A twin with the halves t1 and t2 scores
     ``f(t1, t2) = Σ_{w in t1} PMI(y=1; w) - Σ_{w in t2} PMI(y=1; w)``; "we only retain twins that
     have a small difference" (WinoGrande, section 3). Words that both halves share cancel out, so
-    f is about their trigger words. The variants are those of the paper's footnote 7:
+    f depends on the trigger words. The variants are those of the paper's footnote 7:
 
     - "signed": f unchanged.
     - "absolute": |f|.
     - "max": the largest PMI(y; w) of a word of either half with that half's own answer.
-    - "pairwise": f over unordered pairs of distinct words of a sentence in place of words.
+    - "pairwise": f over unordered pairs of distinct words of a sentence, instead of words.
 
     The paper leaves some details open. They are settled as follows:
 
     - The meaning of "y=1": by default (`label="first-mentioned"`), the option that the sentence
       mentions first is correct, so that swapping the options of a problem changes no score; see
-      `metrics.find_first_of_twins`. `label="option-1"` is the paper's own reading: option 1 is
-      correct.      Its scores change if options are swapped. In WinoGrande's train_xl both readings
-      agree in 89 % of the problems; if options are written in random order, they agree in half.
-    - The order of the halves: t1 is the half whose answer is that option (if both or neither have
-      it, the half with the first id). So f is high if the words give the answers away, and negative
-      if they mislead; a strongly negative f is small, and kept, with "signed", but not with
-      "absolute".
-    - Words are those of `metrics.count_words`. A word that occurs twice in a sentence is summed
+      `metrics.find_first_of_twins`. `label="option-1"` is the paper's definition: option 1 is
+      correct. Then the scores change if options are swapped. In WinoGrande's train_xl both
+      definitions agree in 89 % of the problems; with options in random order, they agree in half.
+    - The order of the halves: t1 is the half whose answer is that option (if this is true of both
+      halves or neither, the half whose id sorts first). So f is high if the words reveal the
+      answers, and negative if they mislead. Twins with a strongly negative f are kept with
+      "signed", but not with "absolute".
+    - Words are defined by `metrics.count_words`. A word that occurs twice in a sentence is summed
       twice, but counted once for the PMI, because the unit of the counts is a problem.
-    - A twin is exactly two problems with one `twin_id`. Any other problem is a single. f is defined
-      only for twins. For a single it would be the sum of one sentence with the sign of the label
-      itself, so that one answer would be kept and the other removed. The words of singles are
-      counted, but singles have no score: they are drawn at random, at the rate at which twins are
-      kept. `singles="keep"` keeps them all.
+    - A twin is exactly two problems with the same `twin_id`. Any other problem is a single. f is
+      defined only for twins: for a single, its sign would depend on the label, so that problems
+      with one answer would be kept and problems with the other removed. The words of singles are
+      counted, but singles have no score. They are drawn at random, at the rate at which twins are
+      kept. `singles="keep"` keeps all singles.
 
     Args:
-        data: two-option problems with known answers, as a data set or as `formats.read` takes them.
-        size: how many problems to keep: whole twins from the lowest score up, as many as fit;
-            ties are broken by a draw, not by the order of the data.
-        threshold: instead of `size`: keep what scores below.
-        variant: how twins are scored.
-        label: the correct option that y = 1 stands for.
-        smoothing: added to each count of a word with an answer, above 0.
+        data: Two-option problems with known answers, as a data set or any input of `formats.read`.
+        size: The number of problems to keep, as whole twins in ascending order of their scores.
+            Ties are broken at random, not by the order of the data.
+        threshold: The score below which twins are kept, instead of `size`.
+        variant: The formula for a twin's score.
+        label: The option that is correct if y = 1.
+        smoothing: The number added to each count of a word with an answer, above 0.
         singles: "draw" or "keep".
         seed: The random seed for ties and singles.
 
     Raises:
         DataError: The problems are invalid for `problem_labels`.
         RecipeError: A parameter is out of range.
-        InputError: Not exactly one of `size` and `threshold` is given, or more singles are to be
-            kept than `size` allows.
+        InputError: `size` and `threshold` are both given or both omitted, or `singles` is "keep"
+            and there are more singles than `size` allows.
     """
     data = formats.as_dataset(data)
     if (size is None) == (threshold is None):
@@ -158,7 +158,7 @@ def word_pmi(
 
     Args:
         data: Two-option problems with known answers.
-        label: The correct option that y = 1 stands for.
+        label: The option that is correct if y = 1.
         smoothing: The number added to each count of a word with an answer, above 0.
 
     Raises:
@@ -213,10 +213,9 @@ def _draw_order(data: Dataset, seed: int) -> NDArray[np.intp]:
 
 
 def _count_singles_to_keep(twins: int, singles: int, size: int) -> int:
-    """Return how many of `size` problems are singles, for twins and singles at one rate.
+    """Return how many singles to keep, so that twins and singles are kept at the same rate.
 
-    This is the number closest to that rate which leaves room for whole twins only, and which does
-    not exceed the number of singles or twins.
+    The result is rounded so that the rest of `size` can be filled with whole twins, if possible.
     """
     rate = size * singles / (2 * twins + singles)
     possible = range(max(0, size - 2 * twins), min(singles, size) + 1)

@@ -1,15 +1,15 @@
-"""The input of AFLite: rows and labels, checked, in canonical order, grouped and partitioned.
+"""The input of AFLite: checks, the canonical order, groups, partitions and scratch files.
 
-Each row has the number of its group. The input gives groups in one of two ways: as one label per
-row, like the other columns (`number_labels`), or as the rows of each group, like `Dataset.groups`
-(`number_rows`). `draw_training_rows` draws the rows on which a classifier is trained (Algorithm 1,
-line 6, of WinoGrande).
+Groups are numbered from 0. The input gives groups in one of two ways: as one label per row
+(`number_labels`), or as the rows of each group, as in `Dataset.groups` (`number_rows`).
+`draw_training_rows` draws the rows on which a classifier is trained (Algorithm 1, line 6, of
+WinoGrande).
 
-The rotated copy of rows that don't fit into memory is a scratch file, which is deleted at the end
-of the run. Rows of a file are in any order, but are processed in canonical order. Reading them in
-that order takes one seek per row (twelve times as long as sequential reading, for 4 GB on a network
-disk), and they are needed three times. So they are read sequentially once and written to regions of
-the scratch file, each of which is then sorted in memory.
+If the rows don't fit into memory, their rotated copy is in a scratch file, which is deleted at the
+end of the run. Rows are processed in canonical order, which may differ from their order in a file.
+Reading them in canonical order takes one seek per row (twelve times as long as sequential reading,
+for 4 GB on a network disk), and they are needed three times. So the rows are read sequentially once
+and written to regions of the scratch file, each of which is then sorted in memory.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from winosmith.dataset import Dataset
 from winosmith.errors import DataError, OutputError
 
 CHUNK = 2048
-"""The number of rows converted at a time, so that no second copy of the data is held in float64."""
+"""The number of rows to convert at a time, so that no float64 copy of all data is needed."""
 
-LINE = 16
-"""float32 values in a cache line of 64 bytes."""
+CACHE_LINE = 16
+"""The number of float32 values in a cache line of 64 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,10 @@ class Rows:
 
     Attributes:
         X: The (N, d) rows in the order given.
-        order: (N,) the row of `X` at each canonical position.
+        order: (N,) the row of `X` at each position of the canonical order.
         y: (N,) float32 labels in canonical order, 0 or 1.
-        groups: (N,) group numbers in canonical order, by first occurrence; None without groups.
+        groups: (N,) group numbers in canonical order, in order of first occurrence; None without
+            groups.
     """
 
     X: NDArray[Any]
@@ -55,15 +56,15 @@ class Rows:
     y: NDArray[np.float32]
     groups: NDArray[np.intp] | None
 
-    def parts(self) -> Iterator[slice]:
+    def iterate_parts(self) -> Iterator[slice]:
         """Yield slices of the canonical order, `CHUNK` rows at a time."""
         for first in range(0, len(self.order), CHUNK):
             yield slice(first, first + CHUNK)
 
-    def chunk(self, part: slice) -> NDArray[np.float64]:
-        """Return these rows of the canonical order as float64.
+    def read_chunk(self, part: slice) -> NDArray[np.float64]:
+        """Read a slice of rows in canonical order, as float64.
 
-        They are read in the order of the file, which is faster.
+        The rows are read in their order in the file, which is faster.
         """
         wanted = self.order[part]
         ascending = np.argsort(wanted)
@@ -89,13 +90,13 @@ def check_rows(
     groups: Sequence[Hashable] | None,
     scratch: str | Path | None = None,
     *,
-    alike: bool = False,
+    allow_one_label: bool = False,
 ) -> Rows:
-    """Check the input and determine its canonical order; `alike` is as in `check_labels`.
+    """Check the input and determine its canonical order; `allow_one_label` is as in `check_labels`.
 
     Raises:
         DataError: The input is invalid for `debias.aflite`.
-        OutputError: The folder for the rotated copy has no space for it.
+        OutputError: The folder `scratch` has too little free space for the rotated copy.
     """
     X = np.asanyarray(X)
     if X.ndim != 2:
@@ -110,7 +111,7 @@ def check_rows(
     for name, column in (("y", labels), ("ids", ids), ("groups", groups)):
         if column is not None and len(column) != len(X):
             raise DataError(f"X has {len(X)} rows, but {name} has {len(column)} entries")
-    classes = check_labels(labels, ids, alike=alike)
+    classes = check_labels(labels, ids, allow_one_label=allow_one_label)
     folder = choose_scratch_folder(X, scratch)
     if folder is not None:
         check_free_space(folder, 4 * X.size)  # before spending hours on reading X
@@ -121,25 +122,26 @@ def check_rows(
             "" if X.flags.c_contiguous else ", not contiguous",
             CHUNK,
         )
-    _refuse_gaps(X, ids)
+    _check_finite(X, ids)
     order = _sort_by_content(X, classes) if ids is None else sort_ids(ids)
     numbers = None if groups is None else number_labels(groups, order)
     return Rows(X, order, classes[order].astype(np.float32), numbers)
 
 
 def check_labels(
-    y: ArrayLike, ids: Sequence[Hashable] | None = None, *, alike: bool = False
+    y: ArrayLike, ids: Sequence[Hashable] | None = None, *, allow_one_label: bool = False
 ) -> NDArray[np.int16]:
-    """Return labels as integers, 0 and 1, or raise an error that names an invalid one.
+    """Check that labels are 0 or 1, and return them as integers.
 
     Args:
         y: (n,) labels.
-        ids: The ids by which errors refer to rows.
-        alike: Whether all labels may be the same. They may if vectors change sign with the options,
-            because then the order of the options has no meaning.
+        ids: The ids of the rows, for error messages.
+        allow_one_label: Whether all labels may be the same. This is valid if swapping options flips
+            the sign of vectors, because then the order of the options has no meaning.
 
     Raises:
-        DataError: A label is neither 0 nor 1, or only one of them occurs although `alike` is False.
+        DataError: A label is neither 0 nor 1, or all labels are the same and `allow_one_label` is
+            False.
     """
     y = np.asarray(y)
     if y.ndim != 1:
@@ -153,7 +155,7 @@ def check_labels(
             "problems with more options use debias.mirror"
         )
     labels = y.astype(np.int16)
-    if not alike and len(y) and labels.min() == labels.max():
+    if not allow_one_label and len(y) and labels.min() == labels.max():
         raise DataError(f"all {len(y)} labels are {labels[0]}; both 0 and 1 must occur")
     return labels
 
@@ -194,7 +196,7 @@ def problem_labels(data: Dataset) -> NDArray[np.int8]:
     return choice_keys(data).astype(np.int8)
 
 
-def _refuse_gaps(X: NDArray[Any], ids: Sequence[Hashable] | None) -> None:
+def _check_finite(X: NDArray[Any], ids: Sequence[Hashable] | None) -> None:
     if X.dtype.kind != "f":
         return
     for first in range(0, len(X), CHUNK):
@@ -203,7 +205,7 @@ def _refuse_gaps(X: NDArray[Any], ids: Sequence[Hashable] | None) -> None:
             row = first + int(np.argmin(whole))
             column = int(np.argmin(np.isfinite(X[row])))
             raise DataError(
-                f"{_format_row(row, ids)} of X holds {X[row, column]} in column {column}; "
+                f"{_format_row(row, ids)} of X contains {X[row, column]} in column {column}; "
                 "embed the problem again, or remove it"
             )
 
@@ -213,7 +215,7 @@ def _format_row(row: int, ids: Sequence[Hashable] | None) -> str:
 
 
 def sort_ids(ids: Sequence[Hashable]) -> NDArray[np.intp]:
-    """Return the rows in the order of their ids, which are all strings or all integers.
+    """Return the rows sorted by their ids, which are all strings or all integers.
 
     Raises:
         DataError: An id occurs twice, or ids are not comparable.
@@ -231,10 +233,10 @@ def sort_ids(ids: Sequence[Hashable]) -> NDArray[np.intp]:
 
 
 def find_canonical_order(X: NDArray[Any], ids: Sequence[Hashable] | None) -> NDArray[np.intp]:
-    """Return the rows in the order of their ids or, without ids, of their content.
+    """Return the rows sorted by their ids or, without ids, by a digest of their content.
 
     Raises:
-        DataError: The ids are invalid for `sort_ids`, or not as many as the rows.
+        DataError: The ids are invalid for `sort_ids`, or their number differs from that of rows.
     """
     if ids is None:
         return _sort_by_content(X, np.zeros(len(X), np.int16))
@@ -244,16 +246,13 @@ def find_canonical_order(X: NDArray[Any], ids: Sequence[Hashable] | None) -> NDA
 
 
 def _sort_by_content(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.intp]:
-    """Return the rows in the order of a digest of their numbers and label.
-
-    Only rows that are equal in both keep their original order.
-    """
+    """Return the rows sorted by a digest of numbers and label; equal rows keep their order."""
     high, low = _digest_rows(X, y).view(">u8").T
     return np.lexsort((low, high))
 
 
 def _digest_rows(X: NDArray[Any], y: NDArray[np.int16]) -> NDArray[np.uint8]:
-    """Return the (N, 16) BLAKE2b digest of each row's numbers and label, read in file order."""
+    """Return the BLAKE2b digest of each row's numbers and label, (N, 16)."""
     digests = np.empty((len(X), 16), np.uint8)
     for first in range(0, len(X), CHUNK):
         chunk = _normalize_bytes(X[first : first + CHUNK].astype(np.float64))
@@ -275,7 +274,7 @@ def number_labels(
 ) -> NDArray[np.intp]:
     """Return the group number of each row, from 0, in order of first occurrence.
 
-    A row whose group is None is a group of its own.
+    A row whose group is None is a separate group.
 
     >>> number_labels(["t1", None, "t1", None]).tolist()
     [0, 1, 0, 2]
@@ -305,8 +304,8 @@ def number_rows(groups: Sequence[Sequence[int]], rows: int) -> NDArray[np.intp]:
 
 
 TIES, FLIPS = (2**32 - number for number in (1, 2))
-"""Numbers used in place of a classifier's number for the generators of ties, nulls, subsets and
-bootstraps. (A key of two numbers would not be distinct, because numpy pads it with zeros.)"""
+"""Numbers that replace a classifier's number in the seeds of generators for ties and nulls. (A seed
+of only two numbers would not be distinct, because numpy pads it with zeros.)"""
 
 
 def make_generator(seed: int, phase: int, classifier: int) -> np.random.Generator:
@@ -323,11 +322,11 @@ def draw_training_rows(
     classifier: int,
     groups: NDArray[np.intp] | None = None,
 ) -> NDArray[np.int32]:
-    """Return the training set of one classifier; the other rows are held out.
+    """Draw the training set of one classifier; the other rows are held out.
 
-    It is uniform over all sets of that size. With `groups`, whole groups are taken in random order,
-    each that still fits: at most `train_size` rows, and fewer only by less than the size of the
-    smallest omitted group.
+    All sets of `train_size` rows are equally likely. With `groups`, whole groups are drawn in
+    random order, skipping groups that no longer fit: the set has at most `train_size` rows, and is
+    smaller only by less than the size of the smallest omitted group.
 
     Args:
         size: The number of rows left in this phase.
@@ -362,58 +361,55 @@ def draw_training_rows(
 
 
 def draw_fitting_groups(
-    groups: NDArray[np.intp], room: int, rng: np.random.Generator
+    groups: NDArray[np.intp], max_rows: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Return which rows are taken: whole groups in random order, each that still fits.
+    """Draw whole groups in random order while they fit, and return whether each row is drawn.
 
-    Args:
-        groups: (n,) the group number of each row, from 0; numbers may be missing.
-        room: The largest number of rows.
-        rng: The generator for the order.
+    Groups that no longer fit are skipped. Some group numbers may be unused.
     """
     sizes = np.bincount(groups)
     order = rng.permutation(np.flatnonzero(sizes))
     taken = np.zeros(len(sizes), np.bool_)
-    while room and order.size:
-        order = order[sizes[order] <= room]
-        fits = np.cumsum(sizes[order]) <= room
+    while max_rows and order.size:
+        order = order[sizes[order] <= max_rows]
+        fits = np.cumsum(sizes[order]) <= max_rows
         taken[order[fits]] = True
-        room -= int(sizes[order[fits]].sum())
+        max_rows -= int(sizes[order[fits]].sum())
         order = order[~fits]
     return taken[groups]
 
 
-REGION = 1 << 26
-"""The bytes of a region, which is sorted in memory."""
+REGION_BYTES = 1 << 26
+"""The size in bytes of a region of the scratch file, which is sorted in memory."""
 
-READ = 2048
-"""The number of rows that are read at a time."""
+READ_ROWS = 2048
+"""The number of rows to read at a time."""
 
 Matrix = NDArray[np.float32]
 
 
 def is_mapped(X: NDArray[Any]) -> bool:
     """Return whether rows are mapped from a file, directly or as a view."""
-    held: Any = X
-    while held is not None:
-        if isinstance(held, np.memmap):
+    array: Any = X
+    while array is not None:
+        if isinstance(array, np.memmap):
             return True
-        held = getattr(held, "base", None)
+        array = getattr(array, "base", None)
     return False
 
 
 def choose_scratch_folder(X: NDArray[Any], scratch: str | Path | None) -> Path | None:
-    """Return the folder for the rotated copy of rows, or None for memory."""
+    """Return the folder for the rotated copy of rows, or None to hold it in memory."""
     if scratch is None and not is_mapped(X):
         return None
     return Path(tempfile.gettempdir() if scratch is None else scratch)
 
 
 def check_free_space(folder: Path, need: int) -> None:
-    """Raise an error if a folder is missing or has too few free bytes.
+    """Check that a folder exists and has enough free bytes.
 
     Raises:
-        OutputError: The folder is missing or too full.
+        OutputError: The folder is missing or has too little space.
     """
     try:
         free = shutil.disk_usage(folder).free
@@ -428,9 +424,10 @@ def check_free_space(folder: Path, need: int) -> None:
 
 @contextlib.contextmanager
 def map_scratch_matrix(shape: tuple[int, int], folder: Path) -> Iterator[tuple[Matrix, Path]]:
-    """Map float32 zeros of this shape from a new .npy file, which is deleted after the block.
+    """Map float32 zeros from a new .npy file, which is deleted at the end of the block.
 
-    All space is allocated at once, because a full disk below a mapped file ends the process.
+    All space is allocated in advance, because the process would be killed if the disk became full
+    while it writes to a mapped file.
 
     Raises:
         OutputError: The folder can't be written, or has no space.
@@ -469,33 +466,33 @@ def _make_space_error(error: OSError, folder: Path, need: int) -> OutputError:
 
 
 def gather(X: NDArray[Any], order: NDArray[np.intp], matrix: Matrix) -> None:
-    """Copy rows to the first columns of a matrix in this order, reading them in file order.
+    """Copy rows in the given order to the first columns of a matrix, reading X sequentially.
 
     Args:
-        X: (N, d) numbers that are exact in float32, such as all of float16.
-        order: (N,) the source row of each row.
-        matrix: (N, D), mapped from a file, with D at least d.
+        X: (N, d) numbers that float32 can represent exactly, such as float16.
+        order: (N,) the row of X for each row of the matrix.
+        matrix: (N, D), mapped from a file, with D ≥ d.
     """
     count, columns = X.shape
-    size = max(READ, REGION // (4 * matrix.shape[1]))
+    size = max(READ_ROWS, REGION_BYTES // (4 * matrix.shape[1]))
     regions = [slice(first, first + size) for first in range(0, count, size)]
     arriving = np.concatenate([np.sort(order[region]) for region in regions])
     place = np.empty_like(arriving)
     place[arriving] = np.arange(count)
-    for first in range(0, count, READ):
-        matrix[place[first : first + READ], :columns] = X[first : first + READ]
+    for first in range(0, count, READ_ROWS):
+        matrix[place[first : first + READ_ROWS], :columns] = X[first : first + READ_ROWS]
     for region in regions:
         wanted = np.searchsorted(arriving[region], order[region])
         matrix[region, :columns] = matrix[region, :columns][wanted]
 
 
 def pad_width(columns: int) -> int:
-    """Return the length of a row: coordinates and intercept, in whole cache lines.
+    """Return the padded length of a row of coordinates and an intercept, in whole cache lines.
 
-    Rows at a distance of a multiple of 1 KiB would compete for the same cache sets.
+    Rows whose distance is a multiple of 1 KiB would compete for the same cache sets.
     """
-    width = -(-(columns + 1) // LINE) * LINE
-    return width + LINE if width % 256 == 0 else width
+    width = -(-(columns + 1) // CACHE_LINE) * CACHE_LINE
+    return width + CACHE_LINE if width % 256 == 0 else width
 
 
 def align(values: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -507,6 +504,6 @@ def align(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 def make_aligned_zeros(rows: int, width: int) -> NDArray[np.float32]:
     """Return float32 zeros aligned to a cache line; unaligned vector loads take a tenth longer."""
-    flat = np.zeros(rows * width + LINE, np.float32)
-    first = -flat.ctypes.data % (4 * LINE) // 4
+    flat = np.zeros(rows * width + CACHE_LINE, np.float32)
+    first = -flat.ctypes.data % (4 * CACHE_LINE) // 4
     return flat[first : first + rows * width].reshape(rows, width)

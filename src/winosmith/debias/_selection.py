@@ -1,7 +1,7 @@
-"""The rows that a phase removes by their scores (Algorithm 1, lines 10 to 13), and random subsets.
+"""Selection of the rows that a phase removes (Algorithm 1, lines 10 to 13), and random subsets.
 
-Scores are ratios of integers and are compared exactly: 3 of 4 votes are at the threshold 0.75,
-whatever floating point makes of either. Random subsets are the baseline for any filter.
+Scores are ratios of integers and are compared exactly: 3 of 4 votes reach the threshold 0.75,
+regardless of rounding. Random subsets are the baseline for any filter.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from winosmith.debias._rows import TIES, draw_fitting_groups, make_generator, nu
 from winosmith.errors import InputError
 
 BINS = 20
-"""The number of bins of a score histogram, each 0.05 wide and open at the right, except for the
-last."""
+"""The number of bins of a score histogram. Each is 0.05 wide and excludes its upper edge, except
+for the last."""
 
 HISTOGRAM_EDGES = tuple(number / BINS for number in range(BINS + 1))
 """The edges of the bins of `Phase.histogram`: 0, 0.05, …, 1."""
@@ -32,7 +32,7 @@ class Selection:
     """The removals of a phase.
 
     Attributes:
-        removed: The ascending positions of the removed rows among those of the phase.
+        removed: The ascending positions of the removed rows among the rows of the phase.
         candidates: The number of rows at or above the threshold.
         tied: The number of candidates with the lowest removed score, if not all of them could be
             removed; otherwise 0.
@@ -48,14 +48,14 @@ class Selection:
 
 
 def compute_scores(correct: Counts, total: Counts) -> NDArray[np.float64]:
-    """Return correct / total predictions; NaN for a row that no classifier held out."""
+    """Return each row's fraction of correct predictions; NaN for a row without predictions."""
     known = np.full(len(total), np.nan)
     np.divide(correct, total, out=known, where=total > 0)
     return known
 
 
 def reach_threshold(correct: Counts, total: Counts, threshold: float) -> NDArray[np.bool_]:
-    """Return which rows have correct / total >= threshold; False for rows without votes."""
+    """Return whether each row has correct / total >= threshold; False without votes."""
     exact = Fraction(str(float(threshold)))  # the decimal as written, not its nearest double
     most = int(total.max(initial=0))
     need = np.array([-(-exact.numerator * n // exact.denominator) for n in range(most + 1)])
@@ -81,26 +81,21 @@ def select(
     phase: int,
     groups: NDArray[np.intp] | None = None,
 ) -> Selection:
-    """Return the rows with the `cutoff` highest scores among those at the threshold or above.
+    """Select the `cutoff` highest-scoring rows among those that reach the threshold.
 
     Scores have few distinct values, and thousands of rows can be tied at the cutoff. Of these, a
     random sample from the phase's own generator is removed: the order of the rows or of their ids
-    may depend on their content, and removing by it would introduce another bias.
+    may depend on their content, and removing in this order would introduce another bias.
 
-    With `groups`, each group is removed or kept as a whole: in the order of their scores, each that
-    fits into the rest of the cutoff. The votes must then come from `pool_by_group`.
+    With `groups`, each group is removed or kept as a whole. Groups are removed in the order of
+    their scores, skipping groups that exceed the rest of the cutoff. The votes must then come from
+    `pool_by_group`.
 
-    Args:
-        correct: (size,) the number of correct predictions of each row, or of its group.
-        total: (size,) the number of predictions.
-        threshold: As for `debias.aflite`.
-        cutoff: The most rows that may be removed.
-        seed: The random seed of the whole run.
-        phase: The 0-based number of the phase.
-        groups: (size,) group numbers; None if rows are removed one by one.
+    `correct` and `total` are the (size,) numbers of correct and of all predictions for each row, or
+    for its group. `groups` are (size,) group numbers, or None to remove rows individually.
     """
     candidates = np.flatnonzero(reach_threshold(correct, total, threshold))
-    score = correct[candidates] / total[candidates]  # exact enough: equal ratios, equal doubles
+    score = correct[candidates] / total[candidates]  # equal ratios are equal doubles
     priority = make_generator(seed, phase, TIES).permutation(len(correct))
     if groups is not None:
         priority = _use_first_priority(priority, groups)
@@ -124,9 +119,9 @@ def _use_first_priority(priority: NDArray[np.intp], groups: NDArray[np.intp]) ->
 
 
 def _select_fitting_groups(groups: NDArray[np.intp], room: int) -> NDArray[np.bool_]:
-    """Return which rows are removed: whole groups in this order, each that still fits.
+    """Return whether each row is removed, taking whole groups in order while they fit.
 
-    The rows of a group are consecutive.
+    Groups that no longer fit are skipped. The rows of a group are consecutive.
     """
     starts = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]]) if groups.size else groups
     sizes = np.diff(np.r_[starts, len(groups)])
@@ -141,7 +136,7 @@ def _select_fitting_groups(groups: NDArray[np.intp], room: int) -> NDArray[np.bo
 
 
 def make_histogram(correct: Counts, total: Counts) -> tuple[int, ...]:
-    """Return how many rows have a score in each of the `BINS` bins from 0 to 1.
+    """Return the number of rows with a score in each of the `BINS` bins from 0 to 1.
 
     >>> make_histogram(np.array([0, 3, 4], np.int32), np.array([4, 4, 4], np.int32))[-6:]
     (0, 1, 0, 0, 0, 1)
@@ -161,16 +156,16 @@ def subsample(
     """Return a random sample of `size` rows, in ascending order.
 
     "In random data reduction, we randomly subsample the dataset to evaluate how a decrease in
-    dataset size affects the bias" (WinoGrande, section 3), row by row, so that twins lose halves
-    as they do to AFLite.
+    dataset size affects the bias" (WinoGrande, section 3). By default rows are drawn individually,
+    so that twins lose single halves, as they do with AFLite.
 
     Args:
         rows: The number of rows.
         size: The number of rows to keep, 0 to `rows`.
         seed: The random seed, 0 or more.
         groups: The rows that are kept or removed together, such as `Dataset.groups`; every row is
-            in one group. Groups are then taken in random order, each that still fits: at most
-            `size` rows.
+            in one group. Groups are then kept in random order, skipping groups that no longer fit,
+            so that at most `size` rows are kept.
 
     Raises:
         InputError: `size` is out of range.

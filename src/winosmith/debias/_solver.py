@@ -1,45 +1,46 @@
-"""Solve many logistic regressions at once, to the optimum.
+"""Solve many logistic regressions together, to the optimum.
 
 Column j minimises ``1/(2C) |w|² + sum over its training rows of log(1 + e^(-t z))`` with a free
 intercept, where t is +1 for the rows of class 1 and -1 for the others (scikit-learn's
 ``LogisticRegression(C=C)``). A vote is for class 1 if the decision value z is above 0. All columns
-take their step together, because one pass over the rows serves them all, but no column depends on
-another: its bits are the same with any other columns.
+take their steps together, because one pass over the rows serves all columns. But no bit of a column
+depends on the other columns.
 
 **The basis** (`rotate_rows`) consists of three changes that leave every prediction unchanged:
 
 - *Centring*: the intercept has no penalty and absorbs the difference.
 - *Rotating* by the eigenvectors of the centred Gram matrix: the penalty is the squared length of
-  the weights, which a rotation preserves. The Hessian becomes nearly diagonal, whatever the
-  correlations of the columns. (The columns are not standardised, which would change the penalty.)
-- *Scaling* all columns by one power of two, with the penalty scaled by its square, so that any unit
-  of measurement fits into float32.
+  the weights, which a rotation preserves. The Hessian becomes nearly diagonal, regardless of the
+  correlations of the columns. (The columns are not standardised, because this would change the
+  penalty.)
+- *Scaling* all columns by one power of two, and the penalty by its square, so that any unit of
+  measurement fits into float32.
 
-Rows that are mapped from a file stay there, and their rotated copy is written to a file as well, so
-that the memory does not grow with the number of rows.
+Rows that are mapped from a file are not read into memory, and their rotated copy is written to a
+file as well, so that memory use does not grow with the number of rows.
 
-**The start** (`first_start`, `start_at`). In the first phase it is the classifier of all rows, each
-weighted by the mean fraction of it in a training set; in later phases it is the mean of the last
-phase's classifiers. Both are as close to every classifier's optimum as possible before training.
+**The start** (`compute_first_start`, `compute_start_at`). In the first phase it is the classifier
+trained on all rows, each weighted by the probability of being in a training set. In later phases it
+is the mean of the last phase's classifiers. Both are close to every classifier's optimum.
 
-**The steps** (`minimise`) are those of L-BFGS (Nocedal & Wright 2006, algorithm 7.4). They start
-from a diagonal that is nearly the Hessian, so that the unit step is nearly right, and from one
-known pair: the weights at the start and the Hessian times these. Along this pair the losses are
-flatter than the diagonal says, because the rows there are far from the boundary; without the pair,
-the first passes would only discover this. There is no line search on the value of the loss, which
-float32 sums can't resolve near the optimum. Instead, a step is accepted if the slope at its end is
-smaller than at its start, which bounds the overshoot for a convex loss. The column then moves to
-the zero of the slope along the step, interpolated linearly, and interpolates its gradient between
-the two ends. As steps shrink, both become exact and the method becomes that of conjugate gradients,
-without an additional pass. A step that is too long is shortened to the same point and measured
-again.
+**The steps** (`minimize`) are those of L-BFGS (Nocedal & Wright 2006, algorithm 7.4). They start
+from a diagonal that is nearly the Hessian, so that a unit step has nearly the correct length, and
+from one known pair: the weights at the start, and the Hessian times these weights. Along this pair
+the losses are flatter than the diagonal suggests, because the rows there are far from the boundary;
+without the pair, the first passes would only discover this. There is no line search on the value of
+the loss, which float32 sums can't resolve near the optimum. Instead, a step is accepted if the
+slope at its end is smaller than at its start, which bounds the overshoot for a convex loss. The
+column then moves to the zero of the slope along the step, found by linear interpolation, and its
+gradient is interpolated between the two ends. As steps shrink, both interpolations become exact,
+and the method becomes that of conjugate gradients, without an additional pass. A step that is too
+long is shortened to the same zero and measured again.
 
-**Columns that do not converge** (`minimise_by_newton`), because of nearly separable
-classes and a large `C`, or of float32 sums, are solved one by one in float64, which is slow but
+**Columns that do not converge** (`minimize_by_newton`), because of nearly separable classes and a
+large `C`, or because of float32 sums, are solved individually in float64, which is slow but
 reliable.
 
-Sums over all rows run over fixed parts and are added in a fixed order, with BLAS on one thread in
-each, so the number of threads changes no bit.
+Sums over all rows are computed in fixed parts and added in a fixed order, with BLAS on one thread
+in each part, so that no bit depends on the number of threads.
 """
 
 from __future__ import annotations
@@ -72,17 +73,17 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-Places = NDArray[np.int32]
+Positions = NDArray[np.int32]
 
 Pair = tuple[Floats, Floats, Floats]
 
-DOUBLE_BELOW = 5e9
-"""The most multiplications for which the rotation is done in float64; they take about a second."""
+MAX_FLOAT64_WORK = 5e9
+"""The maximum number of multiplications for a rotation in float64; they take about a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """Rows in the basis of the solver.
+    """The centred, rotated and scaled rows on which the solver works.
 
     Attributes:
         matrix: (N, D) float32, aligned to cache lines: `columns` coordinates, then a 1 for the
@@ -99,7 +100,7 @@ class Basis:
 
 
 def make_penalties(basis: Basis, C: float) -> NDArray[np.float64]:
-    """Return the (D,) penalty of each weight: 0 for the intercept and for the padding."""
+    """Return the (D,) penalties of the weights; they are 0 for the intercept and the padding."""
     penalty = np.zeros(basis.matrix.shape[1])
     penalty[: basis.columns] = basis.scale**2 / C
     return penalty
@@ -107,12 +108,12 @@ def make_penalties(basis: Basis, C: float) -> NDArray[np.float64]:
 
 @contextlib.contextmanager
 def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> Iterator[Basis]:
-    """Yield the rows in canonical order, centred, rotated and scaled, while the block runs.
+    """Yield the rows in canonical order, centred, rotated and scaled.
 
     Args:
         rows: The rows to rotate.
         threads: The pool for the computation.
-        scratch: The folder for the rotated copy; None for memory.
+        scratch: The folder for the rotated copy; None to hold it in memory.
 
     Raises:
         DataError: The numbers are too large to compute with.
@@ -131,26 +132,26 @@ def rotate_rows(rows: Rows, threads: Executor, scratch: Path | None = None) -> I
 
 def _fill_matrix(rows: Rows, threads: Executor, matrix: NDArray[np.float32]) -> Basis:
     count, columns = rows.X.shape
-    parts = list(rows.parts())
-    kind = np.float64 if count * columns**2 <= DOUBLE_BELOW else np.float32
+    parts = list(rows.iterate_parts())
+    kind = np.float64 if count * columns**2 <= MAX_FLOAT64_WORK else np.float32
     mean, largest = _find_centre(rows)
     scale = 2.0 ** -float(np.round(np.log2(largest))) if largest > 0 else 1.0
     gram = np.zeros((columns, columns))
     work = partial(_compute_gram, rows, mean, scale, kind)
-    for product in ordered_map(work, parts, threads, ahead=4):  # of d² numbers each
+    for product in ordered_map(work, parts, threads, ahead=4):  # each product has d² numbers
         gram += product
     rotation = np.linalg.eigh(gram)[1].astype(kind)
     turn = partial(_rotate_part, rows, mean, scale, rotation, matrix)
     for _ in ordered_map(turn, parts, threads):
-        pass  # each part is written where it belongs
+        pass  # each part is written to the matrix
     return Basis(matrix, columns, scale)
 
 
 def _find_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
     mean = np.zeros(rows.X.shape[1])
     low, high = np.full_like(mean, np.inf), np.full_like(mean, -np.inf)
-    for part in rows.parts():
-        chunk = rows.chunk(part)
+    for part in rows.iterate_parts():
+        chunk = rows.read_chunk(part)
         mean += chunk.sum(axis=0) / len(rows.order)
         low, high = np.minimum(low, chunk.min(axis=0)), np.maximum(high, chunk.max(axis=0))
     largest = float(np.maximum(high - mean, mean - low).max())
@@ -164,7 +165,7 @@ def _find_centre(rows: Rows) -> tuple[NDArray[np.float64], float]:
 def _centre_part(
     rows: Rows, mean: NDArray[np.float64], scale: float, kind: type[np.floating[Any]], part: slice
 ) -> NDArray[Any]:
-    return ((rows.chunk(part) - mean) * scale).astype(kind)
+    return ((rows.read_chunk(part) - mean) * scale).astype(kind)
 
 
 def _compute_gram(
@@ -190,19 +191,19 @@ def _rotate_part(
 
 
 def compute_loss(z: Floats, y: Floats) -> float:
-    """Return the sum of the losses of rows with (m,) decision values z and labels y."""
+    """Return the summed losses of rows with decision values z and labels y, both (m,)."""
     return float(np.logaddexp(0.0, -np.where(y > 0, 1.0, -1.0) * z).sum())
 
 
 def compute_residual(z: Floats, y: Floats) -> Floats:
-    """Return the (m,) derivative of each row's loss by its decision value."""
+    """Return the (m,) derivatives of the rows' losses with respect to their decision values."""
     from scipy.special import expit
 
     return np.asarray(expit(z) - (y > 0))
 
 
 def compute_loss_curvature(z: Floats) -> Floats:
-    """Return the second derivative of each row's loss, (m,)."""
+    """Return the (m,) second derivatives of the rows' losses."""
     from scipy.special import expit
 
     p = expit(z)
@@ -211,30 +212,30 @@ def compute_loss_curvature(z: Floats) -> Floats:
 
 Part = TypeVar("Part")
 
-ACCURACY, SPREAD = 3e-4, 1000
-"""The Newton decrement δ to reach: this value, or its fraction D/1000 with fewer than 1,000 columns
-(m/1000 with fewer training rows). δ times the root of a row's leverage x · H⁻¹ x bounds the
-distance of that row's decision value from the optimum's; with many directions, the remainder points
-towards no row, so a row's part is far smaller. The last step, which is taken on top, reduces it
-further. Tests check that decision values end within 1e-4."""
+ACCURACY, FULL_ACCURACY_SIZE = 3e-4, 1000
+"""The Newton decrement δ to reach is `ACCURACY`. With D < 1,000 columns (or m < 1,000 training
+rows) it is multiplied by D/1000 (or m/1000). δ times the root of a row's leverage x · H⁻¹ x bounds
+the error of that row's decision value. With many dimensions, the remaining error has no particular
+direction, so its effect on a row is far smaller. The last step, which is still taken, reduces it
+further. Tests check that the errors of decision values are below 1e-4."""
 
-LEVERAGES = (1.0, 400.0)
-"""Leverages are clipped to this range; larger ones can't be reached with float32 sums."""
+LEVERAGE_RANGE = (1.0, 400.0)
+"""The range to which leverages are clipped; larger ones need more than float32 accuracy."""
 
-SLAB = 4096
+PART_ROWS = 4096
 """The number of rows in each part of a sum over all rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class StartData:
-    """The data on which starts are measured.
+    """The data for computing starting points.
 
     Attributes:
         kernel: The kernel for the rows.
         ridge: (D,) the penalty of each weight.
         intercept: The column of the intercept in the basis.
         train_size: The number of rows of a training set.
-        threads: The pool that sums the parts.
+        threads: The pool that processes the parts.
     """
 
     kernel: Kernel
@@ -243,21 +244,21 @@ class StartData:
     train_size: int
     threads: Executor
 
-    def over(self, work: Callable[[Places], Part], rows: Places) -> list[Part]:
-        """Return the results of the work for each part of the rows."""
-        parts = [rows[first : first + SLAB] for first in range(0, len(rows), SLAB)]
+    def map_parts(self, work: Callable[[Positions], Part], rows: Positions) -> list[Part]:
+        """Call a function on each part of the rows, and return the results."""
+        parts = [rows[first : first + PART_ROWS] for first in range(0, len(rows), PART_ROWS)]
         return list(ordered_map(work, parts, self.threads, ahead=len(parts)))
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The start of the solver.
+    """The starting point of the solver.
 
     Attributes:
         weights: (D,) the weights.
-        measured: (D,) the weights at which the Hessian was measured.
-        diagonal: (D,) the diagonal of the Hessian there for one training set, including the
-            penalty.
+        measured: (D,) the weights at which the Hessian was computed.
+        diagonal: (D,) the diagonal of the Hessian at these weights for one training set, including
+            the penalty.
         product: (D,) the product of that Hessian with `measured`.
         tolerance: The Newton decrement to reach.
     """
@@ -269,65 +270,65 @@ class Start:
     tolerance: float
 
 
-def first_start(on: StartData, rows: Places) -> Start:
-    """Return the start at the classifier of all rows left."""
-    share = on.train_size / len(rows)
-    nowhere = np.zeros((1, len(on.ridge)))
-    flat = start_at(nowhere[0], on, rows)
+def compute_first_start(data: StartData, rows: Positions) -> Start:
+    """Return the starting point at the classifier trained on all rows left."""
+    share = data.train_size / len(rows)
+    zero = np.zeros((1, len(data.ridge)))
+    flat = compute_start_at(zero[0], data, rows)
     one = np.zeros(1, np.intp)
 
-    def part_of(W: Floats, part: Places) -> Floats:
-        everything = np.arange(len(part), dtype=np.int32)
-        return on.kernel.make_gradient(part, [everything])(W, one)
+    def part_of(W: Floats, part: Positions) -> Floats:
+        all_rows = np.arange(len(part), dtype=np.int32)
+        return data.kernel.make_gradient(part, [all_rows])(W, one)
 
     def gradient(W: Floats, _: NDArray[np.intp]) -> Floats:
-        return np.asarray(sum(on.over(partial(part_of, W), rows))) if len(W) else W
+        return np.asarray(sum(data.map_parts(partial(part_of, W), rows))) if len(W) else W
 
-    fit = minimise(gradient, nowhere, on.ridge / share, flat.diagonal / share, 1e-2)
-    return start_at(fit.weights[0], on, rows)
+    fit = minimize(gradient, zero, data.ridge / share, flat.diagonal / share, 1e-2)
+    return compute_start_at(fit.weights[0], data, rows)
 
 
-def start_at(weights: Floats, on: StartData, rows: Places) -> Start:
-    """Return the start at these (D,) weights, for the rows left."""
-    kernel, scale = on.kernel, on.train_size / len(rows)
-    curved = on.over(lambda part: kernel.compute_curvature(part, weights, scale), rows)
+def compute_start_at(weights: Floats, data: StartData, rows: Positions) -> Start:
+    """Return the starting point at the given (D,) weights, for the rows left."""
+    kernel, scale = data.kernel, data.train_size / len(rows)
+    curved = data.map_parts(lambda part: kernel.compute_curvature(part, weights, scale), rows)
     diagonal, product = (np.sum(ones, axis=0) for ones in zip(*curved, strict=True))
-    diagonal = on.ridge + diagonal
+    diagonal = data.ridge + diagonal
     diagonal[diagonal == 0] = 1.0  # the padding, and constant columns without a penalty
-    leverage = max(on.over(lambda part: kernel.compute_leverage(part, diagonal), rows))
-    share = min(1.0, len(weights) / SPREAD, on.train_size / SPREAD)
+    leverage = max(data.map_parts(lambda part: kernel.compute_leverage(part, diagonal), rows))
+    share = min(1.0, len(weights) / FULL_ACCURACY_SIZE, data.train_size / FULL_ACCURACY_SIZE)
     return Start(
         weights=weights,
         measured=weights,
         diagonal=diagonal,
-        product=on.ridge * weights + product,
-        tolerance=ACCURACY * share / float(np.clip(leverage, *LEVERAGES)) ** 0.5,
+        product=data.ridge * weights + product,
+        tolerance=ACCURACY * share / float(np.clip(leverage, *LEVERAGE_RANGE)) ** 0.5,
     )
 
 
-MEMORY = 5
-"""The number of stored pairs of steps and gradient changes."""
+MAX_PAIRS = 5
+"""The number of L-BFGS pairs (steps and gradient changes) to store."""
 
-NEAR = 10.0
-"""A column is done only if the last measured gradient was this close to its end, so that the
-interpolated one can't be small by mistake."""
+GRADIENT_FACTOR = 10.0
+"""A column has converged only if the last computed gradient is also below this multiple of the
+tolerance, in case the interpolated gradient is too small by mistake."""
 
-USUAL = 16
-"""The number of passes after which the required decrement decreases, because steps that shrink
-slowly say little about the remaining distance. 10 to 16 are usual; 80 are needed with as many
-columns as training rows."""
+TYPICAL_PASSES = 16
+"""The number of passes after which the tolerance decreases: if steps shrink slowly, a short step
+does not mean that the optimum is near. 10 to 16 passes are typical; with as many columns as
+training rows, 80 are needed."""
 
-LONGEST = 150
-"""The number of passes after which a column is given up."""
+MAX_PASSES = 150
+"""The maximum number of passes; columns that need more are left to `minimize_by_newton`."""
 
-STEEPER = 0.9
-"""A step is accepted if the slope at its end is at most this fraction of the slope at its start."""
+MAX_SLOPE_RATIO = 0.9
+"""A step is accepted if the slope at its end is at most this fraction of that at its start."""
 
-STRIDE = (0.5, 2.0)
-"""The least and largest fraction of an accepted step that is taken, to the zero of the slope."""
+STEP_RANGE = (0.5, 2.0)
+"""The minimum and maximum fraction of an accepted step to take to the zero of the slope."""
 
-SHORTER = (0.1, 0.7)
-"""The least and largest fraction of a step that was too long that is tried next."""
+SHORTENING_RANGE = (0.1, 0.7)
+"""The minimum and maximum factor by which a rejected step is shortened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,9 +336,9 @@ class Fit:
     """The result of the solver.
 
     Attributes:
-        weights: (c, D), like the start.
+        weights: (c, D) the minima.
         passes: (c,) the number of gradients that each column needed.
-        converged: (c,) False if a column was given up.
+        converged: (c,) whether each column has converged.
     """
 
     weights: Floats
@@ -345,25 +346,25 @@ class Fit:
     converged: NDArray[np.bool_]
 
 
-def minimise(
+def minimize(
     gradient: Gradient,
     start: Floats,
     ridge: Floats,
     diagonal: Floats,
     tolerance: float,
-    known: tuple[Floats, Floats] | None = None,
+    known_pair: tuple[Floats, Floats] | None = None,
 ) -> Fit:
     """Minimise every column's penalised loss.
 
     Args:
-        gradient: As in `_kernel.Gradient`.
+        gradient: The gradient function; see `_kernel.Gradient`.
         start: (c, D) initial weights.
         ridge: (D,) the penalty of each weight.
         diagonal: (D,) a positive approximation of the diagonal of the Hessian, including the ridge.
-        tolerance: A column is done when its Newton decrement (the square root of g · H⁻¹ g, with
-            the L-BFGS approximation of H) falls below this; the step to which the decrement belongs
-            is still taken.
-        known: A (D,) step, and the approximate change of every column's gradient along it.
+        tolerance: A column has converged if its Newton decrement (the square root of g · H⁻¹ g,
+            with the L-BFGS approximation of H) is below this value. The step to which the decrement
+            belongs is still taken.
+        known_pair: A (D,) step, and the approximate change of every column's gradient along it.
     """
     count, w = len(start), start
 
@@ -373,19 +374,19 @@ def minimise(
     fit = Fit(w.copy(), np.zeros(count, np.intp), np.zeros(count, np.bool_))
     column: NDArray[np.intp] = np.arange(count)
     length: Floats = np.ones(count)
-    pairs = deque[Pair](maxlen=MEMORY)
+    pairs = deque[Pair](maxlen=MAX_PAIRS)
     oldest = []
-    if known is not None:
-        step, change = known
+    if known_pair is not None:
+        step, change = known_pair
         oldest = [_make_pair(step[None], change[None], np.array([True]))]
     g = penalised(w, column)
     step = _compute_direction(g, [*oldest, *pairs], diagonal)
     slope = _dot_rows(g, step)
     measured = g
-    for passes in range(1, LONGEST):
-        limit = tolerance * min(1.0, USUAL / passes)
+    for passes in range(1, MAX_PASSES):
+        limit = tolerance * min(1.0, TYPICAL_PASSES / passes)
         done = (-slope < limit**2) & (
-            _dot_rows(measured, measured / diagonal) < (NEAR * limit) ** 2
+            _dot_rows(measured, measured / diagonal) < (GRADIENT_FACTOR * limit) ** 2
         )
         if done.any():
             fit.weights[column[done]] = w[done] + step[done]
@@ -393,21 +394,21 @@ def minimise(
             fit.passes[column[done]] = passes
             column, slope, length = column[~done], slope[~done], length[~done]
             w, g, step, measured = w[~done], g[~done], step[~done], measured[~done]
-            pairs = deque(((s[~done], y[~done], r[~done]) for s, y, r in pairs), MEMORY)
+            pairs = deque(((s[~done], y[~done], r[~done]) for s, y, r in pairs), MAX_PAIRS)
         if not column.size:
             break
         ahead = w + length[:, None] * step
         g_ahead = penalised(ahead, column)
         slope_ahead = _dot_rows(g_ahead, step)
-        kept = slope_ahead <= STEEPER * -slope
+        kept = slope_ahead <= MAX_SLOPE_RATIO * -slope
         pairs.append(_make_pair(ahead - w, g_ahead - g, kept))
         root = _find_slope_zero(slope, slope_ahead)
-        part = np.where(kept, np.clip(root, *STRIDE), 0.0)[:, None]
+        part = np.where(kept, np.clip(root, *STEP_RANGE), 0.0)[:, None]
         w, g, measured = w + part * (ahead - w), g + part * (g_ahead - g), g_ahead
         step = np.where(kept[:, None], _compute_direction(g, [*oldest, *pairs], diagonal), step)
-        length = np.where(kept, 1.0, length * np.clip(root, *SHORTER))
+        length = np.where(kept, 1.0, length * np.clip(root, *SHORTENING_RANGE))
         slope = _dot_rows(g, step)
-    fit.passes[column] = LONGEST
+    fit.passes[column] = MAX_PASSES
     return fit
 
 
@@ -439,18 +440,18 @@ def _find_slope_zero(slope: Floats, slope_ahead: Floats) -> Floats:
     return np.divide(-slope, change, out=np.zeros_like(slope), where=change > 0)
 
 
-STEPS = 100
-"""The largest number of Newton steps; three to twenty are usual."""
+MAX_NEWTON_STEPS = 100
+"""The maximum number of Newton steps; three to twenty are typical."""
 
-WHOLE = 1e-8
-"""The slope along a Newton step, as a fraction of the loss, below which the full step is taken:
-float64 hardly resolves the gain of a smaller one, and convergence has long become quadratic."""
+FULL_STEP_LIMIT = 1e-8
+"""The slope along a Newton step, as a fraction of the loss, below which the full step is taken
+without a line search: convergence is then quadratic, and float64 hardly resolves the gain."""
 
-DONE = 1e-24
+FINAL_SLOPE = 1e-24
 """The slope (the square of the Newton decrement) at which the iteration always ends."""
 
 
-def minimise_by_newton(
+def minimize_by_newton(
     rows: NDArray[np.float32],
     labels: NDArray[np.float32],
     ridge: Floats,
@@ -458,45 +459,45 @@ def minimise_by_newton(
 ) -> Floats:
     """Return the (D,) weights that minimise ``ridge/2 · w² + sum of the losses``.
 
-    It ends when the slope along the Newton step, the square of the decrement (Boyd & Vandenberghe
-    2004, section 9.5.1), is small and rounding prevents a further decrease.
+    The iteration ends when the slope along the Newton step, the square of the decrement (Boyd &
+    Vandenberghe 2004, section 9.5.1), is small and rounding prevents a further decrease.
 
     Args:
         rows: (m, D) rows.
-        labels: (m,) labels 0 or 1, both of which occur.
+        labels: (m,) labels, 0 or 1; both must occur.
         ridge: (D,) the penalty of each weight, 0 or more.
         start: (D,) initial weights.
     """
-    fit = _Objective(rows.astype(np.float64), labels.astype(np.float64), ridge)
+    objective = _Objective(rows.astype(np.float64), labels.astype(np.float64), ridge)
     w, last = start.copy(), np.inf
-    z = fit.X @ w
-    for _ in range(STEPS):
-        step, slope = fit.step(w, z)
-        if slope < WHOLE * fit.loss(w, z):
+    z = objective.X @ w
+    for _ in range(MAX_NEWTON_STEPS):
+        step, slope = objective.newton_step(w, z)
+        if slope < FULL_STEP_LIMIT * objective.loss(w, z):
             w = w - step
-            if slope < DONE or slope > last / 4:
+            if slope < FINAL_SLOPE or slope > last / 4:
                 break
             last = slope
         else:
-            w = w - step * fit.halved(w, z, step, slope)
-        z = fit.X @ w
+            w = w - step * objective.find_step_size(w, z, step, slope)
+        z = objective.X @ w
     return w
 
 
 @dataclass(frozen=True, slots=True)
 class _Objective:
-    """What is minimised; the attributes are `minimise_by_newton`'s arguments, in float64."""
+    """The penalised loss, with the arguments of `minimize_by_newton` in float64."""
 
     X: Floats
     y: Floats
     ridge: Floats
 
     def loss(self, w: Floats, z: Floats) -> float:
-        """Return the objective at the weights w with the (m,) decision values z."""
+        """Return the penalised loss at the weights w, which give the (m,) decision values z."""
         return compute_loss(z, self.y) + 0.5 * float(((self.ridge * w) * w).sum())
 
-    def step(self, w: Floats, z: Floats) -> tuple[Floats, float]:
-        """Return the Newton step, to be subtracted, and the slope along it."""
+    def newton_step(self, w: Floats, z: Floats) -> tuple[Floats, float]:
+        """Return the Newton step, which is to be subtracted, and the slope along it."""
         from scipy.linalg import cho_factor, cho_solve
 
         gradient = compute_residual(z, self.y) @ self.X + self.ridge * w
@@ -506,8 +507,8 @@ class _Objective:
         step = cho_solve(cho_factor(hessian, lower=True, check_finite=False), gradient)
         return step, float(gradient @ step)
 
-    def halved(self, w: Floats, z: Floats, step: Floats, slope: float) -> float:
-        """Return the first of 1, 1/2, 1/4, … that lowers the loss enough (Armijo)."""
+    def find_step_size(self, w: Floats, z: Floats, step: Floats, slope: float) -> float:
+        """Return the first step size of 1, 1/2, 1/4, … that lowers the loss enough (Armijo)."""
         now, along, size = self.loss(w, z), self.X @ step, 1.0
         while size > 1e-10:
             ahead = self.loss(w - size * step, z - size * along)

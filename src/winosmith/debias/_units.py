@@ -1,9 +1,9 @@
-"""Units for the mirror filter, and the vectors by which they are predicted.
+"""Twins and singles as units for the mirror filter, and the vectors of their options.
 
-`Choices` sorts the options of each problem by their vectors, for any number of options, so that the
-original order leaves no trace, and scores models. `TwinUnits` are the units of a filter of whole
-twins. `Separability` counts the units that their vectors distinguish: if the vectors are the same
-for each answer, no model can predict it.
+`Choices` fits and scores models for any number of options. It first sorts the options of each
+problem by their vectors, so that the original order has no effect. `TwinUnits` are the units of
+filters of whole twins. `Separability` counts the units whose vectors depend on the answer; no model
+can predict the answers of the others.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class ModelScores:
     """The (n, models) scores of models on problems.
 
     Attributes:
-        leads: The lead of the highest option over the runner-up; 0 for a tie.
-        credit: The credit for following the highest option: 1, 0, or 1 / (tied options) if the key
-            is one of these.
-        opposite: The mean credit for choosing any other option, (1 − credit) / (K − 1).
+        leads: The lead of the highest-scoring option over the runner-up; 0 for a tie.
+        credit: The credit for predicting the highest-scoring option: 1 if it is the key, otherwise
+            0, or 1 / (number of tied options) if the key is one of them.
+        opposite: The mean credit for predicting any other option, (1 − credit) / (K − 1).
     """
 
     leads: Floats
@@ -44,10 +44,10 @@ class ModelScores:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choices:
-    """Problems with their options and keys.
+    """Problems with the vectors of their options, and with their keys.
 
     Attributes:
-        X: (n, K, d) float32 vectors of the options of each problem, with zeros after its last one.
+        X: (n, K, d) float32 vectors of the options of each problem, padded with zeros.
         key: (n,) the index of the correct option.
         options: (n,) the number of options.
     """
@@ -57,8 +57,8 @@ class Choices:
     options: Rows
 
     @classmethod
-    def of(cls, X: NDArray[Any], key: ArrayLike, options: ArrayLike) -> Choices:
-        """Return problems with their options sorted by their vectors.
+    def from_vectors(cls, X: NDArray[Any], key: ArrayLike, options: ArrayLike) -> Choices:
+        """Check the arrays, and sort the options of each problem by their vectors.
 
         Raises:
             DataError: Lengths differ, vectors are not finite, or a key is out of range.
@@ -86,7 +86,7 @@ class Choices:
         place = np.tile(np.arange(X.shape[1]), (len(X), 1))
         for row, size in enumerate(sizes.tolist()):
             digests = [_digest_vectors(X[row, option]) for option in range(size)]
-            # The key is first among equal options, because rounding could reveal it otherwise.
+            # Among equal options the key is first; otherwise rounding could reveal it.
             place[row, :size] = sorted(range(size), key=lambda at: (digests[at], at != keys[row]))
         moved = np.take_along_axis(X, place[:, :, None], axis=1).astype(np.float32)
         moved[np.arange(X.shape[1]) >= sizes[:, None]] = 0
@@ -105,25 +105,25 @@ class Choices:
         return float(np.mean(1 / self.options))
 
     @property
-    def _stacked(self) -> tuple[NDArray[np.float32], Rows]:
-        there = np.arange(self.X.shape[1]) < self.options[:, None]
-        return self.X[there], np.cumsum(self.options) - self.options
+    def _stacked_vectors(self) -> tuple[NDArray[np.float32], Rows]:
+        is_option = np.arange(self.X.shape[1]) < self.options[:, None]
+        return self.X[is_option], np.cumsum(self.options) - self.options
 
     def fit(self, weights: NDArray[np.float32], C: float) -> Floats:
-        """Return the (d, c) weights of models, each fitted with its own weights of problems.
+        """Fit models with different weights of problems, and return their (d, c) weights.
 
         Args:
             weights: (n, c) the weight of each problem in each model.
             C: The inverse strength of the penalty.
         """
-        V, starts = self._stacked
+        V, starts = self._stacked_vectors
         right = np.zeros((len(V), weights.shape[1]), np.float32)
         right[starts + self.key] = 1
         return Logit(V, C=C, starts=starts).fit(weights, right)
 
     def score(self, W: Floats) -> ModelScores:
         """Return the scores of models on the problems."""
-        V, starts = self._stacked
+        V, starts = self._stacked_vectors
         with one_thread():
             scores = V @ W
         top = np.maximum.reduceat(scores, starts)
@@ -136,8 +136,8 @@ class Choices:
         leads = np.where(ties > 1, 0.0, top - np.maximum.reduceat(scores, starts))
         return ModelScores(leads, credit, (1 - credit) / (self.options[:, None] - 1))
 
-    def canonical(self) -> NDArray[np.float32]:
-        """Return one (K d + 1) row per problem, with the key in the last column."""
+    def to_canonical_rows(self) -> NDArray[np.float32]:
+        """Return a row of K d + 1 numbers per problem, with the key in the last column."""
         return np.hstack([self.X.reshape(len(self), -1), self.key[:, None].astype(np.float32)])
 
 
@@ -152,11 +152,11 @@ class TwinUnits:
 
     Attributes:
         V: (U, d) float32: the sum over the halves of ±x, with + if the first option is correct;
-            identical halves are averaged first. With `items`, each row is an option.
-        rows: The ascending rows of the data set that are kept or removed with each unit.
-        blocks: (U,) equal for units of one family and for those with identical sentences.
+            copies of a half are averaged first. With `items`, each row is an option.
+        rows: The rows of the data set that are kept or removed with each unit, in ascending order.
+        blocks: (U,) block numbers; units of one family, or with identical sentences, share a block.
         kinds: (U,) "twin" or "single".
-        ids: (U,) the least id of each unit's problems.
+        ids: (U,) the id of each unit's problems that sorts first.
         items: (n,) the unit of each row of V; None if each row is a unit.
         key: (U,) the index of the correct option among each unit's rows; None if each row is a
             unit.
@@ -171,22 +171,21 @@ class TwinUnits:
     key: NDArray[np.intp] | None = None
 
     def rows_of(self, units: NDArray[np.intp]) -> NDArray[np.intp]:
-        """Return the ascending rows of some units."""
+        """Return the rows of the data set that belong to units, in ascending order."""
         return np.array(sorted(row for unit in units for row in self.rows[unit]), np.intp)
 
 
 def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
-    """Return the units of problems and their vectors.
+    """Return the units of two-option problems, with one vector per unit.
 
     A unit is a twin with all copies of its halves, or a single with its copies. Swapping the
-    options of a problem, and its answer with them, changes nothing: both x and its sign flip.
-    Look-alikes are not one block here: if people repeat themselves, the filter should find this.
-    (Splits keep them together: see `winosmith.blocks`.)
+    options of a problem has no effect, because both x and the sign of its answer flip. Look-alikes
+    are separate blocks here, so that the filter can find sentences that contributors repeat.
+    (Splits keep look-alikes together; see `winosmith.blocks`.)
 
     Args:
         pool: Problems with two options each and known answers.
-        X: (n, d) vectors that change sign when the options are swapped, such as those of
-            `difference`.
+        X: (n, d) vectors whose sign flips when options are swapped, such as `difference` vectors.
 
     Raises:
         DataError: The problems are invalid for `problem_labels`, or the number of vectors differs.
@@ -206,7 +205,7 @@ def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     share = (1 / np.bincount(first, minlength=len(pool))[first]).astype(np.float32)
     rows = whole_twins(pool, identical)
     ids, weights = pool.ids, (signs * share)[:, None]
-    # Summed in the order of ids, because another order would change the last bit.
+    # Rows are summed in the order of ids, because the order may change the last bit.
     summed = [sorted(group, key=ids.__getitem__) for group in rows]
     V = np.stack([(X[group].astype(np.float32) * weights[group]).sum(axis=0) for group in summed])
     block_of = {row: at for at, block in enumerate(blocks(pool, lookalikes=False)) for row in block}
@@ -220,9 +219,7 @@ def twin_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Choice:
-    """A unit with several options: its vectors, key, rows and kind."""
-
+class _OptionUnit:
     V: NDArray[np.float32]
     key: int
     rows: list[int]
@@ -230,14 +227,14 @@ class _Choice:
 
 
 def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
-    """Return the units of problems with any number of options, and the vectors of their options.
+    """Return the units of problems with any number of options, with one vector per option.
 
-    A unit is a problem with its copies. A twin is one unit, with the copies of its halves: with two
-    options each, its key is one bit, as in `twin_units`; with K each, there are K (K − 1) keys, the
-    pairs of different options that its halves can have, and a pair's vector is the sum of the two.
-    (Vectors of only the options are the same in both halves, so pairs tie in twos, and nothing
-    about a twin is predictable from them.) Copies that contradict each other are not predictable
-    either.
+    A unit is a twin with all copies of its halves, or a single with its copies. If the halves of a
+    twin have two options each, its key is one bit, as in `twin_units`. With K options each, the
+    unit has K (K − 1) options: the pairs of different answers of its halves. A pair's vector is the
+    sum of the vectors of both answers. (If vectors represent only the options, a pair ties with its
+    reverse, so nothing about a twin is predictable.) Copies with different answers get zero
+    vectors, so they are not predictable either.
 
     Args:
         pool: Problems with known answers.
@@ -259,12 +256,12 @@ def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     identical = copies(pool)
     copy_of = {row: rows[0] for rows in identical for row in rows}
     block_of = {row: at for at, block in enumerate(blocks(pool, lookalikes=False)) for row in block}
-    found: list[_Choice] = []
+    found: list[_OptionUnit] = []
     for group in whole_twins(pool, identical):
         halves: dict[int, list[int]] = {}
         for row in sorted(group, key=pool.ids.__getitem__):
             halves.setdefault(copy_of.get(row, row), []).append(row)
-        found += _make_choices(pool, X, keys, list(halves.values()))
+        found += _make_option_units(pool, X, keys, list(halves.values()))
     return TwinUnits(
         V=np.concatenate([unit.V for unit in found]),
         rows=tuple(tuple(sorted(unit.rows)) for unit in found),
@@ -276,16 +273,12 @@ def option_units(pool: Dataset, X: NDArray[Any]) -> TwinUnits:
     )
 
 
-def _make_choices(
+def _make_option_units(
     pool: Dataset, X: NDArray[Any], keys: NDArray[np.intp], halves: Sequence[list[int]]
-) -> Iterator[_Choice]:
-    """Yield the units of one group: a single, a twin, or halves that do not form one twin.
+) -> Iterator[_OptionUnit]:
+    """Yield the units of one group: a single, a twin, or halves that do not form a twin.
 
-    Args:
-        pool: All problems.
-        X: The vectors of all problems.
-        keys: The answers of all problems.
-        halves: The rows of each half with its copies, sorted by id.
+    `halves` are the rows of each half with its copies, sorted by id.
     """
     named = [[comparable_text(option) for option in pool[rows[0]].options] for rows in halves]
     right = [{comparable_text(pool[row].options[keys[row]]) for row in rows} for rows in halves]
@@ -297,33 +290,33 @@ def _make_choices(
         v = np.zeros(X.shape[2], np.float32)
         for one, half in zip(of, halves, strict=True):
             v += one[keys[half[0]]] - one[1 - keys[half[0]]]
-        yield _Choice(np.stack([v, 0 * v]), 0, sorted(rows, key=pool.ids.__getitem__), kind)
+        yield _OptionUnit(np.stack([v, 0 * v]), 0, sorted(rows, key=pool.ids.__getitem__), kind)
     elif len(halves) == 2 and sorted(named[0]) == sorted(named[1]) and right[0] != right[1]:
         there = [named[1].index(name) for name in named[0]]
         pairs = list(permutations(range(len(there)), 2))
         V = np.stack([of[0][i] + of[1][there[j]] for i, j in pairs])
         key = pairs.index((int(keys[halves[0][0]]), there.index(int(keys[halves[1][0]]))))
-        yield _Choice(V, key, sorted(rows, key=pool.ids.__getitem__), kind)
+        yield _OptionUnit(V, key, sorted(rows, key=pool.ids.__getitem__), kind)
     else:
         for one, half in zip(of, halves, strict=True):
-            yield _Choice(one, int(keys[half[0]]), half, "single")
+            yield _OptionUnit(one, int(keys[half[0]]), half, "single")
 
 
-LEAST_SEEN = 0.1
-"""Vectors that distinguish less than this fraction of the units are blind. The light embedder does
-not see triggers before the blank: it distinguishes 86 % of the twins and singles of WinoGrande's
-dev set, 69 % of the practice twins, 32 % of the hand-written ones, and 0 % in a language that it
-does not support."""
+MIN_SEPARABLE = 0.1
+"""Vectors are blind if the vectors of a smaller fraction of units depend on the answer. The light
+embedder does not read triggers before the blank: its vectors depend on the answer for 86 % of the
+twins and singles of WinoGrande's dev set, 69 % of the practice twins, 32 % of the hand-written
+twins, and 0 % in a language that it does not support."""
 
 
 @dataclass(frozen=True, slots=True)
 class Separability(Result):
-    """The number of twins and singles whose vectors could give an answer away.
+    """The number of twins and singles whose vectors could reveal the answer.
 
     Attributes:
         units: The number of twins and singles.
-        seen: The number of twins whose halves have different vectors, and of singles whose vector
-            is not zero.
+        seen: The number of twins whose halves have different vectors, plus the number of singles
+            whose vector is not zero.
     """
 
     units: int
@@ -331,28 +324,30 @@ class Separability(Result):
 
     @property
     def fraction(self) -> float:
-        """The fraction of units whose vectors could give an answer away, 0–1."""
+        """The fraction of units whose vectors could reveal the answer, 0–1."""
         return self.seen / self.units
 
     @property
     def is_blind(self) -> bool:
-        """Whether a filter or a guesser would find nothing in these vectors."""
-        return self.fraction < LEAST_SEEN
+        """Whether the vectors reveal too few answers for a filter or a guesser."""
+        return self.fraction < MIN_SEPARABLE
 
 
-def measure_separability(pool: Dataset, X: NDArray[Any], *, turns: bool = True) -> Separability:
-    """Count the twins and singles whose vectors could give their answers away.
+def measure_separability(
+    pool: Dataset, X: NDArray[Any], *, flips_sign: bool = True
+) -> Separability:
+    """Count the twins and singles whose vectors could reveal their answers.
 
-    A twin's halves have opposite answers, so a model can only predict them from a difference of
-    their vectors. A single's vector must differ from zero or, with `turns=False`, from that of the
-    first problem, because an intercept absorbs what all have in common. With more than two options,
-    the vectors of a unit's options must differ. If all rows are the same, nothing is seen.
-    Differences up to 10⁻⁶ of the longest vector count as rounding.
+    A twin's halves have opposite answers, so a model can only predict them if their vectors differ.
+    A single's vector must differ from zero or, with `flips_sign=False`, from the vector of the
+    first problem, because an intercept absorbs what all vectors have in common. With more than two
+    options, the vectors of a unit's options must differ. If all rows are the same, the count is 0.
+    Differences up to 10⁻⁶ of the longest vector are treated as rounding.
 
     Args:
         pool: Problems with answers.
         X: (n, d) vectors, or (n, K, d) with one per option if a problem has more than two.
-        turns: Whether swapping the options of a problem flips the sign of its vector.
+        flips_sign: Whether swapping the options of a problem flips the sign of its vector.
 
     Raises:
         DataError: There are no problems, an answer is withheld, or the number of vectors differs.
@@ -369,9 +364,9 @@ def measure_separability(pool: Dataset, X: NDArray[Any], *, turns: bool = True) 
         units = option_units(pool, X)
         of_units = np.asarray(units.items)
         starts = np.unique(of_units, return_index=True)[1]
-        apart = np.linalg.norm(units.V - units.V[starts][of_units], axis=1)
+        distances = np.linalg.norm(units.V - units.V[starts][of_units], axis=1)
         longest = np.linalg.norm(units.V, axis=1).max()
-        seen = np.maximum.reduceat(apart, starts) > ROUNDING * longest
+        seen = np.maximum.reduceat(distances, starts) > ROUNDING * longest
         return Separability(len(seen), int(seen.sum()))
     labels = problem_labels(pool)
     longest, lengths = 0.0, []
@@ -385,7 +380,7 @@ def measure_separability(pool: Dataset, X: NDArray[Any], *, turns: bool = True) 
         longest = max(longest, float(np.linalg.norm(vectors, axis=1).max()))
         is_constant = is_constant and bool((vectors == X[0]).all())
         signs = 1.0 - 2 * labels[rows]
-        if not turns:
+        if not flips_sign:
             vectors -= X[0]
             signs = np.where(np.arange(len(rows)) == np.repeat(starts, sizes), 1.0, -1.0)
         lengths.append(np.linalg.norm(np.add.reduceat(vectors * signs[:, None], starts), axis=1))

@@ -1,6 +1,6 @@
-"""Embedders turn problems into vectors: the light embedder, Hugging Face encoders, or an array.
+"""Embedders, which turn problems into vectors: light, Hugging Face encoders, or an array.
 
-Every embedder has `embed(problems) -> (n, d) float32` and never uses an answer.
+Every embedder has `embed(problems) -> (n, d) float32` and never uses answers.
 
 >>> from winosmith import Problem, embed
 >>> halves = [

@@ -27,18 +27,18 @@ from winosmith.problem import Problem
 
 @dataclass(frozen=True)
 class ArrayEmbedder:
-    """Uses an array with a row for each problem as an embedder.
+    """An embedder that returns the rows of an array.
 
     Attributes:
         X: (n, d) finite numbers, converted to float32. If it is a `numpy.memmap` of more than
-            64 MiB, it and the vectors stay in files.
-        ids: the id of each row, to find any problems in any order. By default rows correspond to
-            problems by their order and number.
-        name: name for messages.
+            64 MiB, neither the array nor the vectors are read into memory.
+        ids: the id of each row, to look up problems in any order. By default there must be one row
+            per problem, in the same order.
+        name: name of the array for messages.
 
     Raises:
         DataError: the array is not two-dimensional, not real or not finite (the message names the
-            row), or the ids are not distinct with one per row.
+            row), or there is not one distinct id per row.
 
     >>> known = ArrayEmbedder(np.eye(2), ids=("a", "b"))
     >>> known.embed([Problem("b", "A _ b.", ("x", "y"))]).tolist()
@@ -54,7 +54,7 @@ class ArrayEmbedder:
         if rows.ndim != 2 or 0 in rows.shape:
             raise DataError(f"{self.name} has the shape {rows.shape}, not (problems, width)")
         if rows.dtype.kind not in "iuf":
-            raise DataError(f"{self.name} has the type {rows.dtype}; it must have real numbers")
+            raise DataError(f"{self.name} has the type {rows.dtype}; it must contain real numbers")
         if self.ids is not None and len(self.ids) != len(rows):
             raise DataError(f"{self.name} has {len(rows):,} rows and {len(self.ids):,} ids")
         if self.ids is not None and len(set(self.ids)) < len(self.ids):
@@ -82,8 +82,8 @@ class ArrayEmbedder:
         """Return the row of each problem, (n, d) float32.
 
         Raises:
-            DataError: problems have no row (names three), or the numbers of problems and rows
-                differ.
+            DataError: some problems have no row (the message names three), or the numbers of
+                problems and rows differ.
         """
         if self.ids is None:
             if len(problems) != len(self.X):
@@ -91,34 +91,36 @@ class ArrayEmbedder:
                     f"{self.name} has {len(self.X):,} rows for {len(problems):,} problems; without "
                     "ids it must have one row per problem, in order"
                 )
-            return self._taken(np.arange(len(self.X)))
+            return self._select_rows(np.arange(len(self.X)))
         absent = [problem.id for problem in problems if problem.id not in self._rows]
         if absent:
             raise DataError(
                 f"{self.name} has no row for {len(absent):,} of {len(problems):,} problems: "
                 f"{first_ids(absent)}"
             )
-        return self._taken(np.array([self._rows[problem.id] for problem in problems], np.intp))
+        return self._select_rows(
+            np.array([self._rows[problem.id] for problem in problems], np.intp)
+        )
 
-    def _taken(self, rows: npt.NDArray[np.intp]) -> Vectors:
+    def _select_rows(self, rows: npt.NDArray[np.intp]) -> Vectors:
         if not is_large(self.X):
             taken: Vectors = self.X[rows]
             return taken
         if self.X.dtype == np.float32 and np.array_equal(rows, np.arange(len(self.X))):
-            return self.X  # as they lie
+            return self.X  # without a copy
         return copy_rows(self.X, rows)
 
 
 def save_array(
     path: str | Path, X: Vectors, ids: Sequence[str], **notes: Sequence[str] | str
 ) -> None:
-    """Write vectors with their ids atomically as a .npz file for `load_array`.
+    """Write vectors and their ids atomically to a .npz file for `load_array`.
 
     Args:
         path: path of the file.
         X: (n, d) vectors.
         ids: the id of each row.
-        notes: further texts or lists of texts, each stored as an array.
+        notes: further strings or lists of strings, each stored as an array.
 
     Raises:
         OutputError: the file can't be written.
@@ -132,12 +134,12 @@ def save_array(
 def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbedder:
     """Read vectors from a .npy file, or from a .npz file with `X` and optionally `ids`.
 
-    Pickled objects are refused, so that no code in the file runs. A .npy file above 64 MiB is
-    memory-mapped.
+    Pickled objects are rejected, so that no code in the file runs. A .npy file of more than 64 MiB
+    is memory-mapped.
 
     Args:
         path: path of the file; `winosmith embed` writes such .npz files.
-        ids: the id of each row, for a file without ids.
+        ids: the id of each row, if the file has no ids.
 
     Raises:
         FormatError: the file can't be read, is pickled, or has no `X`.
@@ -155,41 +157,41 @@ def load_array(path: str | Path, ids: Sequence[str] | None = None) -> ArrayEmbed
 
 
 def _read_file(path: Path) -> tuple[npt.NDArray[Any], list[str] | None]:
-    """Return the rows of a file, mapped if it is .npy, and its ids."""
+    """Return the rows and the ids of a file; the rows of a .npy file are memory-mapped."""
     if not zipfile.is_zipfile(path):
         with path.open("rb") as file:
-            np.lib.format.read_magic(file)  # otherwise numpy would look for a pickle
+            np.lib.format.read_magic(file)  # otherwise numpy would try to load a pickle
         return np.load(path, mmap_mode="r", allow_pickle=False), None
-    with np.load(path, allow_pickle=False) as held:
-        if "X" not in held:
-            names = ", ".join(held.files) or "nothing"
+    with np.load(path, allow_pickle=False) as arrays:
+        if "X" not in arrays:
+            names = ", ".join(arrays.files) or "nothing"
             raise FormatError(f"a .npz file needs an array X; this one has {names}", path)
-        ids = [str(name) for name in held["ids"].tolist()] if "ids" in held else None
-        return held["X"], ids
+        ids = [str(name) for name in arrays["ids"].tolist()] if "ids" in arrays else None
+        return arrays["X"], ids
 
 
-LARGE = 1 << 26
-"""Size in bytes from which memory-mapped rows stay in their file."""
+LARGE_BYTES = 1 << 26
+"""Size in bytes above which memory-mapped rows are not read into memory."""
 
-PART = 2048
+PART_ROWS = 2048
 """Number of rows to read at a time."""
 
 
 def is_large(X: npt.NDArray[Any]) -> bool:
     """Return whether rows are memory-mapped and too large to be read into memory."""
-    return isinstance(X, np.memmap) and X.nbytes > LARGE
+    return isinstance(X, np.memmap) and X.nbytes > LARGE_BYTES
 
 
 def iterate_parts(count: int) -> Iterator[slice]:
-    """Yield slices of at most `PART` rows."""
-    for first in range(0, count, PART):
-        yield slice(first, min(first + PART, count))
+    """Yield slices of at most `PART_ROWS` rows."""
+    for first in range(0, count, PART_ROWS):
+        yield slice(first, min(first + PART_ROWS, count))
 
 
 def copy_rows(X: npt.NDArray[Any], rows: npt.NDArray[np.intp]) -> npt.NDArray[np.float32]:
-    """Return rows of a large array as float32, mapped from a temporary file.
+    """Copy rows of a large array to a temporary file, and map them as float32.
 
-    The file is removed after its last use.
+    The file is deleted after its last use.
 
     Raises:
         OutputError: the disk is full.

@@ -1,4 +1,4 @@
-"""The protocol `Embedder`, and `OptionsEmbedder`, which reads only the options."""
+"""The protocols of embedders, and `OptionsEmbedder`, which reads only the options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Combine = Literal["difference", "concat"]
 """How the vectors v of the two filled-in sentences are combined into the problem's vector:
 
 - `difference`: v(option 1 filled in) − v(option 2 filled in). Common parts cancel, and swapping the
-  options changes the sign.
+  options flips the sign.
 - `concat`: v(option 1 filled in) followed by v(option 2 filled in), with twice the width.
 """
 
@@ -29,7 +29,7 @@ Combine = Literal["difference", "concat"]
 class Embedder(Protocol):
     """Turns problems into vectors, without using their answers.
 
-    Vectors don't depend on the answers; the same problems give the same bytes.
+    The same problems give the same bytes.
     """
 
     def embed(self, problems: Sequence[Problem]) -> Vectors:
@@ -38,7 +38,7 @@ class Embedder(Protocol):
 
 
 class TextEmbedder(Protocol):
-    """Turns texts into vectors independently: `OptionsEmbedder`, `EncoderEmbedder`."""
+    """Turns each text into a vector: `OptionsEmbedder`, `EncoderEmbedder`."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
@@ -51,7 +51,7 @@ class TextEmbedder(Protocol):
 
 
 def combine_options(options: Vectors, combine: Combine) -> Vectors:
-    """Return the vectors of problems, (n, d) or (n, 2 d), from those of their options, (n, 2, d).
+    """Combine the vectors of options, (n, 2, d), into vectors of problems, (n, d) or (n, 2 d).
 
     >>> combine_options(np.array([[[1, 2], [3, 5]]], np.float32), "difference").tolist()
     [[-2.0, -3.0]]
@@ -64,13 +64,13 @@ def combine_options(options: Vectors, combine: Combine) -> Vectors:
 
 
 def check_two_options(problems: Sequence[Problem]) -> None:
-    """Raise DataError if problems have more than two options; names the first three."""
+    """Raise a DataError that names three problems if any has more than two options."""
     advice = "a vector combines two options, so recast them as two-way comparisons or remove them"
     seen.check_two_options(problems, advice)
 
 
 LETTERS = (3, 4)
-"""Lengths of the sequences of letters that are features."""
+"""Lengths of the letter sequences that are features."""
 
 
 @checked_class
@@ -78,7 +78,7 @@ LETTERS = (3, 4)
 class OptionsEmbedder:
     """Turns each option into a vector, without the sentence and the other options.
 
-    From these vectors a model can predict only answers that the wording of the options reveals, or
+    From these vectors a model can only predict answers that the wording of the options reveals, or
     that are known without the question ("the sun is cold" is never correct). The features of an
     option are its words and pairs of adjacent words (letters and pairs of letters in text without
     spaces between words), or sequences of letters. They are hashed into signed columns (the hashing
@@ -88,7 +88,8 @@ class OptionsEmbedder:
     Attributes:
         dimensions: number of hashed columns, 2 or more.
         combine: how the vectors of two options are combined; see `Combine`.
-        features: "words", or "letters" for sequences of three and four letters.
+        features: "words" for words and word pairs, or "letters" for sequences of three and four
+            letters.
 
     Raises:
         RecipeError: a value is out of range.
@@ -124,7 +125,7 @@ class OptionsEmbedder:
     def embed_options(self, problems: Sequence[Problem]) -> Vectors:
         """Return the vectors of all options, (n, K, d) float32.
 
-        K is the largest number of options; missing options have zeros.
+        K is the maximum number of options; missing options are padded with zeros.
 
         Raises:
             DataError: there are no problems.
@@ -137,13 +138,13 @@ class OptionsEmbedder:
         return pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
-        """Return the vector of each text, (n, dimensions) float32, without the length columns."""
-        rows = hash_features(map(self._features, texts), self.dimensions)
+        """Return the vector of each text, (n, dimensions) float32, without the two length marks."""
+        rows = hash_features(map(self._iterate_features, texts), self.dimensions)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
         found: Vectors = (rows / np.where(lengths > 0, lengths, 1)).astype(np.float32)
         return found
 
-    def _features(self, option: str) -> Iterator[str]:
+    def _iterate_features(self, option: str) -> Iterator[str]:
         words = units(option)
         if self.features == "words":
             yield from words
@@ -157,10 +158,10 @@ class OptionsEmbedder:
 
 
 def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
-    """Return the counts of each text's features, hashed into signed columns, (n, columns).
+    """Count each text's features, hashed into signed columns, (n, columns).
 
-    The hashing trick (Weinberger et al. 2009), with the hash and the signs of scikit-learn's
-    `FeatureHasher`.
+    This is the hashing trick (Weinberger et al. 2009), with the hash and the signs of
+    scikit-learn's `FeatureHasher`.
 
     >>> hash_features([["a", "b", "a"], []], 4).tolist()
     [[0.0, -1.0, 2.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
@@ -176,7 +177,7 @@ def hash_features(texts: Iterable[Iterable[str]], columns: int) -> Vectors:
 
 
 def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
-    """Return consecutive rows of options as (n, K, d), with zeros for missing options.
+    """Group the consecutive rows of each problem's options as (n, K, d), padded with zeros.
 
     >>> pad_options(np.ones((3, 1), np.float32), [1, 2])[:, :, 0].tolist()
     [[1.0, 0.0], [1.0, 1.0]]
@@ -187,7 +188,7 @@ def pad_options(rows: Vectors, counts: Sequence[int]) -> Vectors:
 
 
 def _mark_options(options: Sequence[str]) -> Vectors:
-    """Return the (K, 2) marks of the longest and of the shortest option."""
+    """Return the (K, 2) marks of the longest and the shortest option; 0 if several tie."""
     sizes = np.array([len(option.strip()) for option in options])
     ends = [sizes == sizes.max(), sizes == sizes.min()]
     return np.stack([end if end.sum() == 1 else 0 * end for end in ends], 1).astype(np.float32)

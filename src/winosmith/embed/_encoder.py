@@ -1,6 +1,6 @@
 """Hugging Face encoders as embedders with a cache, optionally fine-tuned on part of the data.
 
-An encoder does not embed the problems that it was fine-tuned on (WinoGrande, section 3).
+The problems that fine-tuned an encoder should not be embedded with it (WinoGrande, section 3).
 """
 
 from __future__ import annotations
@@ -30,42 +30,42 @@ from winosmith.outputs import atomic_write
 from winosmith.parallel import ordered_map
 from winosmith.problem import Problem
 
-Read = TypeVar("Read", Problem, str)
+Item = TypeVar("Item", Problem, str)
 
 CHUNK = 2048
-"""Number of problems to embed and cache at a time: enough for batches of similar length, and little
-to lose in an interruption."""
+"""Number of problems to embed and cache at a time: enough for batches of similar length, and few
+enough that little work is lost in an interruption."""
 
 
 @checked_class
 @dataclass(frozen=True)
 class EncoderEmbedder:
-    """Turns problems into vectors by any Hugging Face encoder, fine-tuned or not.
+    """Turns problems into vectors with any Hugging Face encoder, fine-tuned or not.
 
     Each option is filled in; the vector v of a filled-in sentence is its pooled last layer, and
-    `combine` combines the two vectors. Texts are batched by length. The model is loaded, or
-    downloaded, by the first call of `embed`.
+    `combine` combines the vectors of both options. Texts are batched by length. The first call of
+    `embed` loads the model, and downloads it if necessary.
 
     Attributes:
-        model: a folder with a saved model, or a hub id.
-        pooling: "mean" over all tokens of the text, including [CLS] and [SEP]; or "cls", the first
+        model: a folder with a saved model, or a model id of the Hugging Face Hub.
+        pooling: "mean" of all tokens of the text, including [CLS] and [SEP]; or "cls", the first
             token. Vectors are not normalised.
         combine: "difference" or "concat"; see `Combine`.
         reads: "sentence" fills in the options; "options" reads only the options.
         split_point: None reads the filled-in sentence as one segment; other values split it in two.
-            Use the value that a fine-tuned encoder was trained with.
+            For a fine-tuned encoder, use the value of its training.
         device: a torch device ("cpu", "cuda:0"); by default the GPU if there is one.
-        max_length: the longest text in tokens; longer ones are cut at their start, with a
-            warning. By default the model's own limit.
+        max_length: maximum length of a text in tokens; longer texts are truncated at their start,
+            with a warning. By default the model's own limit.
         tokens_per_batch: number of tokens in a batch, including padding; the default depends on the
             device.
         cache: True for the user's cache folder (`cache_folder`), False for none, or a folder.
-            The cache key has the texts, the digest of the weights, and the relevant parameters;
-            interrupted work resumes.
-        executor: encodes chunks of 2,048 problems; by default this process does. The workers need
-            access to the model's folder, and load it once each; machines of the same kind give the
-            same vectors.
-        on_progress: called with the number of finished problems and of all problems.
+            The cache key consists of the texts, the digest of the weights, and the relevant
+            parameters. Interrupted work is resumed.
+        executor: an executor that encodes chunks of 2,048 problems; by default this process does.
+            The workers need access to the model's folder, and each loads the model once. Machines
+            of the same kind give the same vectors.
+        on_progress: called with the number of embedded problems and the total.
 
     >>> EncoderEmbedder("sentence-transformers/all-MiniLM-L6-v2").pooling
     'mean'
@@ -110,88 +110,88 @@ class EncoderEmbedder:
         """Return one vector per problem, (n, d) float32; d is the encoder's width, or twice that.
 
         Raises:
-            DataError: a problem has more than two options, or values are not finite.
+            DataError: a problem has more than two options, or vectors are not finite.
             InputError: the model can't be loaded.
             Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
         _embedder.check_two_options(problems)
         found = [
             _embedder.combine_options(vectors.reshape(len(chunk), 2, -1), self.combine)
-            for chunk, vectors in self._chunks(problems)
+            for chunk, vectors in self._embed_problems(problems)
         ]
         return np.concatenate(found)
 
     def embed_options(self, problems: Sequence[Problem]) -> Vectors:
         """Return the vectors of all options, (n, K, d) float32.
 
-        K is the largest number of options; missing options have zeros.
+        K is the maximum number of options; missing options are padded with zeros.
 
         Raises:
-            DataError: values are not finite.
+            DataError: vectors are not finite.
             InputError: the model can't be loaded.
             Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
-        rows = np.concatenate([vectors for _, vectors in self._chunks(problems)])
+        rows = np.concatenate([vectors for _, vectors in self._embed_problems(problems)])
         return _embedder.pad_options(rows, [len(problem.options) for problem in problems])
 
     def embed_texts(self, texts: Sequence[str]) -> Vectors:
         """Return the vector of each text, (n, d) float32.
 
         Raises:
-            DataError: there are no texts, or values are not finite.
+            DataError: there are no texts, or vectors are not finite.
             InputError: the model can't be loaded.
             Interrupted: Ctrl-C with a cache; the message has the number of cached vectors.
         """
         read: Callable[[Sequence[str]], list[Text]] = list
-        chunks = self._in_chunks(texts, "texts", read, lambda chunk: chunk)
+        chunks = self._embed_in_chunks(texts, "texts", read, lambda chunk: chunk)
         return np.concatenate([vectors for _, vectors in chunks])
 
-    def _chunks(self, problems: Sequence[Problem]) -> Iterator[tuple[Sequence[Problem], Vectors]]:
-        return self._in_chunks(
+    def _embed_problems(
+        self, problems: Sequence[Problem]
+    ) -> Iterator[tuple[Sequence[Problem], Vectors]]:
+        return self._embed_in_chunks(
             problems,
             "problems",
-            self._texts,
+            self._fill_texts,
             lambda chunk: [problem.id for problem in chunk for _ in problem.options],
         )
 
-    def _in_chunks(
+    def _embed_in_chunks(
         self,
-        read: Sequence[Read],
+        items: Sequence[Item],
         what: str,
-        texts: Callable[[Sequence[Read]], list[Text]],
-        owners: Callable[[Sequence[Read]], Sequence[str]],
-    ) -> Iterator[tuple[Sequence[Read], Vectors]]:
-        """Yield problems or texts in chunks, with the vectors of their texts.
+        texts: Callable[[Sequence[Item]], list[Text]],
+        names_of: Callable[[Sequence[Item]], Sequence[str]],
+    ) -> Iterator[tuple[Sequence[Item], Vectors]]:
+        """Yield problems or texts in chunks, with the vectors of the texts that `texts` returns.
 
-        Args:
-            read: the problems or texts.
-            what: "problems" or "texts", for messages.
-            texts: function from a chunk to its texts.
-            owners: function from a chunk to a name for each of its texts, for messages.
+        `what` is "problems" or "texts", and `names_of` returns a name for each text, for messages.
         """
-        if not len(read):
+        if not len(items):
             raise DataError(f"there are no {what} to embed")
-        encoded = self._encoded(read, texts)
-        for start in range(0, len(read), CHUNK):
-            chunk = read[start : start + CHUNK]
+        encoded = self._start_encoding(items, texts)
+        for start in range(0, len(items), CHUNK):
+            chunk = items[start : start + CHUNK]
             try:
-                vectors = self._vectors(texts(chunk), start, chunk, len(read), encoded.get(start))
+                vectors = self._get_vectors(
+                    texts(chunk), start, chunk, len(items), encoded.get(start)
+                )
             except KeyboardInterrupt:
                 if self._cache is None:
                     raise
                 raise Interrupted(
-                    f"the vectors of {start:,} of {len(read):,} {what} are cached; repeat the call "
-                    "to resume"
+                    f"the vectors of {start:,} of {len(items):,} {what} are cached; repeat the "
+                    "call to resume"
                 ) from None
             finite = np.isfinite(vectors).all(axis=1)
             if not finite.all():
                 raise DataError(
                     f"the encoder {self.model} gives values that are not finite, first for "
-                    f"{owners(chunk)[int(np.argmin(finite))]!r}; its weights are damaged"
+                    f"{names_of(chunk)[int(np.argmin(finite))]!r}; its weights are damaged"
                 )
             yield chunk, vectors
 
-    def _texts(self, chunk: Sequence[Problem]) -> list[Text]:
+    def _fill_texts(self, chunk: Sequence[Problem]) -> list[Text]:
         if self.reads == "options":
             return [option.strip() for problem in chunk for option in problem.options]
         return [
@@ -200,26 +200,28 @@ class EncoderEmbedder:
             for option in range(len(problem.options))
         ]
 
-    def _path(self, texts: list[Text]) -> Path | None:
-        return self._cache / f"{self._key(texts)}.npz" if self._cache else None
+    def _cache_path(self, texts: list[Text]) -> Path | None:
+        return self._cache / f"{self._make_key(texts)}.npz" if self._cache else None
 
-    def _encoded(
-        self, read: Sequence[Read], texts: Callable[[Sequence[Read]], list[Text]]
+    def _start_encoding(
+        self, items: Sequence[Item], texts: Callable[[Sequence[Item]], list[Text]]
     ) -> dict[int, Iterator[Vectors]]:
         if self.executor is None:
             return {}
-        chunks = {at: texts(read[at : at + CHUNK]) for at in range(0, len(read), CHUNK)}
-        missing = {at: texts for at, texts in chunks.items() if self._known(texts) is None}
-        where = {"device": self.device, "max_length": self.max_length}
-        how = {"pooling": self.pooling, "tokens_per_batch": self.tokens_per_batch}
-        work = partial(_encode, str(self.folder), where, how)
+        chunks = {at: texts(items[at : at + CHUNK]) for at in range(0, len(items), CHUNK)}
+        missing = {
+            at: texts for at, texts in chunks.items() if self._load_from_cache(texts) is None
+        }
+        load_settings = {"device": self.device, "max_length": self.max_length}
+        encode_settings = {"pooling": self.pooling, "tokens_per_batch": self.tokens_per_batch}
+        work = partial(_encode, str(self.folder), load_settings, encode_settings)
         return dict.fromkeys(missing, ordered_map(work, missing.values(), self.executor))
 
-    def _known(self, texts: list[Text]) -> Vectors | None:
-        path = self._path(texts)
+    def _load_from_cache(self, texts: list[Text]) -> Vectors | None:
+        path = self._cache_path(texts)
         return load_cached(path, (len(texts), -1)) if path else None
 
-    def _vectors(
+    def _get_vectors(
         self,
         texts: list[Text],
         start: int,
@@ -232,12 +234,12 @@ class EncoderEmbedder:
             if self.on_progress:
                 self.on_progress(start + len(chunk) * done // of, total)
 
-        vectors = None if encoded else self._known(texts)
+        vectors = None if encoded else self._load_from_cache(texts)
         if vectors is None:
             vectors = next(encoded) if encoded else self._encoder.vectors(
                 texts, pooling=self.pooling, tokens_per_batch=self.tokens_per_batch, on_batch=report
             )  # fmt: skip
-            if path := self._path(texts):
+            if path := self._cache_path(texts):
                 store_vectors(path, vectors)
         report(1, 1)
         return vectors
@@ -252,13 +254,10 @@ class EncoderEmbedder:
             return None
         return (cache_folder() if self.cache is True else Path(self.cache)) / "embeddings"
 
-    def _key(self, texts: list[Text]) -> str:
-        """Return the cache key of these texts.
-
-        It does not depend on `combine`, which uses the same vectors, or on answers and ids.
-        """
-        determined = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
-        return hashlib.sha256(json.dumps(determined, sort_keys=True).encode()).hexdigest()
+    def _make_key(self, texts: list[Text]) -> str:
+        """Return the cache key of texts, which does not depend on `combine`, answers or ids."""
+        key_parts = {**self.parameters, "combine": None, "model": self._digest, "texts": texts}
+        return hashlib.sha256(json.dumps(key_parts, sort_keys=True).encode()).hexdigest()
 
 
 _load_once = lru_cache(maxsize=1)(models.load_encoder)
@@ -266,9 +265,12 @@ _load_once = lru_cache(maxsize=1)(models.load_encoder)
 
 
 def _encode(
-    folder: str, where: Mapping[str, Any], how: Mapping[str, Any], texts: list[Text]
+    folder: str,
+    load_settings: Mapping[str, Any],
+    encode_settings: Mapping[str, Any],
+    texts: list[Text],
 ) -> Vectors:
-    return _load_once(folder, **where).vectors(texts, **how)
+    return _load_once(folder, **load_settings).vectors(texts, **encode_settings)
 
 
 def cache_folder() -> Path:
@@ -281,7 +283,7 @@ def cache_folder() -> Path:
 
 
 def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
-    """Return the array in a file, or None unless it is complete, finite and has this shape.
+    """Return the vectors in a cache file, or None if it is missing, damaged or of another shape.
 
     The file is a zip with checksums, so damage is detected. -1 in `shape` allows any length.
     """
@@ -297,24 +299,24 @@ def load_cached(path: Path, shape: tuple[int, ...]) -> Vectors | None:
 
 
 def store_vectors(path: Path, vectors: Vectors) -> None:
-    """Write the array to a temporary file, then rename it."""
+    """Write vectors to a cache file, through a temporary file that is renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path, "wb") as file:
         np.savez(file, vectors=vectors)
 
 
 N_TRAIN, N_DEV = 5_000, 1_000
-"""Numbers of problems that WinoGrande used for training and validating its encoder (section 3)."""
+"""Numbers of problems on which WinoGrande trained and validated its encoder (section 3)."""
 
 
 def split_for_finetuning(
     dataset: Dataset, n_train: int = N_TRAIN, n_dev: int = N_DEV, *, seed: int = 0
 ) -> tuple[Dataset, Dataset, Dataset]:
-    """Draw the problems that fine-tune an encoder, in whole blocks, as `winosmith build` does.
+    """Draw the problems for fine-tuning an encoder, in whole blocks, as `winosmith build` does.
 
-    Returns train, dev, and the rest, each in the order of the data set. A block is a twin with
-    its look-alikes (`winosmith.blocks`); the last block may exceed the size. The draw depends on
-    the sentences, the options and the seed, not on ids, order or answers.
+    Returns train, dev and the rest, each in the order of the data set. A block is a twin with its
+    look-alikes (`winosmith.blocks`); the last block may exceed the requested size. The draw depends
+    on the sentences, the options and the seed, not on ids, order or answers.
 
     Raises:
         DataError: there are too few problems for three non-empty parts.
@@ -350,25 +352,25 @@ def finetune_embedder(
     cache: bool | str | Path = True,
     on_step: Callable[[int, int, str], None] | None = None,
 ) -> tuple[EncoderEmbedder, FinishedRun]:
-    """Fine-tune an encoder as a multiple-choice model; return its embedder and the run.
+    """Fine-tune an encoder as a multiple-choice model; return an embedder and the training run.
 
     The embedder uses the split point of the training, and by default the vector of the first token,
-    which the model's head uses. Check the run: with `at_chance` it is not shown to have learned
-    anything.
+    which the model's head uses. Check the run: if `at_chance` is true, there is no evidence that
+    the model has learned anything.
 
     Don't embed the problems of `train` and `dev`; `split_for_finetuning` separates them.
 
     Args:
         train: training problems.
-        dev: problems to select the best epoch.
-        model: a folder with a saved model, or a hub id.
-        out: folder of the run; see `train_multiple_choice`, also for errors.
-        settings: the settings; by default those of `TrainingSettings`.
+        dev: problems for selecting the best epoch.
+        model: a folder with a saved model, or a model id of the Hugging Face Hub.
+        out: folder of the run; see `train_multiple_choice`, which also lists the errors.
+        settings: the training settings; by default those of `TrainingSettings`.
         pooling: "cls" or "mean".
         combine: "difference" or "concat".
         device: a torch device; by default the GPU if there is one.
         cache: see `EncoderEmbedder`.
-        on_step: called with the number of finished steps and of all steps, and a note.
+        on_step: called with the number of completed steps, the total, and a note.
     """
     tuned = models.train_multiple_choice(
         train, dev, model=model, out=out, settings=settings, device=device, on_step=on_step

@@ -1,8 +1,8 @@
-"""The light embedder detects artifacts without a download, in seconds for all of WinoGrande.
+"""The light embedder, which needs no download and takes seconds for all of WinoGrande.
 
 Bags of words are projected to a few dimensions: the leading right singular vectors of a sparse
-matrix of contrasts. To be independent of the library, the vectors are exact to the rounding error,
-ties are never split, and signs are fixed.
+matrix of contrasts. So that the result does not depend on the library, the vectors are exact up to
+rounding, ties are never split, and signs are fixed.
 
 The hashed embedder hashes the words after the blank, and learns nothing from the problems.
 """
@@ -34,14 +34,14 @@ Matrix = Any
 """A scipy.sparse matrix."""
 
 NEAR_TIE = 1e-3
-"""Relative difference below which two consecutive singular values are tied. Rounding, about 1e-16,
-rotates a subspace by its ratio to this gap, so that results agree far within 1e-4 between machines.
-Of 32 values for real twins, one or two are tied with the next."""
+"""Relative difference below which two consecutive singular values are tied. Rounding errors, about
+1e-16, rotate a subspace by their ratio to this gap, so that results of different machines agree
+far within 1e-4. Of 32 values for real twins, one or two are tied with the next."""
 
-NOTHING = 1e-5
-"""Singular values below this fraction of the largest count as zero: their vectors are rounding."""
+ZERO_FRACTION = 1e-5
+"""Fraction of the largest singular value below which others are zero except for rounding."""
 
-SMALL = 800
+DENSE_LIMIT = 800
 """Number of words or contrasts up to which all singular vectors are computed (LAPACK); above it,
 only the leading ones."""
 
@@ -54,7 +54,7 @@ class Space:
     """A projection of weighted words to a few dimensions.
 
     Attributes:
-        columns: known word → its column.
+        columns: the column of each known word.
         weights: (words,) the weight of each word.
         axes: (words, dimensions) the position of each word.
     """
@@ -63,13 +63,13 @@ class Space:
     weights: Floats
     axes: Floats
 
-    def place(self, bags: Sequence[Bag]) -> Floats:
-        """Return the (bags, dimensions) sum of the weighted positions of each bag's known words."""
+    def project(self, bags: Sequence[Bag]) -> Floats:
+        """Sum the weighted positions of each bag's known words, (bags, dimensions)."""
         placed: Floats = _count_words(bags, self.columns, self.weights) @ self.axes
         return placed
 
-    def lengths(self, bags: Sequence[Bag]) -> Floats:
-        """Return the (bags, 1) length of each bag before the projection, which can reduce it."""
+    def measure_lengths(self, bags: Sequence[Bag]) -> Floats:
+        """Return the (bags, 1) length of each bag's weighted counts, before the projection."""
         counted = _count_words(bags, self.columns, self.weights)
         lengths: Floats = np.sqrt((counted * counted).sum(axis=1)).reshape(-1, 1)
         return lengths
@@ -81,14 +81,14 @@ def learn_space(
     weights: Mapping[str, float] | None,
     dimensions: int,
 ) -> Space:
-    """Learn the axes along which the first bags differ most from the second ones.
+    """Learn the axes along which the first and second bags of contrasts differ most.
 
-    They are the right singular vectors of (first − second), uncentred, so that the sign and the
-    order of contrasts don't matter, except for rounding.
+    The axes are the right singular vectors of (first − second), uncentred, so that the sign and the
+    order of contrasts have no effect except for rounding.
 
-    There are at most `dimensions` axes, and fewer if the last one would be tied with the next (see
-    `NEAR_TIE`), because ties are not split. If all values are tied (no two contrasts share a word),
-    no axis is kept, and all bags are projected to 0.
+    There are at most `dimensions` axes, and fewer if the last axis would be tied with the next (see
+    `NEAR_TIE`), because ties are not split. If all singular values are tied (no two contrasts share
+    a word), there is no axis, and all bags are projected to 0.
     """
     columns = {word: column for column, word in enumerate(sorted(words))}
     weighed = np.array([weights[word] if weights else 1.0 for word in columns])
@@ -96,19 +96,19 @@ def learn_space(
         _count_words([pair[side] for pair in contrasts], columns, weighed) for side in (0, 1)
     )
     values, axes = _find_leading_vectors(first - second, dimensions + 1)
-    kept = _count_kept(values, dimensions)
+    kept = _count_untied(values, dimensions)
     if not kept:
         return Space(columns, weighed, np.zeros((len(columns), 1)))
     return Space(columns, weighed, _fix_signs(axes[:, :kept]))
 
 
-def _count_kept(values: Floats, wanted: int) -> int:
-    """Return the number of descending values to keep: at most `wanted`, without splitting a tie.
+def _count_untied(values: Floats, wanted: int) -> int:
+    """Return how many of descending values to keep: at most `wanted`, without splitting a tie.
 
     >>> values = np.array([3.0, 2.0, 2.0, 1.0])
-    >>> _count_kept(values, 3), _count_kept(values, 2)
+    >>> _count_untied(values, 3), _count_untied(values, 2)
     (3, 1)
-    >>> _count_kept(np.array([2.0, 2.0, 2.0]), 2), _count_kept(np.array([2.0, 2.0, 2.0]), 3)
+    >>> _count_untied(np.array([2.0, 2.0, 2.0]), 2), _count_untied(np.array([2.0, 2.0, 2.0]), 3)
     (0, 3)
     """
     following = np.append(values[1:], 0.0)
@@ -117,61 +117,56 @@ def _count_kept(values: Floats, wanted: int) -> int:
 
 
 def _find_leading_vectors(contrast: Matrix, count: int) -> tuple[Floats, Floats]:
-    """Return the largest nonzero singular values, descending, and their right vectors.
-
-    Args:
-        contrast: (contrasts, words).
-        count: largest number of values.
-    """
+    """Return at most `count` nonzero singular values, descending, and their right vectors."""
     rows, words = contrast.shape
     if not min(rows, words) or not np.any(contrast.data):
         return np.zeros(0), np.zeros((words, 0))
     tall = words <= rows
-    if min(rows, words) <= max(SMALL, 4 * count):
+    if min(rows, words) <= max(DENSE_LIMIT, 4 * count):
         gram = contrast.T @ contrast if tall else contrast @ contrast.T
         squares, vectors = np.linalg.eigh(gram.toarray())
     else:
         squares, vectors = _find_eigenvectors(contrast if tall else contrast.T.tocsr(), count)
     squares, vectors = squares[::-1][:count], vectors[:, ::-1][:, :count]
     values = np.sqrt(np.maximum(squares, 0))
-    known = values > NOTHING * values[0]
+    known = values > ZERO_FRACTION * values[0]
     values, vectors = values[known], vectors[:, known]
-    if not tall:  # the vectors are the left ones
+    if not tall:  # these are left singular vectors
         vectors = np.linalg.qr(contrast.T @ vectors)[0] if len(values) else np.zeros((words, 0))
     return values, vectors
 
 
 def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
-    """Return the largest eigenvalues of matrixᵀ·matrix, ascending, and their vectors.
+    """Return the largest eigenvalues of matrixᵀ·matrix, ascending, and their eigenvectors.
 
-    The Lanczos method (ARPACK) starts from one vector and may miss copies of an equal value. So the
-    largest value of the orthogonal complement is computed, and added, until it is not among the
+    The Lanczos method (ARPACK) starts from one vector and may miss repeated eigenvalues. So the
+    largest eigenvalue in the orthogonal complement is computed and added, until it is not among the
     largest. The result does not depend on the random start.
     """
     from scipy.sparse.linalg import LinearOperator, eigsh
 
     turned, wide = matrix.T.tocsr(), matrix.shape[1]
     start = np.random.default_rng(0).standard_normal(wide)
+    # A shift of all eigenvalues, because ARPACK does not converge if they are zero.
     lift = ROUNDING * float((matrix.data**2).sum())
-    """Added to all eigenvalues, because ARPACK does not converge if they are zero."""
 
-    def beside(vectors: Floats) -> Any:
-        def rest(vector: Floats) -> Floats:
+    def restrict_to_complement(vectors: Floats) -> Any:
+        def project_out(vector: Floats) -> Floats:
             left: Floats = vector - vectors @ (vectors.T @ vector)
             return left
 
         def product(vector: Floats) -> Floats:
             vector = vector.ravel()
-            lifted: Floats = rest(turned @ (matrix @ rest(vector))) + lift * vector
+            lifted: Floats = project_out(turned @ (matrix @ project_out(vector))) + lift * vector
             return lifted
 
         return LinearOperator((wide, wide), product, dtype=float)
 
     squares, vectors = eigsh(
-        beside(np.zeros((wide, 0))), count, ncv=min(wide, 3 * count + 20), v0=start
+        restrict_to_complement(np.zeros((wide, 0))), count, ncv=min(wide, 3 * count + 20), v0=start
     )
     while True:
-        square, vector = eigsh(beside(vectors), 1, ncv=40, v0=start)
+        square, vector = eigsh(restrict_to_complement(vectors), 1, ncv=40, v0=start)
         if square[0] <= squares.min() * (1 + ROUNDING):
             order = np.argsort(squares)
             return squares[order] - lift, vectors[:, order]
@@ -180,7 +175,7 @@ def _find_eigenvectors(matrix: Matrix, count: int) -> tuple[Floats, Floats]:
 
 
 def _fix_signs(axes: Floats) -> Floats:
-    """Return the axes with signs that make the first largest number of each positive.
+    """Choose the sign of each axis so that its (first) number of largest magnitude is positive.
 
     >>> _fix_signs(np.array([[-0.8], [0.6]])).ravel().tolist()
     [0.8, -0.6]
@@ -203,61 +198,63 @@ def _count_words(bags: Sequence[Bag], columns: Mapping[str, int], weights: Float
 
 BEFORE, AFTER = 4, 2
 """Numbers of tokens before and after an option's mention whose content words are its attributes, up
-to the mention of the other option. Words about a thing are mostly before it ("praised the
-captain"). Windows of 3–8 tokens before and 0–4 after gave linear models the same accuracy on
+to the mention of the other option. Words about an option are mostly before it ("praised the
+captain"). With windows of 3–8 tokens before and 0–4 after, linear models had the same accuracy on
 WinoGrande's train_xl, within half a point."""
 
-REACH = 8
-"""Number of tokens after the blank that are cues; in most twins they include the trigger."""
+CUE_WINDOW = 8
+"""Number of tokens after the blank that are cues; in most twins these include the trigger."""
 
-UNSPACED = 4
-"""Number of units per token in a text without spaces: a word has about two letters, each with the
-pair that it begins."""
+UNITS_PER_TOKEN = 4
+"""Number of units per token in a text without spaces: a word has about two letters, and each
+begins a pair, which is also a unit."""
 
 FIRST, LONGER = "<first>", "<longer>"
-"""Attributes of the option that is mentioned first, and of the one with more letters."""
+"""Attributes of the option that is mentioned first, and of the option with more letters."""
 
 PRIOR = 0.2
-"""Weight of a cue that no twin has: about the fraction of all cues that are in a trigger."""
+"""Weight of a cue that occurs in no twin: about the fraction of all cues that are in a trigger."""
 
-FAINT = 1e-2
-"""Cues of which the projection keeps much less than this fraction are placed near 0 instead of
-being scaled to length 1: the rest is mostly noise."""
+FAINT_FRACTION = 1e-2
+"""If the projection keeps much less than this fraction of a problem's cues, their vector is near 0
+instead of being scaled to length 1, because it is mostly noise."""
 
 
 @checked_class
 @dataclass(frozen=True)
 class LightEmbedder:
-    """Turns problems into vectors, by the words near each option and after the blank.
+    """Turns problems into vectors, using the words near each option and after the blank.
 
     It supports any script: in text without spaces between words, letters and pairs of letters
     replace words (`text.units`).
 
     In the difference of two bags of words, the context that both filled-in sentences share cancels,
-    so that a linear model could use only the options' words. But an answer is revealed by an
+    so that a linear model could only use the options' words. But an answer is revealed by an
     *agreement* between an attribute of an option and a cue at the blank ("praised Ann …, because _
-    was diligent"). So the vector of an option is the outer product of the two:
+    was diligent"). So the vector of an option is the outer product of attributes and cues:
 
     1. Attributes of an option: the content words near its mention, its last word, being mentioned
-       first, being longer. Counts are reduced by SVD of the *contrast* (option 1 − option 2) to a
-       few dimensions, and scaled so that the problem's contrast has length 1.
+       first, being longer. An SVD of the *contrast* (option 1 − option 2) reduces the counts to a
+       few dimensions. They are scaled so that the problem's contrast has length 1.
     2. Cues: the words after the blank, weighted by how often they are in the trigger of a twin,
-       (times in a trigger + 0.2) / (times in a twin + 1), like IDF for documents. They are reduced
-       by SVD of the contrast of the halves of each twin to a few dimensions, in which words that
-       contrast with the same words are close ("large" and "big", in contrast to "small"), and
-       scaled to length 1, or less if these dimensions keep less than about 1 %.
+       (times in a trigger + 0.2) / (times in a twin + 1), like IDF for documents. An SVD of the
+       contrast between the halves of each twin reduces them to a few dimensions, in which words
+       that contrast with the same words are close ("large" and "big", in contrast to "small").
+       They are scaled to length 1, or less if these dimensions keep less than about 1 %.
 
     A linear model on the difference is then a bilinear form of attributes and cues. Answers are not
     used. The words are learned from `corpus`, or from the problems themselves. Without twins there
-    is no contrast of halves; cues are then weighted by IDF, and far fewer artifacts are visible.
+    is no contrast between halves; cues are then weighted by IDF, and far fewer artifacts can be
+    detected.
 
     The inner products of the vectors (the Gram matrix) depend only on the texts: they agree within
     1e-4 for any order of problems and options, number of threads, machine, and versions of
     libraries. For this reason `learn_space` does not split ties.
 
     Attributes:
-        dimensions: the largest width of an option's vector, 2 or more; cues have twice as many
-            dimensions as attributes (512 = 16 × 32). Few problems, and ties, give fewer.
+        dimensions: the maximum width of an option's vector, 2 or more; cues have twice as many
+            dimensions as attributes (512 = 16 × 32). With few problems or ties, vectors are
+            narrower.
         combine: "difference" or "concat"; see `Combine`.
         corpus: problems to learn the words from; by default the embedded problems.
 
@@ -288,7 +285,7 @@ class LightEmbedder:
     def embed(self, problems: Sequence[Problem]) -> Vectors:
         """Return one vector per problem, (n, d) float32; d is at most `dimensions`, or twice that.
 
-        The difference of a problem whose options share all attributes is zero.
+        If the options of a problem have the same attributes, its `difference` vector is zero.
 
         Raises:
             DataError: there are no problems, or one has more than two options.
@@ -297,16 +294,20 @@ class LightEmbedder:
             raise DataError("there are no problems to embed")
         check_two_options(problems)
         with one_thread():
-            return _embedder.combine_options(self._options(problems), self.combine)
+            return _embedder.combine_options(self._embed_options(problems), self.combine)
 
-    def _options(self, problems: Sequence[Problem]) -> Vectors:
-        read = [read_sides(problem) for problem in problems]
-        attributes, cues = self._spaces if self.corpus is not None else self._learn(problems, read)
-        placed = [attributes.place([side.attributes[option] for side in read]) for option in (0, 1)]
+    def _embed_options(self, problems: Sequence[Problem]) -> Vectors:
+        read = [extract_words(problem) for problem in problems]
+        attributes, cues = (
+            self._spaces if self.corpus is not None else self._learn_spaces(problems, read)
+        )
+        placed = [
+            attributes.project([side.attributes[option] for side in read]) for option in (0, 1)
+        ]
         lengths = _compute_lengths(placed[0] - placed[1])
-        after = cues.place([side.cues for side in read])
-        whole = cues.lengths([side.cues for side in read])
-        after /= _compute_lengths(np.hstack([after, FAINT * whole]))
+        after = cues.project([side.cues for side in read])
+        whole = cues.measure_lengths([side.cues for side in read])
+        after /= _compute_lengths(np.hstack([after, FAINT_FRACTION * whole]))
         outer = ((side / lengths)[:, :, None] * after[:, None, :] for side in placed)
         return np.stack([own.reshape(len(read), -1).astype(np.float32) for own in outer], axis=1)
 
@@ -316,13 +317,12 @@ class LightEmbedder:
         check_two_options(corpus)
         if not len(corpus):
             raise DataError("there are no problems to learn words from")
-        return self._learn(corpus, [read_sides(problem) for problem in corpus])
+        return self._learn_spaces(corpus, [extract_words(problem) for problem in corpus])
 
-    def _learn(self, corpus: Sequence[Problem], read: Sequence[Sides]) -> tuple[Space, Space]:
-        """Return the spaces of attributes and cues.
-
-        Everything is sorted by text first, so that the order of problems and options has no effect.
-        """
+    def _learn_spaces(
+        self, corpus: Sequence[Problem], read: Sequence[ProblemWords]
+    ) -> tuple[Space, Space]:
+        # Everything is sorted by text, so that the order of problems and options has no effect.
         rows = corpus if isinstance(corpus, Dataset) else Dataset(corpus)
         twins = sorted(sorted((read[a], read[b])) for a, b in rows.twins)
         width = max(1, int((self.dimensions / 2) ** 0.5))
@@ -337,41 +337,40 @@ class LightEmbedder:
         if twins:
             weights = _estimate_trigger_rates(twins, words)
         else:  # the inverse document frequency
-            held = Counter(word for side in read for word in side.cues)
+            frequency = Counter(word for side in read for word in side.cues)
             n = len(read)
-            weights = {word: float(np.log((1 + n) / (1 + held[word])) + 1) for word in words}
+            weights = {word: float(np.log((1 + n) / (1 + frequency[word])) + 1) for word in words}
         return attributes, learn_space(pairs, words, weights, self.dimensions // width)
 
 
 def _estimate_trigger_rates(
-    twins: Sequence[Sequence[Sides]], words: Iterable[str]
+    twins: Sequence[Sequence[ProblemWords]], words: Iterable[str]
 ) -> dict[str, float]:
-    """Return the smoothed fraction of its twins in whose trigger each word is, 0–1.
+    """Return, for each word, the smoothed fraction of its occurrences that are in a trigger.
 
-    Here the trigger is the words that a half has more often than the other half. (The shortest edit
-    script of `text.trigger` would be ambiguous in one of 60 twins.)
+    Here the trigger is the words that occur more often in one half than in the other. (The shortest
+    edit script of `text.trigger` would be ambiguous in one of 60 twins.)
     """
-    held: Counter[str] = Counter()
+    twin_counts: Counter[str] = Counter()
     in_trigger: Counter[str] = Counter()
     for halves in twins:
         for half, other in (halves, halves[::-1]):
-            held.update(set(half.sentence))
+            twin_counts.update(set(half.sentence))
             in_trigger.update(set(Counter(half.sentence) - Counter(other.sentence)))
-    return {word: (in_trigger[word] + PRIOR) / (held[word] + 1) for word in words}
+    return {word: (in_trigger[word] + PRIOR) / (twin_counts[word] + 1) for word in words}
 
 
 def _compute_lengths(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the (n, 1) length of each row, or 1 for a row of zeros."""
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.where(lengths > 0, lengths, 1.0)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Sides:
-    """The words of a problem that the light embedder uses; sortable.
+class ProblemWords:
+    """The words of a problem that the light embedder uses, as sortable tuples.
 
     Attributes:
-        sentence: all words, for the comparison with the other half.
+        sentence: all words, for comparison with the other half.
         cues: the distinct words after the blank, or of the question.
         attributes: the distinct attributes of each option.
     """
@@ -381,10 +380,10 @@ class Sides:
     attributes: tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def read_sides(problem: Problem) -> Sides:
+def extract_words(problem: Problem) -> ProblemWords:
     """Return the attributes and cues of a problem with two options.
 
-    >>> read = read_sides(
+    >>> read = extract_words(
     ...     Problem("1", "They praised Ann and blamed Beth, as _ was late.", ("Ann", "Beth"))
     ... )
     >>> read.attributes
@@ -394,7 +393,7 @@ def read_sides(problem: Problem) -> Sides:
     """
     words, blank = units_and_blank(problem)
     script = kind_of_script(problem.sentence)
-    scale = UNSPACED if script == "unspaced" else 1
+    scale = UNITS_PER_TOKEN if script == "unspaced" else 1
     options = [
         [option.lower()] if script == "unspaced" else units(option) for option in problem.options
     ]
@@ -414,19 +413,19 @@ def read_sides(problem: Problem) -> Sides:
     lengths = [len(option.strip()) for option in problem.options]
     if lengths[0] != lengths[1]:
         attributes[lengths[1] > lengths[0]].add(LONGER)
-    asked = words if blank is None else words[blank + 1 : blank + 1 + REACH * scale]
-    after = {w for w in asked if w not in own and _is_word(w)}
+    following = words if blank is None else words[blank + 1 : blank + 1 + CUE_WINDOW * scale]
+    after = {w for w in following if w not in own and _is_word(w)}
     first, second = (tuple(sorted(found)) for found in attributes)
-    return Sides(tuple(words), tuple(sorted(after)), (first, second))
+    return ProblemWords(tuple(words), tuple(sorted(after)), (first, second))
 
 
 def _find_mention(
     words: Sequence[str], option: Sequence[str], blank: int | None, script: Writing
 ) -> tuple[int, int]:
-    """Return the span of an option's first mention, or else of its last word.
+    """Return the span of an option's first mention or, without one, of its last word.
 
-    In scripts other than Latin, the last word may have another ending, as in Russian and Korean. An
-    option that is not mentioned has an empty span at the end.
+    In scripts other than Latin, the last word may be inflected, as in Russian and Korean. An option
+    that is not mentioned has an empty span at the end.
     """
     for sought in (list(option), [option[-1]]):
         for at in range(len(words) - len(sought) + 1):
@@ -448,14 +447,14 @@ def _is_word(token: str) -> bool:
 @checked_class
 @dataclass(frozen=True)
 class HashedEmbedder:
-    """Turns problems into vectors without learning, to check the problems that a filter kept.
+    """Turns problems into vectors by feature hashing, to check the problems that a filter kept.
 
     The features of an option are whether it is mentioned first, whether it has more letters, and
     each of these with each word after the blank ("the option mentioned first, because _ was
-    *late*"). They are hashed into signed columns (the hashing trick, Weinberger et al. 2009); the
-    vector of a problem is option 1's minus option 2's, scaled to length 1. So it depends only on
-    the problem, and swapping options changes its sign. Unlike the light embedder, it does not use
-    the options' words, and distinguishes all words.
+    *late*"). They are hashed into signed columns (the hashing trick, Weinberger et al. 2009). The
+    vector of a problem is that of option 1 minus that of option 2, scaled to length 1. So a vector
+    depends only on its problem, and swapping options flips its sign. Unlike the light embedder, it
+    does not use the options' words, and does not merge similar words.
 
     Attributes:
         dimensions: the width of an option's vector, 2 or more.
@@ -481,7 +480,7 @@ class HashedEmbedder:
             DataError: a problem has more than two options.
         """
         check_two_options(problems)
-        read = [read_sides(problem) for problem in problems]
+        read = [extract_words(problem) for problem in problems]
         first, second = (
             _embedder.hash_features(
                 (_iterate_features(one, option) for one in read), self.dimensions
@@ -494,7 +493,7 @@ class HashedEmbedder:
         return _embedder.combine_options(options, self.combine)
 
 
-def _iterate_features(read: Sides, option: int) -> Iterator[str]:
+def _iterate_features(read: ProblemWords, option: int) -> Iterator[str]:
     for mark in (FIRST, LONGER):
         if mark in read.attributes[option]:
             yield mark

@@ -150,7 +150,7 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
 def removal_fields(stage: str, reason: str) -> Fields:
     """Return the fields that a line of dropped.jsonl gives a problem.
 
-    >>> removal_fields("aflite", "guessed: by 90 % of the ensemble in phase 34")
+    >>> removal_fields("aflite", "guessed: predicted by 90 % of the ensemble in phase 34")
     {'release.removed_by': 'aflite', 'release.phase': 34}
     """
     found = re.search(r"in phase (\d+)", reason)

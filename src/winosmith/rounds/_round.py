@@ -277,7 +277,7 @@ def _measure(
             "kept": (funnel["steps"] or [{"kept": funnel["collected"]}])[-1]["kept"]["problems"],
         },
         "valid": kept_by.get("votes", kept_by.get("structure")),
-        "artifacts": _summarize_artifacts(report, build.NAMES[recipe.build.filter.method]),
+        "artifacts": _summarize_artifacts(report, build.METHOD_NAMES[recipe.build.filter.method]),
         "people": to_json(measure_people(recipe.build, files, asked)),
         "solvers": solvers,
         "roots": {"asked": following.asked, "drawn": len(following.roots)},

@@ -74,10 +74,8 @@ def test_a_round_goes_on_after_a_break_and_accounts_for_its_pool(
     assert places.filter(stage="").count() == made.record["build"]["kept"]
     assert made.record["people"]["agree"] > 0.9
     for place in places.filter(stage="aflite"):
-        assert (
-            place.reason
-            == f"guessed: by {percent(place.score, 0)} of the ensemble in phase {place.phase}"
-        )
+        by = f"{percent(place.score, 0)} of the ensemble in phase {place.phase}"
+        assert place.reason == f"guessed: predicted by {by}"
         assert place.score == pytest.approx(place.guessed / place.asked)
         assert place.score >= SMALL["filter"]["threshold"]
         assert place.asked <= SMALL["filter"]["ensemble_size"]

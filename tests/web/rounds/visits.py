@@ -85,7 +85,7 @@ def staged(people: dict[str, Any], problems: dict[str, Any]) -> None:
     for round_ in (first, second):
         Place.objects.create(
             round=round_, problem=problems["public"], stage="aflite", score=0.9, guessed=9,
-            asked=10, phase=1, reason="guessed: by 90 % of the ensemble in phase 1",
+            asked=10, phase=1, reason="guessed: predicted by 90 % of the ensemble in phase 1",
         )  # fmt: skip
         Place.objects.create(round=round_, problem=other, root=0)
 
