@@ -159,7 +159,9 @@ def present_blocks(problems: Sequence[Problem], sides: Sequence[str]) -> list[Pr
         The blocks, in the order of their first rows.
     """
     exchanged = [exchange_names(problem) for problem in problems]
-    apart = blocks(Dataset(problems))
+    # The same form of a problem represents it, whichever presentation is given.
+    forms = zip(problems, exchanged, strict=True)
+    apart = blocks(Dataset(min(p, other or p, key=_text) for p, other in forms))
     first = {row: min(rows) for rows in apart for row in rows}
     both = [
         replace(p, id=f"{at} {row}", lineage=Lineage(f"{first[row]}", f"{first[row]}"))
@@ -199,4 +201,8 @@ def _present_block(
 
 
 def _sorted_texts(problems: Sequence[Problem]) -> list[tuple[str, tuple[str, ...]]]:
-    return sorted((problem.sentence, problem.options) for problem in problems)
+    return sorted(map(_text, problems))
+
+
+def _text(problem: Problem) -> tuple[str, tuple[str, ...]]:
+    return problem.sentence, problem.options
