@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from winosmith import Dataset, Lineage, Origin, Problem, formats, practice
 from winosmith.exposure import PresentedBlock, list_presentations, present_blocks
@@ -144,6 +144,12 @@ def test_each_presentation_is_its_own_inverse_and_keeps_the_answer(problem: Prob
         )
 
 
+@example(
+    [
+        Problem("a", "Maria's friend named Zoe, so then _ left.", ("Maria", "Zoe"), 1),
+        Problem("b", "Ann's friend met Maria, so then _ left.", ("Ann", "Maria"), 0),
+    ]
+)
 @given(st.lists(st.one_of(problems, quizzes), min_size=1, max_size=8, unique_by=lambda p: p.id))
 def test_presentations_do_not_depend_on_the_one_given(data: list[Problem]) -> None:
     """The same pairs come from either presentation of each block, and from any order of rows."""

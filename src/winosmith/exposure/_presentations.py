@@ -7,7 +7,7 @@ presentations and their order don't depend on the presentation in a source or re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -161,8 +161,8 @@ def present_blocks(problems: Sequence[Problem], sides: Sequence[str]) -> list[Pr
     exchanged = [exchange_names(problem) for problem in problems]
     # The same form of a problem represents it, whichever presentation is given.
     forms = zip(problems, exchanged, strict=True)
-    apart = blocks(Dataset(min(p, other or p, key=_text) for p, other in forms))
-    first = {row: min(rows) for rows in apart for row in rows}
+    first = _find_first_rows([min(p, other or p, key=_text) for p, other in forms])
+    as_given = _find_first_rows(problems)
     both = [
         replace(p, id=f"{at} {row}", lineage=Lineage(f"{first[row]}", f"{first[row]}"))
         for at, form in enumerate((problems, exchanged))
@@ -176,12 +176,17 @@ def present_blocks(problems: Sequence[Problem], sides: Sequence[str]) -> list[Pr
             found.append(_present_block(problems, exchanged, rows))
         else:
             nothing = [None] * len(problems)
-            parts = {first[row] for row in rows}
+            parts = {as_given[row] for row in rows}
             found += [
-                _present_block(problems, nothing, [row for row in rows if first[row] == part])
+                _present_block(problems, nothing, [row for row in rows if as_given[row] == part])
                 for part in parts
             ]
     return sorted(found, key=lambda one: one.rows)
+
+
+def _find_first_rows(problems: Iterable[Problem]) -> dict[int, int]:
+    """Return the first row of each row's block."""
+    return {row: min(rows) for rows in blocks(Dataset(problems)) for row in rows}
 
 
 def _present_block(
