@@ -142,7 +142,7 @@ def test_a_way_past_bad_records_is_named(cli: Cli) -> None:
         assert (found["accuracy"]["right"], found["accuracy"]["n"]) == (sum(right[1:]), 63)
     Path("more.csv").write_text(Path("answers.csv").read_text() + "\nx,A")
     told = cli.refused(*command[:2], "more.csv", *command[3:])
-    assert "2 predictions have no problem" in told
+    assert "2 predictions match no problem" in told
     assert "--partial measures the problems of both" in told
 
 

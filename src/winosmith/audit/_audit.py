@@ -273,7 +273,7 @@ class Finding(Result):
             the whole split is located at its first item, or at the first item that shows it.
         line: the 1-based number of the item's first line; None if not known.
         id: a digest of the rule and of the item's content. It does not depend on the item's line,
-            file or id. The nth equal finding ends in ":n".
+            file or id. The id of the nth identical finding ends in ":n".
         points: for a cue or a model, its accuracy above the expected one, 0–1; otherwise 0.
     """
 

@@ -146,7 +146,7 @@ def close(site: Site, name: str, drop: bool) -> None:
 @command.command("results", short_help="write the sheets, answers, subjects and ledger to files")
 @click.argument("name")
 @click.argument("out", type=click.Path(file_okay=False))
-@click.option("--force", is_flag=True, help="Replace earlier results of the round in OUT.")
+@click.option("--force", is_flag=True, help="Overwrite earlier results of the round in OUT.")
 @pass_site
 @_options.json_option
 def results(site: Site, name: str, out: str, force: bool, as_json: bool) -> None:

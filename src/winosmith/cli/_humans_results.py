@@ -433,7 +433,7 @@ _REASONS = 10
 @click.option("--out", type=click.Path(file_okay=False), metavar="DIR",
               help="Write chosen.jsonl, left-out.jsonl and report.json to this "
               "folder.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace the files of another selection in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite the files of a different selection in DIR.")
 @_options.json_option
 def select_problems(**options: Any) -> None:
     """Select the problems of DATA that people agree on, according to their RESPONSES.
@@ -577,7 +577,7 @@ canary string, so that training data can be searched for it; please keep this li
 @_options.format_option
 @click.option("--out", type=click.Path(file_okay=False), required=True, metavar="DIR",
               help="Write released.jsonl and private/withheld.jsonl to this folder.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace the files of another round in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite the files of a different round in DIR.")
 @_options.json_option
 def publish_problems(
     data: str, used: str, format_name: str | None, out: str, force: bool, as_json: bool

@@ -56,7 +56,7 @@ _LISTED_REASONS = 5
 @click.option("--fonts", type=_options.FOLDER, metavar="DIR",
               help="Folder of fonts, for scripts without a font on this machine.")  # fmt: skip
 @click.option("--no-pdf", is_flag=True, help="Do not make PDFs, for example with --form.")
-@click.option("--force", is_flag=True, help="Replace the sheets of other data in DIR.")
+@click.option("--force", is_flag=True, help="Overwrite the sheets of different data in DIR.")
 @_options.json_option
 def print_sheets(**options: Any) -> None:
     """Make test sheets from the problems of DATA.

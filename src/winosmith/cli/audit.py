@@ -158,7 +158,7 @@ _SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet")
               help="Write a work list: the fewest options to lengthen so that the longest option "
               "is correct only by chance, starting with those that need the fewest "
               "characters.")  # fmt: skip
-@click.option("--force", is_flag=True, help="Replace another repair or check in its folder.")
+@click.option("--force", is_flag=True, help="Overwrite a different repair or check in the folder.")
 @page_option
 @json_option
 @database_option
