@@ -1,7 +1,7 @@
-"""A market's export of submissions: reading, preview, and effects.
+"""Exports of submissions from a crowd market: reading, preview, and effects.
 
-Each error in the file is reported with its line. The market's decisions determine which votes
-count.
+Each error in the file is reported with its line. The market's decisions determine which votes are
+included.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from winosmith.web.market.providers import PROVIDERS, cells_of, id_digest, read_
 from winosmith.web.people.models import pseudonym
 
 FAULTS = 20
-"""Maximum number of errors that are reported at once."""
+"""Maximum number of errors in one message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Row:
         line: The line number in the file.
         worker, submission: The market's ids; the submission may be "".
         said: The market's status.
-        verdict: The status as one of our verdicts.
+        verdict: The `Participation.Verdict` of the status.
         part: Whether only part of the work is paid.
         code: The code entered by the worker, or "".
         seconds: The duration by the market's clock; None if the export has none.
@@ -114,12 +114,12 @@ taken,Completion code, …") with the statuses of its API; and a generic format.
 
 
 def read_export(path: Path, provider: str, currency: str = "") -> list[Row]:
-    """Return the rows of an export.
+    """Return the rows of a market's export file.
 
     Args:
         path: The path of the file.
         provider: The market.
-        currency: The study's currency; amounts in another one are errors. "" allows any.
+        currency: The study's currency; amounts in another currency are errors. "" allows any.
 
     Raises:
         InputError: The file is not an export of this market; the message lists each error with its
@@ -282,10 +282,10 @@ class Plan:
         changes: The participations that change.
         same: The number of participations that stay the same.
         unknown: The lines of submissions that never started here.
-        unmatched: The sum that the market paid for those, minus the ledger's sum for erased
+        unmatched: The market's payments for unknown submissions, minus the ledger's sum for erased
             workers.
         missing: The participations that are not in the export.
-        doubts: The lines that a person must check, with the reason; they have no effect.
+        doubts: The lines without effect that a person must check, each with the reason.
         notes: The lines that take effect but should be checked.
     """
 
@@ -311,22 +311,22 @@ class Plan:
 
 
 CENTS_FACTOR = 10
-"""If a sum exceeds this many rewards, it is assumed to be in cents."""
+"""A sum above this multiple of the reward is assumed to be in cents."""
 
 
 def plan_changes(
     study: Study, rows: Sequence[Row], *, final: bool = False, sent: datetime | None = None
 ) -> Plan:
-    """Return the effects of an export; nothing is written.
+    """Return the effects of an export, without writing to the database.
 
     A submission belongs to a participation if both ids are those of its link.
 
     Args:
         study: The study of the export.
         rows: The rows of the export.
-        final: Whether the export has all submissions; then other participations did not come from
-            the market, and are rejected.
-        sent: The time of the export; people who started later are not missing. None for now.
+        final: Whether the export has all submissions; if so, participations that are not in the
+            export are rejected.
+        sent: The time of the export, or None for now; people who started later are not missing.
     """
     made = Plan([], 0, [], [], [], [], Decimal(0))
     unmatched = Decimal(0)
@@ -377,7 +377,7 @@ def plan_changes(
 def _match_participation(
     row: Row, worker: Participation | None, submission: Participation | None
 ) -> tuple[Participation | None, str]:
-    """Return the participation of a row or None, and the reason if it is in doubt."""
+    """Return the row's participation or None, and the reason if the match is doubtful."""
     if not row.submission:
         return worker, ""
     if worker is not None and submission is not None and worker.pk == submission.pk:
@@ -431,7 +431,7 @@ def _differs(change: Change) -> bool:
 
 
 def apply_plan(study: Study, found: Plan) -> int:
-    """Apply a plan; return the number of votes that started or stopped counting.
+    """Apply a plan; return the number of votes whose status changed.
 
     Each participation has its own transaction; another call resumes the work.
     """

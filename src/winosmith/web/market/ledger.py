@@ -26,7 +26,7 @@ from winosmith.web.people.models import decrypt, keyed_digest, pseudonym
 CENT = Decimal("0.01")
 
 NOTHING = Decimal("0.00")
-"""Zero, with the two decimals of other sums."""
+"""Zero with two decimals."""
 
 KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
 """Pattern of a payment's id."""
@@ -35,21 +35,21 @@ COLUMNS = (
     "worker", "state", "verdict", "done", "asked", "seconds", "market_seconds", "owed", "paid",
     "bonus", "currency", "wage_per_hour", "pace", "notes",
 )  # fmt: skip
-"""Columns of the CSV file."""
+"""Columns of the ledger's CSV file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A worker's line.
+    """A worker's line in the ledger.
 
     Attributes:
         name: The pseudonym; the market's ids are never shown.
-        seconds: The seconds of work, by the site; `market_seconds` is by the market's clock.
-        owed: The reward for complete work, or its proportion for a part; zero if the market
-            rejected the worker or they gave up.
-        paid: The sum of reward and bonus.
+        seconds: The seconds of work, as measured by the site.
+        owed: The reward for complete work, or a proportional part for incomplete work; zero if the
+            market rejected the worker or they gave up.
+        paid: The sum of reward and bonuses.
         pace: The pace of their last answers; empty for writers.
-        held: Whether their votes, and so their pay, wait for a moderator.
+        held: Whether their votes and pay are on hold until a moderator decides.
         notes: Notes for the admin.
     """
 
@@ -92,7 +92,7 @@ class Entry:
         return NOTHING if waits else max(NOTHING, self.owed - self.paid)
 
     def row(self) -> list[str]:
-        """Return the line as texts, in the order of COLUMNS."""
+        """Return the cells of the line, in the order of COLUMNS."""
         part = self.part
         market = "" if part.market_seconds is None else str(part.market_seconds)
         return [
@@ -209,8 +209,8 @@ def _iter_warnings(study: Study, middle: Decimal | None) -> Iterator[str]:
 def bonus_lines(book: Ledger) -> Iterator[tuple[str, str, str, str]]:
     """Yield each due payment: the worker's id on the market, the amount, its currency, and its id.
 
-    Market ids leave the site only here, for the person who pays. A payment keeps its id until it is
-    recorded.
+    Only this function exports market ids, for the person who pays. A payment keeps its id until it
+    is recorded.
     """
     for entry in book.entries:
         identity = entry.part.identities.filter(kind=models.WORKER).exclude(sealed="").first()
@@ -229,8 +229,8 @@ def record_bonuses(study: Study, path: Path) -> int:
     A payment whose id is already in the ledger is not counted twice.
 
     Raises:
-        InputError: A line is not a payment, its worker took no part, its currency is not the
-            study's, or the ledger has the payment with another amount or worker. Then nothing is
+        InputError: A line is not a payment, its worker did not take part, its currency is not
+            the study's, or the ledger has the payment with another amount or worker. Nothing is
             written.
     """
     found: dict[str, tuple[str, Payment]] = {}

@@ -1,4 +1,4 @@
-"""The markets: the ids in their links, their return links, and digests of ids."""
+"""Crowd markets: the ids in their links, their return links, and digests of ids."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def read_table(path: Path) -> Delimited:
 
 
 def cells_of(row: Row[Mapping[str, str]]) -> dict[str, str]:
-    """Return the cells of a row of a market's file by column, without spaces around them.
+    """Return the stripped cells of a row in a market's file, by column name.
 
     Raises:
-        InputError: the row can't be read.
+        InputError: The row can't be read.
     """
     if row.values is None:
         raise InputError(row_fault(row.reason))
@@ -61,11 +61,11 @@ def individual_code(participation: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The ids in a link, which are unverified, because markets don't sign their links.
+    """The ids in a study link, which are unverified because markets don't sign their links.
 
     Attributes:
         worker: The market's id of a person.
-        submission: The market's id of their part in the study, or "".
+        submission: The market's id of the worker's submission, or "".
     """
 
     worker: str = field(repr=False)
@@ -107,15 +107,15 @@ def _is_placeholder(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """A market.
+    """A crowd market.
 
     Attributes:
         title: The market's name.
         worker, submission, study: The parameter names of these ids in its links; `study` may be "".
         needs_submission: Whether its links always have a submission.
         form: The pattern of an id.
-        query: The query of the link for the market.
-        back: The address to which a worker returns with a code; empty if they enter the code.
+        query: The query string of the study link that the market gets.
+        back: The URL to which a worker returns with a code; empty if they enter the code.
         own_codes: Whether each worker gets an individual code if the study has none.
     """
 
@@ -130,7 +130,7 @@ class Provider:
     own_codes: bool
 
     def read(self, query: Mapping[str, str], market_study: str = "") -> Claim:
-        """Return the claim in a link.
+        """Return the ids in a study link.
 
         Raises:
             UnfilledLinkError: The link has a placeholder instead of an id.
@@ -149,11 +149,11 @@ class Provider:
         return Claim(worker, submission)
 
     def names(self) -> tuple[str, ...]:
-        """Return the parameters that can contain an id."""
+        """Return the names of the query parameters that can contain an id."""
         return tuple(filter(None, (self.worker, self.submission, self.study)))
 
     def way_back(self, code: str) -> str:
-        """Return the address to which a worker returns with a code, or ""."""
+        """Return the URL to which a worker returns with a code, or ""."""
         return self.back + urlencode({"cc": code}) if self.back else ""
 
 
@@ -186,12 +186,12 @@ PROVIDERS = {
 
 
 def study_link(provider: str, token: str, address: str) -> str:
-    """Return the link for the market.
+    """Return the study link that the market gets.
 
     Args:
         provider: The market.
         token: The secret part of the link.
-        address: The address of the site.
+        address: The URL of the site.
 
     >>> study_link("generic", "s3cret", "https://twins.example.org/")
     'https://twins.example.org/study/s3cret/?worker=WORKER&submission=SUBMISSION'

@@ -31,7 +31,7 @@ from winosmith.web.market.providers import PROVIDERS, cells_of, id_digest, read_
 from winosmith.web.people.models import token_digest
 
 HEADERS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
-"""Names of the column of ids, in lower case."""
+"""Accepted names of the id column, in lower case."""
 
 _SIGNS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     ">=": operator.ge,
@@ -57,7 +57,7 @@ class Requirement:
 
     @classmethod
     def of(cls, text: str) -> Requirement:
-        """Return the requirement in a text.
+        """Parse a requirement such as "approval rate>=99".
 
         Raises:
             InputError: The text is not a requirement.
@@ -135,13 +135,13 @@ def store_screen(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
 
 
 def is_admitted(study: Study, digest: str) -> bool:
-    """Return whether the worker with a digest is admitted to a study."""
+    """Return whether a study admits the worker with this digest."""
     said = set(Screen.objects.filter(study=study, digest=digest).values_list("allowed", flat=True))
     return False not in said and (True in said or not study.invited_only)
 
 
 TOKEN = 24
-"""Number of random bytes in a link: 192 bits."""
+"""Number of random bytes in a study link (192 bits)."""
 
 MOST_PLACES = 100_000
 
@@ -168,7 +168,7 @@ def create_study(
 ) -> tuple[Study, str]:
     """Create a study; return it with the secret part of its link, which is not stored.
 
-    `screens` are lists of workers' ids, each with whether they are admitted or excluded; the other
+    Each of `screens` is a list of workers' ids and whether these workers are admitted; the other
     parameters are those of `Study`.
 
     Raises:
@@ -228,7 +228,7 @@ def _check_values(name: str, values: dict[str, Any]) -> None:
 
 
 def find_study(token: str) -> Study | None:
-    """Return the study with a link, or None."""
+    """Return the study whose link has this secret part, or None."""
     digest = token_digest(token)
     study = Study.objects.filter(digest=digest).first()
     return study if study and hmac.compare_digest(study.digest, digest) else None
@@ -240,7 +240,7 @@ def is_replaced(token: str) -> bool:
 
 
 def get_study(name: str) -> Study:
-    """Return the study with a name.
+    """Return the study with this name.
 
     Raises:
         InputError: There is no such study.
@@ -253,7 +253,7 @@ def get_study(name: str) -> Study:
 
 
 def replace_link(study: Study) -> str:
-    """Return the secret part of a new link, which replaces the old one."""
+    """Replace a study's link; return the secret part of the new link."""
     token = secrets.token_urlsafe(TOKEN)
     with writing():
         Study.objects.filter(pk=study.pk).update(

@@ -27,7 +27,7 @@ from winosmith.web.people.accounts import adopt
 from winosmith.web.people.privacy import missing_documents
 
 MAX_STARTS = 240
-"""Maximum number of studies that one network may start within an hour."""
+"""Maximum number of starts per hour from one network."""
 
 STATUS = {
     workers.StudyClosedError: 410,
@@ -38,7 +38,7 @@ STATUS = {
 
 @require_safe
 def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
-    """Move a claim from the address to a cookie that nobody else can read."""
+    """Move the ids in a study link to an encrypted cookie."""
     study = find_study(token)
     if study is None and is_replaced(token):
         reason = _("This link was replaced. Open the study again on the market’s site.")
@@ -102,7 +102,7 @@ def _context(request: HttpRequest, study: Study, before: Participation | None) -
 
 
 def _start_study(request: HttpRequest, study: Study, arrival: workers.Arrival) -> HttpResponse:
-    """Start the study with a new session; earlier texts without an account move to it."""
+    """Start the study in a new session, and move texts written without an account to its person."""
     gates.rate_limit(request, "study", MAX_STARTS)
     before = gates.existing_writer(request)
     with writing():
@@ -179,7 +179,7 @@ def show_ledger(request: HttpRequest, name: str) -> HttpResponse:
 @require_safe
 @gates.admins_only
 def download_ledger(request: HttpRequest, name: str) -> StreamingHttpResponse:
-    """Send the ledger as a CSV file; workers are pseudonyms."""
+    """Send the ledger as a CSV file with workers' pseudonyms."""
     study = get_object_or_404(Study, name=name)
     rows = [entry.row() for entry in compute_ledger(study).entries]
     return csv_file([COLUMNS, *rows], f"{name}-ledger.csv")

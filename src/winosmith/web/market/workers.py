@@ -1,8 +1,8 @@
 """Workers of a study, from the market's link to the end of their participation.
 
-A worker arrives with a claim that their browser stores, becomes a person for this study and this
-browser, and works. Their progress and time are computed from stored rows. They can see their data
-and be erased.
+The worker's browser stores the ids of the link. The start creates a person for this study and this
+browser. Progress and working time are computed from stored rows. Workers can export and erase their
+data.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ SECONDS = 30 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A visitor who followed a link of a study.
+    """A visitor who followed a study link.
 
     Attributes:
-        study: The study's key.
+        study: The study's primary key.
         claim: The ids in the link.
         mark: A random mark of this browser; only this browser can continue the work.
     """
@@ -76,7 +76,7 @@ class Arrival:
 
 
 def read_arrival(request: HttpRequest) -> Arrival | None:
-    """Return the arrival stored in this browser, or None."""
+    """Return the study and ids stored in this browser, or None."""
     try:
         study, worker, submission, mark = decrypt(COOKIE, request.COOKIES.get(COOKIE, ""), SECONDS)
     except InvalidToken:
@@ -85,7 +85,7 @@ def read_arrival(request: HttpRequest) -> Arrival | None:
 
 
 def store_claim(request: HttpRequest, response: HttpResponse, study: Study, claim: Claim) -> None:
-    """Store a claim, encrypted, in the browser; all its studies have the same mark."""
+    """Store the ids of a link, encrypted, in the browser, with a mark shared by all its studies."""
     before = read_arrival(request)
     mark = secrets.token_urlsafe(24) if before is None else before.mark
     value = encrypt(COOKIE, [study.pk, claim.worker, claim.submission, mark])
@@ -101,12 +101,12 @@ def store_claim(request: HttpRequest, response: HttpResponse, study: Study, clai
 
 
 IDLE = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=30)}
-"""The longest time between two stored actions that counts as work; longer gaps are cut to it. A
-problem takes seconds; a twin, which is one action when it is sent, takes many minutes."""
+"""Maximum time between two stored actions that is included in the working time; longer gaps are
+shortened. A problem takes seconds; a twin, which is a single action, takes many minutes."""
 
 
 def sum_work_seconds(times: Iterable[datetime], idle: timedelta) -> int:
-    """Return the seconds between the first and the last of some times; gaps count at most `idle`.
+    """Return the seconds from the first to the last time, with each gap limited to `idle`.
 
     >>> from datetime import datetime, timedelta
     >>> at = [datetime(2026, 1, 1, 12, minute) for minute in (0, 1, 31)]
@@ -137,10 +137,10 @@ class Workload:
 
     Attributes:
         done, amount: The number of stored, and of required, problems or twins.
-        holding: Whether a problem waits for their answer.
-        left: Whether there is more for them to do now.
-        paused: Whether a moderator must check their votes first.
-        until: The time when a problem that others hold may become free; None if none is held.
+        holding: Whether they have an unanswered problem.
+        left: Whether more work is available now.
+        paused: Whether their votes are on hold until a moderator checks them.
+        until: The time when a problem that others lease may become available, or None.
     """
 
     done: int
@@ -157,7 +157,7 @@ class Workload:
 
     @property
     def short(self) -> bool:
-        """Return whether there is no work for them although some is required."""
+        """Return whether no work is available although more is required."""
         return not (self.complete or self.holding or self.left)
 
 
@@ -169,7 +169,7 @@ def participation_of(person: Person | None) -> Participation | None:
 
 
 def paid_twins(part: Participation) -> QuerySet[Twin]:
-    """Return the twins written since the work started and not withdrawn."""
+    """Return the twins written since the start of the work, without withdrawn twins."""
     rows = Twin.objects.filter(
         contributor=part.person_id, revises=None, created__gte=part.began
     ).filter(~Q(problems__state=State.WITHDRAWN))
@@ -177,7 +177,7 @@ def paid_twins(part: Participation) -> QuerySet[Twin]:
 
 
 def count_done(part: Participation) -> int:
-    """Return the amount of required work that is stored."""
+    """Return the number of stored answers or twins of the required work."""
     if part.study.kind == models.WRITE:
         # A perturbed sentence is stored like a twin, but is not a paid twin.
         return paid_twins(part).filter(problems__version__parent=None).count()
@@ -185,7 +185,7 @@ def count_done(part: Participation) -> int:
 
 
 def describe_missing_work(part: Participation, done: int) -> str:
-    """Return why less work counts now than when it was complete; "" if none is missing.
+    """Return why work that was complete no longer is; "" if none is missing.
 
     Perturbed sentences used to count as twins; studies from that time may have them.
     """
@@ -201,7 +201,7 @@ def describe_missing_work(part: Participation, done: int) -> str:
 
 @register.simple_tag
 def study_progress(user: Any) -> dict[str, Any] | None:
-    """Return the progress of a worker's study, for every page; None once it is over."""
+    """Return the progress of a worker's unfinished study, for every page, or None."""
     part = participation_of(user)
     if part is None or part.state != models.WORKING:
         return None
@@ -226,7 +226,7 @@ def describe_training(part: Participation) -> str:
     if passed:
         rows = rows.filter(answered_at__lte=judge.qualified)
     asked, n = settings.RULES.training_questions, rows.count()
-    if not asked or n <= asked or rows.filter(gold=False).exists():  # a voter has no training
+    if not asked or n <= asked or rows.filter(gold=False).exists():  # voters have no training
         return ""
     if passed:
         return _("%(n)d of the answers were training, which was passed late or not at all") % {
@@ -270,7 +270,7 @@ def finish(part: Participation) -> None:
 
 
 def leave(part: Participation) -> None:
-    """Give up a participation; stored work stays, and there is no code for it."""
+    """End a participation without a completion code; stored work is kept."""
     with writing():
         part = _locked(part)
         if part.state == models.WORKING:
@@ -283,7 +283,7 @@ def _locked(part: Participation) -> Participation:
 
 
 def end_participation(part: Participation, state: str) -> None:
-    """End a participation: it gets no more work, and held problems go to others."""
+    """End a participation, and release its leased problems to other judges."""
     with writing():
         Judge.objects.filter(person=part.person_id).update(quota=0)
         held = Slot.objects.filter(holder=part.person_id, answered_at=None, open=True)
@@ -325,7 +325,7 @@ class StartedElsewhereError(InputError):
 
 
 def find_started(study: Study, arrival: Arrival) -> Participation | None:
-    """Return the participation that this browser started in a study with this claim, or None.
+    """Return the participation that this browser started with these ids, or None.
 
     Raises:
         StartedElsewhereError: The worker started the study in another browser or submission.
@@ -356,11 +356,11 @@ def _find_identity(study: Study, kind: str, text: str) -> Participation | None:
 
 
 def start_participation(study: Study, arrival: Arrival) -> Participation:
-    """Create a person with a participation from a claim; the same browser gets the same one again.
+    """Return this browser's participation, or create one for a new person.
 
     Everything that the worker read or wrote in earlier studies counts as read, so that they never
     judge it or its other half. So does everything read in the same browser under another id, except
-    for gold questions that a training still needs.
+    gold questions that the training needs.
 
     Raises:
         StartedElsewhereError: The worker is active in another browser, or in another study.
@@ -472,7 +472,7 @@ def _mark_as_read(
     Args:
         person: The person who starts.
         earlier: Their earlier participations, or those in their browser under other ids.
-        spared: The twins that they may get anyway.
+        spared: The twins that are not marked.
     """
     others = [one.person_id for one in earlier]
     if not others:
@@ -546,7 +546,7 @@ def _stored_ids(part: Participation) -> Iterable[Identity]:
 
 
 def export_studies(person: Person) -> list[dict[str, Any]]:
-    """Return a person's participations in studies, with the ids by which a market knows them."""
+    """Return a person's participations in studies, with their market ids."""
     rows = Participation.objects.filter(person=person).select_related("study")
     return [
         {

@@ -1,8 +1,8 @@
-"""Agreement of pairs of judges: Cohen's kappa with its interval.
+"""Agreement between pairs of judges: Cohen's kappa with its interval.
 
 Two accounts of one person agree more than two people do; a judge who follows different rules agrees
-less. Kappa can't distinguish care from such reasons, so it decides nothing: moderators read it
-together with pace, gold questions and the judged problems.
+less. Kappa can't distinguish careful judging from these causes, so the site takes no action on it:
+moderators read it together with pace, gold questions and the judged problems.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from winosmith.web.judge.votes import chance_agreement
 from winosmith.web.people.models import Person, pseudonym
 
 LEAST = 20
-"""Minimum number of problems that two judges must share for a row. With this many, the 95 %
+"""Minimum number of shared problems for a pair of judges to be listed. With this number, the 95 %
 interval (Wilson's) of a pair that agrees on half of them reaches 20 points in each direction; with
 fewer, chance could be mistaken for a result."""
 
@@ -38,10 +38,10 @@ class Pair:
     """Two judges, and the problems that both judged.
 
     Attributes:
-        one, other: The keys of the judges.
+        one, other: The primary keys of the judges.
         n: The number of problems that both judged.
-        same: The number of these on which they chose the same option, or both neither.
-        waits: The number of these on which one of their votes waits for a moderator or a market.
+        same: The number of these on which they chose the same option, or both chose "neither".
+        waits: The number of these with a vote that waits for a moderator or a market.
         chance: The fraction, 0–1, of agreement expected by chance from how often each gives each
             answer.
     """
@@ -60,7 +60,7 @@ class Pair:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Return the 95 % interval (Wilson's) of the share."""
+        """Return the 95 % interval (Wilson's) of `share`."""
         return wilson_interval(self.same, self.n)
 
     @property
@@ -70,10 +70,10 @@ class Pair:
 
     @property
     def kappa_interval(self) -> tuple[float, float] | None:
-        """Return kappa at the ends of `interval`, with `chance` fixed, for 95 % even if n is 20.
+        """Return a 95 % interval of kappa, from the ends of `interval` and a fixed `chance`.
 
         The usual interval (Fleiss, Cohen & Everitt 1969) contains a kappa of 0.9 in only 63 % of
-        samples of 20; this one does in 93 %.
+        samples of 20; this interval does in 93 %.
         """
         low, high = (self._beyond_chance(end) for end in self.interval)
         return None if low is None or high is None else (low, high)
@@ -83,7 +83,7 @@ class Pair:
 
 
 def named_pairs(who: Person | None = None) -> list[tuple[str, str, Pair]]:
-    """Return the pairs of the MOST judges with the most votes, with both pseudonyms.
+    """Return the pairs among the MOST judges with the most votes, with both pseudonyms.
 
     Args:
         who: If given, return the pairs of this judge with those who judged most of the same
@@ -168,7 +168,7 @@ def rank_pairs(
 
     Args:
         tables: For each pair of judges, the number of problems for each two answers.
-        waits: For each pair, the number of problems on which a vote waits.
+        waits: For each pair, the number of problems with a waiting vote.
     """
     pairs = [
         Pair(

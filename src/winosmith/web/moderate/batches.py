@@ -1,6 +1,6 @@
-"""Actions on many problems, in chunks between which others can write, and their undo.
+"""Bulk actions on problems, processed in chunks, and their undo.
 
-Each chunk is one transaction, which also stores the progress: after a kill, a batch continues where
+Each chunk is one transaction, which also stores the progress: after a crash, a batch resumes where
 it stopped, and nothing is done twice. The request processes the first chunk, so that an action on a
 page of the queue is instant; the worker processes the others, as a job. `Asked` is the request of
 the queue's forms: the action, the problems, and the reason.
@@ -31,17 +31,17 @@ from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Event, Problem
 
 CHUNK = 40
-"""Number of problems per transaction: about a tenth of a second in which others wait to write."""
+"""Number of problems per transaction, which blocks other writers for about 0.1 seconds."""
 
 NAMED = 200
 """Maximum number of skipped problems that a batch lists; further ones are only counted."""
 
 Newest = tuple[int, int]
-"""The keys of the newest event and the newest problem at some time."""
+"""The primary keys of the newest event and the newest problem at a moment."""
 
 
 def newest_keys() -> Newest:
-    """Return the newest event and problem; a batch on all matches skips later changes."""
+    """Return the keys of the newest event and problem; bulk actions skip later changes."""
     event = Event.objects.aggregate(last=Max("pk"))["last"] or 0
     return event, Problem.objects.aggregate(last=Max("pk"))["last"] or 0
 
@@ -49,7 +49,7 @@ def newest_keys() -> Newest:
 def start_on_selected(
     person: Person, action: str, picks: Sequence[tuple[str, int]], reason: str
 ) -> Batch:
-    """Apply an action to selected problems; the batch lists those that were skipped.
+    """Apply an action to selected problems; the batch lists the skipped problems.
 
     Args:
         person: The moderator.
@@ -58,8 +58,8 @@ def start_on_selected(
         reason: The reason for the contributors.
 
     Raises:
-        ConflictError: The single problem has changed since the moderator saw it.
-        InputError: No problem is selected, the reason is empty, or the action fails on the single
+        ConflictError: Only one problem is selected, and it changed after the moderator saw it.
+        InputError: No problem is selected, the reason is empty, or the action fails on the only
             problem.
     """
     _check(person, action, reason)
@@ -138,7 +138,7 @@ def _begin(person: Person, action: str, reason: str, **columns: Any) -> Batch:
 
 
 def carry_out(job: Job, progress: Progress) -> None:
-    """Process the rest of a batch, in the worker; after an interruption, another call resumes.
+    """Process the rest of a batch in the worker; another call resumes an interrupted batch.
 
     Raises:
         InputError: The batch was stopped, and then undone.
@@ -217,7 +217,7 @@ def _skip(batch: Batch, ref: str, why: str) -> None:
 
 
 MOST_PICKED = 200
-"""Maximum number of problems selected by hand; more than a page has."""
+"""Maximum number of problems selected by hand; must exceed the page size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +232,8 @@ class Asked:
         back: The page to return to.
         preset: The index of one of the action's reasons; -1 for none; None before confirmation.
         text: The reason in the moderator's own words.
-        at: The newest event and problem when the count was shown.
-        expected: The count.
+        at: The newest event and problem when the moderator saw the number of problems.
+        expected: The number of problems that the moderator saw.
     """
 
     action: decisions.Action | None
@@ -273,7 +273,7 @@ class Asked:
         return list(query.order_by("pk"))
 
     def count(self, at: Newest) -> int:
-        """Return the number of problems concerned."""
+        """Return the number of problems that the action applies to."""
         if not self.everything:
             return len(self.picks)
         return found(self.where).filter(pk__lte=at[1]).count()
@@ -306,7 +306,7 @@ class Asked:
 
 
 def back_to(path: str) -> str:
-    """Return the moderators' page to return to; the queue if the path is not one of them."""
+    """Return the path if it is a moderators' page, without "done"; otherwise the queue's path."""
     home = reverse("moderate:queue")
     safe = path.startswith(home) and url_has_allowed_host_and_scheme(path, allowed_hosts=None)
     if not safe:

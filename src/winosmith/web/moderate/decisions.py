@@ -45,7 +45,7 @@ class Action:
         meaning: The effect, as a sentence.
         past: The label in the log ("approved for judging").
         starts: The states in which the action is possible.
-        to: The new state; None if the state stays, or an earlier one returns.
+        to: The new state; None if the state stays or an earlier state is restored.
         reasons: Common reasons for the contributor; the first is preselected, unless the action is
             `against` them.
     """
@@ -241,7 +241,7 @@ def in_site_language(text: Any) -> str:
 
 @register.filter("translated")
 def translate_reason(reason: str) -> str:
-    """Return a stored reason in the language of the page, if the site offers its text."""
+    """Return a stored reason, translated to the page's language if it is an offered reason."""
     if (verdict := translate_verdict(reason)) != reason:
         return verdict
     if translation.get_language() == settings.LANGUAGE_CODE:
@@ -366,7 +366,7 @@ def newest_events(problems: Iterable[Problem]) -> dict[int, int]:
 
 
 def events_in_force(problem: Problem) -> list[Event]:
-    """Return the problem's events without undone ones, oldest first."""
+    """Return a problem's events without undone events, oldest first."""
     events = list(problem.events.exclude(kind__in=AUTOMATIC_KINDS).order_by("pk"))
     undone = {event.undoes_id for event in events}
     return [event for event in events if event.kind != UNDO and event.pk not in undone]
@@ -532,7 +532,7 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
 
     Args:
         person: Any moderator.
-        event: A decision without later events, except for undone ones.
+        event: A decision that no other event follows, except undone events.
         reason: The reason for the contributor.
         batch: The mark shared by all decisions that are undone together.
 

@@ -68,7 +68,7 @@ def list_rows(reader: Person, problems: Sequence[Problem], other: str = "") -> l
 
 
 def history_entry(event: Event) -> dict[str, Any]:
-    """Return an event for the history; verdicts are attributed to the site."""
+    """Return an event as a history entry; verdicts are attributed to the site."""
     who = _("the site") if event.actor is None else name_in_log(event.actor)
     if event.actor_id is not None and event.actor_id == event.problem.twin.contributor_id:
         who = _("the contributor")
@@ -110,7 +110,7 @@ def _queue_link(root: Problem, **more: str) -> str:
 
 
 def problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
-    """Return the context of the page of a problem.
+    """Return the template context of a problem's page.
 
     It contains both halves with their differences, the path from the family's root, hints,
     near-duplicates outside the family, the votes without names, the history, the contributor's
@@ -198,7 +198,7 @@ class LogFilters:
 
 
 def filter_log(asked: LogFilters) -> QuerySet[Event]:
-    """Return the filtered entries, newest first."""
+    """Return the log entries that match the filters, newest first."""
     query = Event.objects.select_related("problem__twin", "actor").order_by("-pk")
     if asked.who == "site":
         query = query.filter(actor=None)

@@ -1,4 +1,4 @@
-"""People for moderators: pseudonyms, what they wrote, how they judge, and their roles.
+"""Records of people for moderators: pseudonyms, problems, votes, and roles.
 
 Moderators appoint judges and put them on hold; admins appoint moderators.
 """
@@ -34,7 +34,7 @@ from winosmith.web.problems.models import Problem, State, Twin, Version
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The numbers of a person's problems (halves) by state; `perturbed` are included in these."""
+    """Numbers of a person's problems (halves) by state, including `perturbed` problems."""
 
     held: int = 0
     judging: int = 0
@@ -56,12 +56,12 @@ class Written:
 
 
 def written_by(person: Person) -> Written:
-    """Return the numbers of a person's problems."""
+    """Return the numbers of a person's problems by state."""
     return written_by_each([person])[person.pk]
 
 
 def written_by_each(people: Sequence[Person]) -> dict[int, Written]:
-    """Return the numbers of each person's problems, by the person's key.
+    """Return the numbers of each person's problems by state; the keys are those of the people.
 
     The numbers of people with thousands of problems are cached.
     """
@@ -157,12 +157,12 @@ def _of(share: float, interval: tuple[float, float], n: int, of: int) -> str:
 
 
 def judged_by(person: Person) -> Judged:
-    """Return how a person judges."""
+    """Return the number and quality of a person's votes."""
     return judged_by_each([person])[person.pk]
 
 
 def judged_by_each(people: Sequence[Person]) -> dict[int, Judged]:
-    """Return how each of these people judges, by their keys."""
+    """Return the number and quality of each person's votes, by the person's key."""
     counted = Slot.objects.votes().filter(holder__in=people).values("holder").order_by()
     counted = counted.annotate(
         n=Count("pk"),
@@ -246,7 +246,7 @@ Kind = Appointment.Kind
 
 
 def may_appoint(person: Person, other: Person) -> bool:
-    """Return whether a person may change the roles and votes of another one.
+    """Return whether a person may change the roles and votes of another person.
 
     Moderators change judges, but never admins nor themselves; people without an account have no
     role.
@@ -256,7 +256,7 @@ def may_appoint(person: Person, other: Person) -> bool:
 
 
 def possible(person: Person, other: Person) -> list[Any]:
-    """Return the changes that a person can make to another one now."""
+    """Return the changes that a person can make to another person now."""
     if not may_appoint(person, other):
         return []
     kinds: list[Any] = [Kind.NO_JUDGE if other.is_judge else Kind.JUDGE]
@@ -271,7 +271,7 @@ def possible(person: Person, other: Person) -> list[Any]:
 
 
 def together(other: Person) -> list[Person]:
-    """Return the other people on hold with the same mark: accounts of one address, by key."""
+    """Return the other people on hold who share an address with a person, sorted by key."""
     own = Judge.objects.filter(person=other, held__isnull=False).exclude(together="").first()
     if own is None:
         return []
@@ -309,10 +309,10 @@ def appoint(person: Person, other: Person, kind: str, reason: str) -> Appointmen
 
 
 def carry_out(job: Job, progress: Progress) -> None:
-    """Change a judge's votes as decided, in the worker.
+    """Change a judge's votes according to a moderator's decision, in the worker.
 
-    Each problem has its own transaction, so that an interrupted job continues. Problems that then
-    lack votes are judged again. A decision that a later one replaces changes nothing.
+    Each problem has its own transaction, so that an interrupted job can resume. Problems that then
+    lack votes are judged again. A decision that was replaced by a later decision changes nothing.
     """
     made = Appointment.objects.select_related("person", "actor").get(job=job)
     kinds = _COUNTED if made.kind in _COUNTED else _WAITING
@@ -329,7 +329,7 @@ def carry_out(job: Job, progress: Progress) -> None:
 
 
 def unfinished(other: Person) -> list[Appointment]:
-    """Return the current decisions about a judge's votes that are not carried out yet."""
+    """Return the current decisions about a judge's votes whose jobs are not finished."""
     found = (_last(other, kinds) for kinds in (_COUNTED, _WAITING))
     return [one for one in found if one and one.job and one.job.state != Job.State.DONE]
 

@@ -1,4 +1,4 @@
-"""The queue: problems by filter, one page at a time, fast for a million problems.
+"""The moderators' queue: filtered problems in pages, fast even with a million problems.
 
 It uses a full-text index of all sentences in any state. The public search has a separate index
 (`winosmith.web.problems.search`), so that it reveals nothing about problems that are not public.
@@ -58,7 +58,7 @@ def create_indexes(alias: str = "default") -> None:
 
 
 def with_hint(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Return the problems with a hint, by the condition of their index."""
+    """Return the problems with a hint; the condition is that of their index."""
     return query.extra(where=["problems_problem.hints <> '[]'"])
 
 
@@ -182,7 +182,7 @@ class Where:
 
 
 def found(where: Where) -> QuerySet[Problem]:
-    """Return the filtered problems, unordered."""
+    """Return the problems that match the filters, unordered."""
     query = Problem.objects.select_related("twin__contributor")
     if where.state:
         query = query.filter(state=where.state)
@@ -216,8 +216,8 @@ def _filter_only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
         open_ones = Appeal.objects.filter(answer=None).values("problem")
         return query.filter(pk__in=open_ones)
     if only == "close":
-        # Said as what it is not, so that SQLite walks the list instead of sorting two states.
-        near = [f"{n + 1},{n}" for n in range(1, 50)]  # votes one apart: 2:1, 3:2, …
+        # The condition is negated, so that SQLite walks an index instead of sorting two states.
+        near = [f"{n + 1},{n}" for n in range(1, 50)]  # majorities of one vote: 2:1, 3:2, …
         close = Exists(Verdict.objects.filter(problem=OuterRef("pk"), counts__in=near))
         return query.exclude(state__in=[*set(State) - {State.VALID, State.REJECTED}]).filter(close)
     if only == "hinted":
@@ -230,7 +230,7 @@ def _filter_only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
 
 
 def _filter_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
-    """Return the problems of a domain: by its twins if it is rare, or by walking the list."""
+    """Return the problems of a domain; those of a rare domain are looked up by its twins."""
     twins = Twin.objects.alias(lower=Lower("domain")).filter(lower=domain.lower())
     few = list(twins.values_list("pk", flat=True)[:RARE])
     if len(few) < RARE:
@@ -239,7 +239,7 @@ def _filter_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
 
 
 def get_page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:
-    """Return the page after the problem with a number, or before it, if "-" precedes the number."""
+    """Return the page after the problem with the key `mark`; before it if "-" precedes the key."""
     backwards, key = mark.startswith("-"), mark.removeprefix("-")
     start = Problem.objects.filter(pk=int(key)).first() if is_number(key) else None
     upwards = bool(where.oldest) != backwards
@@ -260,7 +260,7 @@ def get_page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:
 
 
 def _beyond(start: Problem, *, upwards: bool) -> Q:
-    """Return the condition for rows after a row; an index serves its first part."""
+    """Return the condition for rows after a row; its first part can use an index."""
     created = start.created
     if upwards:
         return Q(created__gte=created) & ~Q(created=created, pk__lte=start.pk)

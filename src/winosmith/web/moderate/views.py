@@ -61,7 +61,7 @@ def show_queue(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def problem(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a problem with everything that a decision needs."""
+    """Show a problem with the information needed for a decision."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     context = dossier.problem_context(request.user, found)
     lists.note_answers_read(request.user, [found, *(context["family"] or {}).get("path", ())])
@@ -79,7 +79,7 @@ def problem(request: HttpRequest, ref: str) -> HttpResponse:
 @require_safe
 @moderators_only
 def ask(request: HttpRequest) -> HttpResponse:
-    """Ask for the reason, and show the action and the number of problems."""
+    """Show a form for the reason of an action, with the number of problems."""
     asked = batches.Asked.read(request.GET)
     if asked.action is None:
         raise Http404
@@ -153,7 +153,7 @@ def batch(request: HttpRequest, mark: str) -> HttpResponse:
 
 @moderators_only
 def job(request: HttpRequest, mark: str) -> HttpResponse:
-    """Return the progress of a job for a waiting page; or stop or continue the job, once."""
+    """Return a job's progress for a waiting page, or stop or retry the job."""
     found = get_object_or_404(Job.objects.filter(kind__in=OF_MODERATORS), mark=mark)
     if request.method != "POST":
         return waiting_page(request, "moderate/parts/progress.html", {"job": found}, found.busy)
@@ -203,7 +203,7 @@ def _conflict(request: HttpRequest, asked: batches.Asked, conflict: ConflictErro
 
 
 def _after(back: str, mark: str) -> str:
-    """Return the next page: the list, or the batch if it is running or skipped problems."""
+    """Return the next page's URL: the list, or the batch if it is running or skipped problems."""
     made = Batch.objects.select_related("job").get(mark=mark)
     if made.busy or made.left_count:
         return reverse("moderate:batch", args=[made.mark])
@@ -228,14 +228,14 @@ MOST_CONTESTS = 50
 @require_safe
 @moderators_only
 def show_contests(request: HttpRequest) -> HttpResponse:
-    """Show the open contests, and the last settled ones."""
+    """Show the open contests and the last settled contests."""
     return _render_contests(request)
 
 
 @require_POST
 @moderators_only
 def settle_contest(request: HttpRequest, number: int) -> HttpResponse:
-    """Settle a contest once: retire the question, or keep its answer."""
+    """Settle a contest: retire the gold question, or keep its answer."""
     one = get_object_or_404(Contest, pk=number)
     upheld, words = request.POST.get("upheld") == "1", request.POST.get("answer", "")
 
@@ -278,16 +278,16 @@ def _render_contests(
 
 
 SIZE = 50
-"""Number of entries on a page."""
+"""Number of log entries on a page."""
 
 LOGGED = ("submit", "verdict", "recount", "appeal", "revise", *ACTIONS, UNDO)
-"""Kinds that the filter offers; other kinds can be entered in the address."""
+"""Kinds of events that the filter offers; other kinds can be entered in the URL."""
 
 
 @require_safe
 @moderators_only
 def show_log(request: HttpRequest) -> HttpResponse:
-    """Show the log, newest first."""
+    """Show the audit log, newest entries first."""
     asked = dossier.LogFilters.read(request.GET)
     before = request.GET.get("before", "")
     events, older = newest(dossier.filter_log(asked), before, SIZE)
@@ -314,12 +314,12 @@ def show_log(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def download_log(request: HttpRequest) -> StreamingHttpResponse:
-    """Stream the log as CSV."""
+    """Stream the audit log as CSV."""
     return csv_file(dossier.log_rows(dossier.LogFilters.read(request.GET)), "audit-log.csv")
 
 
 TOGETHER = "-together"
-"""Suffix of a change to all accounts that are on hold together."""
+"""Suffix of a change to all accounts on hold that share an address."""
 
 MOST_PROBLEMS = 50
 """Maximum number of problems on the page of a person."""
@@ -356,7 +356,7 @@ def _find_person(request: HttpRequest) -> tuple[str, Person | None]:
 @require_safe
 @moderators_only
 def show_agreement(request: HttpRequest) -> HttpResponse:
-    """Show the agreement of judges, pair by pair."""
+    """Show the agreement of each pair of judges."""
     text, found = _find_person(request)
     context = {
         "pairs": named_pairs(found),
@@ -371,7 +371,7 @@ def show_agreement(request: HttpRequest) -> HttpResponse:
 @require_safe
 @moderators_only
 def download_pairs(request: HttpRequest) -> StreamingHttpResponse:
-    """Send the pairs of that page as CSV."""
+    """Send the agreement of pairs of judges as CSV."""
     return csv_file(csv_rows(named_pairs(_find_person(request)[1])), "agreement.csv")
 
 

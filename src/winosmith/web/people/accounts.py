@@ -1,6 +1,6 @@
 """Accounts: sign-up, log-in, new passwords, and texts written before the account existed.
 
-An invitation is a link for one person, to create an account with roles or regain an old one.
+An invitation is a link with which one person creates an account or sets a new password.
 """
 
 from __future__ import annotations
@@ -101,9 +101,9 @@ def find_invitation(token: str) -> Invitation | None:
 
 
 def find_past_invitation(token: str) -> Invitation | None:
-    """Return the link with a token, even if it has ended, or None.
+    """Return the link with a token, even if it was used or has expired, or None.
 
-    Ended links are deleted after `SiteRules.retention_days`.
+    Expired links are deleted after `SiteRules.retention_days`.
     """
     return Invitation.objects.filter(digest=token_digest(token)).first()
 
@@ -114,7 +114,7 @@ def recovery_links(person: Person) -> QuerySet[Invitation]:
 
 
 def _use_link(invitation: Invitation, person: Person) -> None:
-    """Mark a link as used; if several requests use it at once, one of them succeeds.
+    """Mark a link as used; only one of several concurrent requests succeeds.
 
     Raises:
         InputError: The link was used, revoked or expired in the meantime.
@@ -289,7 +289,7 @@ def check_login(
 
 @dataclass(frozen=True, slots=True)
 class OpenAccess:
-    """The numbers of ways to access an account without its password.
+    """Numbers of sessions, tokens and links that give access to an account without a password.
 
     Attributes:
         browsers: The number of log-in sessions.
@@ -316,7 +316,7 @@ class OpenAccess:
 
 
 def count_access(person: Person) -> OpenAccess:
-    """Return the ways to access an account without its password."""
+    """Return the numbers of sessions, tokens and links of an account."""
     live = person.sessions.filter(expire_date__gt=timezone.now())
     return OpenAccess(live.count(), person.tokens.live().count(), recovery_links(person).count())
 
@@ -353,17 +353,17 @@ def set_new_password(
 
 
 adopters: list[Callable[[Person, Person], None]] = []
-"""Functions that move an area's rows to an account (the first) from a visitor (the second)."""
+"""Functions that move an area's rows to an account (first argument) from a visitor (second)."""
 
 
 def adopt(account: Person, anonymous: Person) -> None:
-    """Move everything of a person without an account to an account, which never judges it.
+    """Move a visitor's texts and other rows to an account, which never judges these texts.
 
     Texts that the account has already read are withdrawn. Each area moves its own rows
     (`adopters`).
 
     Raises:
-        InputError: The account has no account, or the visitor has one.
+        InputError: `account` has no account, or `anonymous` has one.
     """
     with writing():
         rows = {

@@ -25,7 +25,7 @@ from winosmith.web._lock import since, writing
 from winosmith.web.people.models import Hits
 
 BITS = {4: 24, 6: 48}
-"""Number of leading bits of an address that are kept: the usual size of a customer's network."""
+"""Number of leading bits of a network, by IP version: the usual size of a customer's network."""
 
 _WITH_PORT = re.compile(r"\[(?P<six>[^\[\]]+)\](?::\d{1,5})?|(?P<four>\d[\d.]+):\d{1,5}")
 
@@ -102,7 +102,7 @@ def network_of(where: str) -> str:
 UNREADABLE, MISSING, UNNAMED = "unreadable address", "missing address", "unnamed proxy"
 
 _noted: dict[str, datetime] = {}
-"""By fault: the hour in which this process last logged it."""
+"""Map each fault to the hour in which this process last logged it."""
 
 
 def _log_fault(fault: str, text: str) -> None:

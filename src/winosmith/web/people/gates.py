@@ -1,4 +1,4 @@
-"""Checks of each request: its session, permissions, rate limits, and forms that act once.
+"""Checks of each request: sessions, permissions, rate limits, and repeated forms.
 
 The database stores each session with its person. The cookie holds a key of 165 random bits, and the
 table its SHA-256, so that readers of the database, or of a backup, can't use it. A visitor without
@@ -47,7 +47,7 @@ from winosmith.web.people.models import (
 from winosmith.web.people.privacy import missing_documents
 
 WRITER = "writer"
-"""Key in the session of a person who writes without an account."""
+"""Session key of the person who writes without an account."""
 
 
 class SessionStore(DatabaseStore):
@@ -58,11 +58,11 @@ class SessionStore(DatabaseStore):
 
     @classmethod
     def get_model_class(cls) -> type[Session]:
-        """Return the model of the rows."""
+        """Return the session model."""
         return Session
 
     def create_model_instance(self, data: dict[str, Any]) -> Session:
-        """Return the new row of a session, with its person in a column."""
+        """Return the row of a new session, with its person in a column."""
         row: Session = super().create_model_instance(data)
         row.session_key = token_digest(row.session_key)
         person = data.get(SESSION_KEY) or data.get(WRITER)
@@ -70,7 +70,7 @@ class SessionStore(DatabaseStore):
         return row
 
     def exists(self, session_key: str | None) -> bool:
-        """Return whether there is a session with a key."""
+        """Return whether a session with this key exists."""
         return bool(super().exists(token_digest(session_key or "")))
 
     def load(self) -> dict[str, Any]:
@@ -84,7 +84,7 @@ class SessionStore(DatabaseStore):
         return {}
 
     def save(self, must_create: bool = False) -> None:
-        """Write the session to the disk.
+        """Write the session to the database.
 
         Unchanged data is not written again, because after a log-in the middleware only sets the
         cookie.
@@ -110,7 +110,7 @@ def begin_session(request: HttpRequest, person: Person) -> None:
 
 
 def existing_writer(request: HttpRequest) -> Person | None:
-    """Return the person of a session; None before their first contribution."""
+    """Return the session's person, or None before their first contribution."""
     if request.user.is_authenticated:
         return cast(Person, request.user)
     number = request.session.get(WRITER)
@@ -120,7 +120,7 @@ def existing_writer(request: HttpRequest) -> Person | None:
 
 
 def get_or_create_writer(request: HttpRequest) -> Person:
-    """Return the person of a session; create one for a visitor without an account.
+    """Return the session's person; create one for a visitor without an account.
 
     Raises:
         InputError: The site requires an account, and the visitor has none.
@@ -139,7 +139,7 @@ def get_or_create_writer(request: HttpRequest) -> Person:
 HOUR = timedelta(hours=1)
 
 COUNT_WAIT = 1.0
-"""Seconds for which a read request waits for its count to be written."""
+"""Maximum seconds for which a read request waits to write its count."""
 
 
 class RateLimitError(WinosmithError):
@@ -207,8 +207,8 @@ def rate_limit_reading(somebody: HttpRequest | Person | str, what: str, most: in
 
 
 TYPING_FACTOR = 100
-"""Checks, and saves, allowed while typing, for each text that may be sent. Typing without a pause
-needs about 50 for a twin: the form checks after 0.3 seconds, and saves after 0.7."""
+"""Number of checks, and of saves, allowed for each text that may be submitted. Typing a twin needs
+about 50: the form checks after 0.3 seconds, and saves after 0.7."""
 
 
 def rate_limit_typing(somebody: HttpRequest | Person, what: str, sent: int) -> None:
@@ -217,7 +217,7 @@ def rate_limit_typing(somebody: HttpRequest | Person, what: str, sent: int) -> N
     Args:
         somebody: As in `rate_limit`.
         what: "check" or "save".
-        sent: The number of texts of that form that may be sent within an hour.
+        sent: The number of texts of that form that may be submitted within an hour.
 
     Raises:
         RateLimitError: `TYPING_FACTOR` times `sent` checks or saves were made.
@@ -242,7 +242,7 @@ def uncount(somebody: HttpRequest | Person | str, what: str) -> None:
 
 
 def wants_page(request: HttpRequest) -> bool:
-    """Return whether an error should be a page: programs that load files don't accept HTML."""
+    """Return whether a request accepts an HTML page for an error; file downloads don't."""
     accepted = request.headers.get("Accept", "text/html")
     return "text/html" in accepted or bool(getattr(request, "htmx", False))
 
@@ -289,14 +289,14 @@ def new_key() -> str:
 def act_once(
     person: Person, key: str, form: str, act: Callable[[], dict[str, Any]]
 ) -> tuple[dict[str, Any], bool]:
-    """Process the first form with a key; return its result for repeated submissions.
+    """Process a form once per key; return the stored result for repeated submissions.
 
     Args:
         person: The sender; other people's keys don't matter.
         key: The form's key, from `new_key`.
         form: The name of the form, such as its path; a key is valid for one form.
         act: A function that writes, and returns a result for JSON. It runs in the transaction that
-            stores the result, so that both are on the disk, or neither.
+            stores the result, so that either both are stored or neither.
 
     Returns:
         The result with the name of the form, and whether `act` was called now.
@@ -308,7 +308,7 @@ def act_once(
     if not 16 <= len(key) <= 64 or not key.isalnum():
         raise InputError(_("The form has no key; open the page again."))
     with writing():
-        # The lock on the person makes forms with one key wait for each other.
+        # The lock on the person makes forms with the same key wait for each other.
         check_still_active(person)
         results = Done.objects.filter(person=person, key=key).values_list("result", flat=True)
         if result := next(iter(results), None):
@@ -337,7 +337,7 @@ def form_once(
         request: The request with the form; its path is the form's name.
         person: The sender.
         act: A function that writes, and may return a result for JSON.
-        part: The part of the page, if one address takes several forms.
+        part: The part of the page, if one URL accepts several forms.
 
     Raises:
         InputError: The key is not valid, or belongs to another form.
@@ -383,7 +383,7 @@ def admins_only(view: View[P]) -> View[P]:
 
 
 def consent_required(view: View[P]) -> View[P]:
-    """Ask for consent before a contribution, also to each new version, and then return."""
+    """Ask for consent to the current texts before a contribution, then return to the page."""
     return _require_consent(view, judging=False)
 
 
@@ -424,7 +424,7 @@ def _require(view: View[P], may: Callable[[Person], bool]) -> View[P]:
 
 
 def ask_first(request: HttpRequest, name: str) -> HttpResponse:
-    """Redirect to a page that leads back to the current one, with or without htmx."""
+    """Redirect to a page that later returns to the current page, with or without htmx."""
     to = f"{reverse(name)}?{urlencode({'next': current_page(request)})}"
     if request.headers.get("HX-Request") == "true":
         return HttpResponse(status=204, headers={"HX-Redirect": to})

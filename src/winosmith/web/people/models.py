@@ -32,7 +32,7 @@ _SAME_SHAPE = str.maketrans("l10", "iio")
 
 
 def new_salt() -> str:
-    """Return 32 random hex digits for a pseudonym or for log-ins, which change with them."""
+    """Return 32 random hex digits, the salt of a pseudonym or of log-in sessions."""
     return secrets.token_hex(16)
 
 
@@ -106,7 +106,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
         constraints: ClassVar = [models.UniqueConstraint(Lower("name"), name="name_whatever_case")]
 
     def call(self, name: str) -> None:
-        """Set the person's name; no two accounts have names that look alike."""
+        """Set the person's name and skeleton, so that no two accounts have similar names."""
         self.name = name
         given = self.anonymous or self.hired or self.erased
         self.look = None if given else name_skeleton(name)
@@ -254,7 +254,7 @@ class Session(AbstractBaseSession):
 
 
 class SiteKey(models.Model):
-    """The only row: a digest of the key on which the pseudonyms in this database depend."""
+    """A table with one row: the digest of the key on which the database's pseudonyms depend."""
 
     digest = models.CharField(max_length=64)
 
@@ -324,7 +324,7 @@ def pseudonym(person: Person) -> str:
 
 
 def check_still_active(person: Person) -> None:
-    """Stop a request whose person was erased, or merged into an account, while it waited.
+    """Raise an error if a person was erased, or merged into an account, in the meantime.
 
     The caller is in a transaction; the person can't be erased before it ends.
 
@@ -383,7 +383,7 @@ def name_skeleton(name: str) -> str:
 
 
 def to_latin(letter: str) -> str:
-    """Return the ASCII character that a letter looks like, or else the letter."""
+    """Return the ASCII character that a letter looks like, or the letter if there is none."""
     if letter.isascii():
         return letter
     from confusable_homoglyphs.confusables import confusables_data

@@ -57,12 +57,12 @@ BADGE_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An event for a person's news.
+    """An event in a person's news.
 
     Attributes:
         at: The time of the event.
         text: The text for the reader.
-        to: The address of the page with details.
+        to: The URL of the page with details.
         sentence: The sentence that the event is about, or "".
         reason: The stored reason, or "".
     """
@@ -76,7 +76,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Work that waits for a person: a text with its amount, and its address."""
+    """Pending work of a person: a text with its amount, and the URL of its page."""
 
     text: str
     to: str
@@ -86,11 +86,11 @@ news_sources: list[Callable[[Person, datetime], Iterable[Item]]] = []
 """Functions that return a person's news after a time, at most MOST items."""
 
 work_sources: list[Callable[[Person], Iterable[Work]]] = []
-"""Functions that return the work that waits for a person now."""
+"""Functions that return a person's pending work."""
 
 
 def last_visit(person: Person) -> datetime:
-    """Return the time of a person's last visit to their news; at first, when they joined."""
+    """Return the time when a person last visited their news, or when they joined."""
     return person.news_seen or person.joined
 
 
@@ -118,7 +118,7 @@ def mark_as_read(person: Person) -> None:
 
 def badge_context(request: HttpRequest) -> dict[str, Any]:
     """Return the number next to "News" on each page; it is computed only if it is shown."""
-    person = getattr(request, "user", None)  # none of a request that is refused before that
+    person = getattr(request, "user", None)  # missing if the request was rejected earlier
     if person is None or not person.is_authenticated or person.hired:
         return {}
     return {"unheard": SimpleLazyObject(lambda: count_unread(person))}
@@ -128,7 +128,7 @@ LINK_SECONDS = 24 * 3600
 """Seconds for which a link that confirms an address works."""
 
 ASKED_NETWORK, ASKED_ADDRESS, ASKED_PERSON = 60, 5, 10
-"""Maximum mails per hour for one network, for one address, and for one person."""
+"""Maximum number of mails per hour for one network, for one address, and for one person."""
 
 RESET_MINUTES = 60
 """Minutes for which a link for a new password works."""
@@ -143,7 +143,7 @@ def sends_mail() -> bool:
 
 
 def site_address(request: HttpRequest) -> str:
-    """Return the site's address, without a trailing slash."""
+    """Return the site's URL, without a trailing slash."""
     return settings.SITE.public_url or f"{request.scheme}://{request.get_host()}"
 
 
@@ -198,8 +198,8 @@ def send_address_link(person: Person, email: str, news: bool, request: HttpReque
 
 
 STALE = timedelta(hours=1)
-"""Time after which nobody waits for a mail: the site or the mail server was down, or the row comes
-from a backup."""
+"""Age after which an unsent mail is not sent, because the site or the mail server was down, or the
+row comes from a backup."""
 
 
 class MailError(WinosmithError):
@@ -247,7 +247,7 @@ def _send_link(job: Job) -> None:
                     "user": person,
                 }
                 _deliver(subject, "people/mail_reset.txt", page, person.email)
-                asked["sent"] = [*asked.get("sent", ()), person.pk]  # the next one may be rejected
+                asked["sent"] = [*asked.get("sent", ()), person.pk]  # the next mail may be rejected
                 with writing():
                     job.save(update_fields=["asked"])
 
@@ -258,10 +258,10 @@ def address_token(person: Person, email: str, news: bool) -> str:
 
 
 def confirm_address(person: Person, token: str) -> None:
-    """Store a person's address, by the token that was sent to it.
+    """Store a person's address, confirmed by the token that was sent to it.
 
     Raises:
-        InputError: The token is not valid, too old or another person's, or something changed since.
+        InputError: The token is not valid, too old, another person's, or ended by a later change.
     """
     try:
         whose, email, news = decrypt(LINK, token, LINK_SECONDS)
@@ -283,7 +283,7 @@ def _owner_digest(person: Person) -> str:
 
 def choose_news(person: Person, news: bool) -> None:
     """Start or stop mailing news to a person's confirmed address."""
-    with writing():  # not the address: another one may be confirmed concurrently
+    with writing():  # without the address, which a concurrent request may change
         check_still_active(person)
         person.mail_news, person.mailed = news, timezone.now()
         person.save(update_fields=["mail_news", "mailed"])
@@ -327,10 +327,10 @@ def _deliver(subject: str, template: str, page: dict[str, Any], email: str) -> N
 
 
 def send_news() -> int:
-    """Mail the number of new items to people who want these mails, once a day.
+    """Mail the number of new items to people who chose to get these mails, once a day.
 
-    The mail contains no news, which people read on the site. A mail that the server rejects does
-    not delay the others, and is tried again the next day.
+    The mail does not contain the news, which people read on the site. A mail that the server
+    rejects does not delay other mails, and is tried again the next day.
     """
     there, sent = settings.SITE.public_url, 0
     if not sends_mail() or not there:

@@ -116,12 +116,12 @@ def default_text(kind: str, licence: str = "") -> str:
 
 
 exporters: dict[str, tuple[Callable[[Person], Any], str]] = {}
-"""By name in the exported file: a function that returns an area's data about a person, for JSON,
-and the label of the model that these data describe."""
+"""Map each name in the exported file to a function that returns an area's data about a person, for
+JSON, and the label of the model that these data describe."""
 
 reference_names: dict[str, tuple[str, Callable[[Person, Any], str | None]]] = {}
-"""By the column that points at an area's row: the relation to load, and a function that returns the
-name that a person may see, or None."""
+"""Map each column that points at an area's row to the relation to load, and a function that returns
+the name that a person may see, or None."""
 
 hiders: list[Callable[[Person], int]] = []
 """Functions that withdraw a person's texts, and return their number."""
@@ -131,8 +131,8 @@ erasers: list[Callable[[Person, bool], bool | None]] = []
 remain."""
 
 cleaners: dict[str, Callable[[datetime, datetime], int]] = {}
-"""By kind of rows: a function that gets the current time and the end of the retention time, deletes
-old rows in its own transactions, and returns their number."""
+"""Map each kind of rows to a function that gets the current time and the time before which rows are
+old, deletes old rows in its own transactions, and returns their number."""
 
 
 SECRET_COLUMNS = {
@@ -145,7 +145,7 @@ SECRET_COLUMNS = {
 def data_about(person: Person) -> dict[str, Any]:
     """Return all data about a person, for JSON.
 
-    It covers every table that points at people, including new ones.
+    It covers every table with a relation to people.
     """
     data: dict[str, Any] = {
         "name": None if person.anonymous else person.name,
@@ -305,7 +305,7 @@ def people_to_erase_again() -> list[tuple[Person, bool]]:
 
 
 def erase_again() -> int:
-    """Erase these people again; return their number.
+    """Erase the people whom a restored backup brought back; return their number.
 
     Raises:
         InputError: One of them is the only admin.
@@ -317,7 +317,7 @@ def erase_again() -> int:
 
 
 MAILS = timedelta(days=7)
-"""Time for which admins see a mail that the mail server rejected."""
+"""Time for which admins can see the mails that the mail server rejected."""
 
 HITS = timedelta(days=1)
 """Time for which rate-limit counts are needed: the last hour overlaps the previous clock hour. At
@@ -328,7 +328,7 @@ CHUNK = 2000
 
 
 def tidy(now: datetime | None = None) -> dict[str, int]:
-    """Delete old rows; return the number of each kind.
+    """Delete old rows; return the number of deleted rows of each kind.
 
     Network digests are deleted after a day, sessions when they end, and rejected mails after
     `MAILS`. The records of forms, links, and people without an account who never wrote anything are

@@ -1,4 +1,4 @@
-"""Pages for log-in, sign-up, personal data, the texts to agree to, and invitations."""
+"""Pages for log-in, sign-up, personal data, consent texts, and invitations."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from winosmith.web.people.models import Agreement, Document, Invitation, Person,
 from winosmith.web.people.news import NEWS_SPAN, last_visit, mark_as_read, news_since, work_sources
 
 MAX_CONSENTS = 240
-"""Maximum number of people without an account who may start within an hour from one network."""
+"""Maximum number of new people without an account per hour from one network."""
 
 DAY = 24 * 60
-"""Minutes."""
+"""Number of minutes in a day."""
 
 
 def _password_field(label: Any, kind: str, help_text: Any = "") -> forms.CharField:
@@ -110,7 +110,7 @@ class ConfirmedForm(forms.Form):
 
 
 class PasswordForm(ConfirmedForm, NewPasswordForm):
-    """Form to replace a known password by a new one."""
+    """Form to replace a known password with a new one."""
 
     confirmed_by = "old"
     old = _password_field(gettext_lazy("Current password"), "current-password")
@@ -118,7 +118,7 @@ class PasswordForm(ConfirmedForm, NewPasswordForm):
 
 
 class InviteForm(forms.Form):
-    """Form for an invitation, or with a name, for a link to an existing account."""
+    """Form for an invitation, or for a link that resets the password of a named account."""
 
     role = forms.ChoiceField(
         label=gettext_lazy("Role"),
@@ -324,7 +324,7 @@ def edit_mail_address(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 @gates.accounts_only
 def confirm_mail_address(request: HttpRequest, token: str) -> HttpResponseBase:
-    """Store an address, by the link that was sent to it."""
+    """Store an e-mail address after its owner opened the link that was sent to it."""
     try:
         mails.confirm_address(cast(Person, request.user), token)
         messages.success(request, _("Your address is confirmed."))
@@ -399,7 +399,7 @@ def _for_writers(view: Callable[[HttpRequest, Person], HttpResponse]) -> Any:
 @require_safe
 @_for_writers
 def show_profile(request: HttpRequest, person: Person) -> HttpResponse:
-    """Show the data about the person who is logged in or has written here."""
+    """Show the data about the current person, with or without an account."""
     context = {
         "person": person,
         "pseudonym": pseudonym(person),
@@ -455,7 +455,7 @@ def hide(request: HttpRequest, person: Person) -> HttpResponse:
 @sensitive_post_parameters()
 @_for_writers
 def erase(request: HttpRequest, person: Person) -> HttpResponse:
-    """Erase the person; an account needs its password."""
+    """Erase the person; an account must confirm it with its password."""
     form = EraseForm(request)
     if request.method == "POST" and form.is_valid():
         with _show_errors_on(form):
@@ -525,7 +525,7 @@ def _store_agreement(request: HttpRequest, *, judging: bool) -> str:
 
 @require_safe
 def show_texts(request: HttpRequest) -> HttpResponse:
-    """Show the current texts, with links to earlier versions."""
+    """Show the current consent texts, with links to earlier versions."""
     older = Document.objects.order_by("kind", "-version").defer("text")
     current = privacy.current_documents()
     context = {
@@ -537,14 +537,14 @@ def show_texts(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_text(request: HttpRequest, kind: str, version: int) -> HttpResponse:
-    """Show one version of a text."""
+    """Show one version of a consent text."""
     document = get_object_or_404(Document, kind=kind, version=version)
     return render(request, "people/text.html", {"document": document})
 
 
 @gates.moderators_only
 def manage_invitations(request: HttpRequest) -> HttpResponseBase:
-    """Show the active links, and create a new one, whose address is shown only once."""
+    """Show the active invitations, and create a new one, whose URL is shown only once."""
     by = cast(Person, request.user)
     roles = [role for role in accounts.ROLES if accounts.may_invite(by, role)]
     form, link = InviteForm(roles, request.POST or None), ""
@@ -573,7 +573,7 @@ def _new_link(by: Person, form: InviteForm) -> str:
 @gates.moderators_only
 @require_POST
 def revoke_invitation(request: HttpRequest, number: int) -> HttpResponse:
-    """Revoke a link: their own, or any link as an admin."""
+    """Revoke an invitation; only admins can revoke those of others."""
     by = cast(Person, request.user)
     rows = Invitation.objects.all() if by.is_superuser else Invitation.objects.filter(made_by=by)
     accounts.end_invitation(get_object_or_404(rows, pk=number))

@@ -1,4 +1,4 @@
-"""The context of the perturbation pages: the choice, the form, and the models' results."""
+"""Template contexts of the perturbation pages: the list, the form, and the models' results."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from winosmith.web.read.public import Filters
 
 
 class SentenceFilters(Filters):
-    """The filters for reading; by default only originals are shown."""
+    """The filters of the reading pages; by default, only originals are shown."""
 
     kind = forms.ChoiceField(
         label=gettext_lazy("Show"),
@@ -59,7 +59,7 @@ class SentenceFilters(Filters):
 
     @property
     def narrowing(self) -> list[forms.BoundField]:
-        """Return the fields that can be unfolded."""
+        """Return the fields in the collapsible section."""
         return [field for field in self if field.name not in ("q", "kind")]
 
     def perturbed(self) -> SentenceFilters:
@@ -102,7 +102,7 @@ EXAMPLE_SENTENCES = (
     ("Nora thanked Judith although _ had not carried the heavy boxes upstairs.", 1),
     ("Nora thanked Judith although _ had not carried the heavy sofa upstairs.", 1),
 )
-"""A root, and versions, each of the previous one, with the correct option."""
+"""A root and its versions, each perturbed from the previous sentence, with the correct option."""
 
 
 def examples() -> dict[str, list[dict[str, Any]]]:
@@ -110,7 +110,7 @@ def examples() -> dict[str, list[dict[str, Any]]]:
 
     The `good` ones are the steps of a family: the changes since the previous step, the options with
     whether each is correct, whether the answer flipped, the depths, and the purpose of the step.
-    The `bad` ones are failed perturbations of its root, with the reason.
+    The `bad` ones are failed perturbations of the root, with the reason.
     """
     family = _example_family()
     why = (
@@ -183,10 +183,10 @@ def context(
     faults: dict[str, list[str]] | None = None,
     error: str = "",
 ) -> dict[str, Any]:
-    """Return the context of the whole page.
+    """Return the template context of the page with the form.
 
     Args:
-        place: The place of the sentence.
+        place: The place of the sentence in its family.
         typed: The input of the form.
         key: The key of the form.
         faults: The advice for a rejected form, by field.
@@ -214,7 +214,7 @@ def context(
 def checks_context(
     place: Place, typed: SentenceInput, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
-    """Return the context of the part that changes during typing, or of a rejected form."""
+    """Return the template context of the part that changes during typing, or of a rejected form."""
     checks = mark_rejected(examine(typed, place), faults or {})
     parent, read = place.parent, typed.read()
     edits = edit_script(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
@@ -259,19 +259,19 @@ def _visible_hints(place: Place, typed: SentenceInput) -> list[str]:
 
 
 PACE = ((timedelta(seconds=8), 500), (timedelta(minutes=1), 2_000), (timedelta(minutes=10), 5_000))
-"""By age of a request: the interval, in milliseconds, at which its page polls for results."""
+"""Maximum ages of a request, each with the milliseconds between polls of its page for results."""
 
 SLOWEST = 30_000
 
 
 NOT_COUNTED = (State.REJECTED, State.WITHDRAWN, State.REVISED)
-"""States in which a version counts as fooling nobody, whatever the models predict."""
+"""States in which a version does not count as fooling a model, whatever the model predicts."""
 
 
 def outcome(
     person: Person | None, problem: Problem, version: Version, parent: Problem | None
 ) -> dict[str, Any]:
-    """Return the context of the predictions.
+    """Return the template context of the models' predictions.
 
     Args:
         person: The reader.
@@ -306,7 +306,7 @@ def _prediction_context(
 ) -> dict[str, Any]:
     """Return a model's prediction for the page.
 
-    `target`: the contributor tried to fool this model. `waits`: there is no prediction yet.
+    `target`: the contributor tried to fool this model. `waits`: the prediction is pending.
     `fooled`: the model's choice differs from the contributor's answer; None if unknown, and for a
     tie. `bars`: the options in order; none before the prediction is done. `down`: why the model
     can't answer now. `parent`: whether it was correct on the parent; None if unknown.
@@ -349,7 +349,7 @@ def _poll_interval(shown: Sequence[dict[str, Any]]) -> int:
 
 
 def get_perturbable(person: Person | None, ref: str) -> Problem:
-    """Return a problem that the person may perturb; other problems give Http404."""
+    """Return a problem that the person may perturb; raise Http404 for other problems."""
     found = get_object_or_404(Problem.objects.select_related("twin__contributor"), ref=ref)
     if not may_perturb(person, found):
         raise Http404
@@ -357,7 +357,7 @@ def get_perturbable(person: Person | None, ref: str) -> Problem:
 
 
 def get_own_version(person: Person | None, ref: str) -> Problem:
-    """Return a person's own version; other people's give Http404."""
+    """Return a person's own version; raise Http404 for those of other people."""
     rows = Problem.objects.filter(gold=False, version__parent__isnull=False)
     rows = rows.exclude(twin__contributor=None).filter(twin__contributor=person)
     return get_object_or_404(rows.select_related("twin__contributor"), ref=ref)

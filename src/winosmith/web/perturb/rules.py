@@ -39,7 +39,7 @@ from winosmith.web.problems.states import GONE, is_visible_to, lock_problem
 
 @dataclass(frozen=True, slots=True)
 class SentenceInput:
-    """The input of a form.
+    """A sentence as entered in a form.
 
     Attributes:
         sentence: The sentence, perhaps without a blank yet; a blank next to a word is separated
@@ -85,7 +85,7 @@ class SentenceInput:
 
     @classmethod
     def again(cls, problem: Problem, against: str = "") -> SentenceInput:
-        """Return a version as input."""
+        """Return a version as the first input of the form for its revision."""
         declared = (problem.record.get("lineage") or {}).get("declared")
         return cls(
             problem.sentence,
@@ -123,7 +123,7 @@ class Place:
     Attributes:
         person: The writer; None for a visitor who has not written anything yet.
         path: The path from the root to the parent.
-        revises: The version that it replaces, or None.
+        revises: The version that the sentence replaces, or None.
     """
 
     person: Person | None
@@ -137,7 +137,7 @@ class Place:
 
     @classmethod
     def of(cls, person: Person | None, old: Problem) -> Place:
-        """Return the place of a version that replaces another one."""
+        """Return the place of a version that replaces another version."""
         return cls(person, path_from_root(old)[:-1], old)
 
     @property
@@ -325,7 +325,7 @@ SOURCE = "person"
 
 
 def is_revisable(person: Person | None, problem: Problem) -> bool:
-    """Return whether a problem is the person's own version that a revision can help."""
+    """Return whether a problem is the person's own version and can be revised."""
     version = Version.objects.filter(problem=problem, parent__isnull=False)
     return person is not None and may_revise(person, problem.twin) and version.exists()
 

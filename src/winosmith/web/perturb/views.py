@@ -124,7 +124,7 @@ def check_revision(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 def _process_form(request: HttpRequest, place: Place) -> HttpResponse:
-    """Check or submit the input; the form keeps it in any case."""
+    """Check or submit the input; the form always keeps the input."""
     typed = SentenceInput.of(request.POST, len(place.parent.options))
     key = request.POST.get("key", "")
     if request.POST.get("do") != "submit":
@@ -156,7 +156,7 @@ def _process_form(request: HttpRequest, place: Place) -> HttpResponse:
 
 
 AGAINST = "perturb.against"
-"""Key in the session of the last chosen model."""
+"""Session key of the last chosen model."""
 
 
 def _render_checks(request: HttpRequest, place: Place) -> HttpResponse:
@@ -183,7 +183,7 @@ def _render(request: HttpRequest, context: dict[str, object], status: int = 200)
 
 @require_safe
 def show_version(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a version: its place, and the models that it fooled."""
+    """Show a version, its place in the family, and the models that it fooled."""
     person = gates.existing_writer(request)
     version = _get_version(person, ref)
     problem = version.problem
@@ -228,7 +228,7 @@ def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
 
 
 def _get_version(person: Person | None, ref: str) -> Version:
-    """Return a version that the person may see; others give 404."""
+    """Return a version that the person may see; raise Http404 for others."""
     rows = Version.objects.select_related(
         "problem__twin__contributor", "root", "parent__twin", "against"
     )

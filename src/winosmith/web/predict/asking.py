@@ -1,7 +1,7 @@
 """The models of the site: the current ones, their pending predictions, and their status.
 
-A prediction is stored as waiting, together with the problem; the models' processes fill it in: at
-once for new problems, in the background for older ones, and again after failures.
+A prediction is stored as waiting, together with the problem. The models' processes complete it:
+immediately for new problems, in the background for older ones, and again after failures.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 CHUNK = 500
-"""Number of rows added at once, which takes the writer some tens of milliseconds."""
+"""Number of rows added per transaction, which takes some tens of milliseconds."""
 
 FRESH = timedelta(minutes=10)
-"""Age of a version up to which somebody may still wait for a model that was unavailable."""
+"""Maximum age of a version whose contributor may still wait for an unavailable model."""
 
 TOO_LATE = gettext_noop("The model took too long.")
 
@@ -153,7 +153,7 @@ def store_process_state(name: str, process: Any) -> None:
 
 
 def still_waiting(rows: Sequence[int]) -> QuerySet[Prediction]:
-    """Return the predictions among these that are still to be made."""
+    """Return the predictions with these keys that are still waiting."""
     return Prediction.objects.filter(pk__in=rows, stand=Stand.WAITING)
 
 
@@ -193,7 +193,7 @@ NOT_LOADED = gettext_noop("The model can't be loaded; see the site's log. Loadin
 
 
 def set_current_models(rules: Sequence[SolverRule]) -> None:
-    """Make the models in `site.toml` the current ones; others keep their predictions.
+    """Make the models in `site.toml` the current models; other models keep their predictions.
 
     A model that was never loaded has a row without a digest until its process registers it, so that
     predictions can be requested from the start.
@@ -212,7 +212,7 @@ def set_current_models(rules: Sequence[SolverRule]) -> None:
 
 
 def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
-    """Make a loaded model the current revision of a model, and return it.
+    """Make a loaded model the current revision of its name, and return its row.
 
     A revision is identified by its digest. A former revision keeps its predictions; its waiting
     predictions are moved to the new one.
@@ -232,13 +232,13 @@ def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
         model.current, model.fault, model.seen = True, "", timezone.now()
         model.process = Model.Process.READY
         model.save()
-        # Leases of an ended process, because this process holds the model's lock.
+        # These leases are from an ended process, because this process holds the model's lock.
         Prediction.objects.filter(model=model, stand=Stand.WAITING).update(leased_until=None)
         return model
 
 
 def store_fault(name: str, fault: str) -> None:
-    """Store why a model can't predict at the moment, as a message for users."""
+    """Store the reason that a model can't predict at the moment, as a message for users."""
     with writing():
         Model.objects.filter(name=name, current=True).update(fault=fault, seen=timezone.now())
 
@@ -258,7 +258,7 @@ class ModelStatus:
         state: The state of its process, as a message for users.
         alive: Whether it predicts, or will in a moment.
         done, late, failed, waiting: The numbers of predictions in these states.
-        total: The number of predictions once it has seen everything.
+        total: The number of predictions when the model has seen all problems.
         seconds: The median seconds per problem over the last predictions, or None.
     """
 

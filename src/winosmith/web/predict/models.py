@@ -22,7 +22,7 @@ class Model(models.Model):
         digest: The digest of its weights and of everything else that determines its scores.
         about: The solver's description of what determines its scores, for pages.
         current: Whether it is configured now; older revisions keep their predictions.
-        seen: The time of its process's last sign of life.
+        seen: The time of the last database update by its process.
         fault: The reason that it can't predict at the moment, or "".
         process: The state of its process.
     """
@@ -74,7 +74,7 @@ class Prediction(models.Model):
         scores: One score per option, as given by the solver.
         choice: The 0-based index of the option with the highest score, the first if tied; None
             until it is done.
-        right: Whether the choice is the problem's answer; None if either is unknown, and for a tie,
+        right: Whether the choice is the problem's answer; None if either is unknown, or for a tie,
             which is neither correct nor fooled.
         tie: Whether several options have the highest score (`winosmith.prediction.best_of`).
         input: The digest of the model's input.

@@ -1,9 +1,9 @@
 """The process of one model: it leases waiting predictions, predicts in batches, and stores them.
 
 A model may fill the memory, hang or crash, so each has a process, which the worker starts and
-restarts; a prediction waits for no job and no other model. The solver may be slow, wrong, or fail
-on a task; the others still get their predictions. Leased rows without a prediction are those that a
-process was working on when it ended.
+restarts; predictions don't wait for jobs or other models. If the solver is slow or fails on a task,
+other tasks still get their predictions. Leased rows without a prediction are those that a process
+was working on when it ended.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 
 MOST_TRIES = 3
-"""Number of times a process may end while predicting a problem before the problem is blamed."""
+"""Number of times that a process may end while predicting a problem before the prediction fails."""
 
 BROKE_DOWN = gettext_noop("The model crashed several times on this sentence.")
 
@@ -86,7 +86,7 @@ class Outcome:
     Attributes:
         task: The task.
         scores: One finite score per option; empty if there are none.
-        seconds: The duration; in a batch, its share.
+        seconds: The duration; in a batch, the mean duration of its tasks.
         error: The reason for missing scores, as a message for users.
         late: Whether the reason is a timeout.
     """
@@ -98,7 +98,7 @@ class Outcome:
     late: bool = False
 
     def columns(self) -> dict[str, Any]:
-        """Return the fields of the row."""
+        """Return the values of the prediction's fields."""
         told: dict[str, Any] = {
             "seconds": round(self.seconds, 4),
             "answered_at": timezone.now(),
@@ -158,7 +158,7 @@ def claim_tasks(model: Model, most: int, seconds: float) -> list[Task]:
 
 
 def store_outcomes(model: Model, outcomes: Sequence[Outcome]) -> None:
-    """Store the outcomes of tasks at once; rows that were decided in the meantime are unchanged."""
+    """Store the outcomes of tasks in one transaction; rows that no longer wait are unchanged."""
     with writing():
         for outcome in outcomes:
             still_waiting([outcome.task.prediction]).update(**outcome.columns())
@@ -193,7 +193,7 @@ def _make_task(row: Prediction) -> Task:
 
 
 LONGEST_BATCH = 0.3
-"""Target duration of a batch in seconds: the wait of a person who asks after its start."""
+"""Target duration of a batch in seconds, for which an urgent task may have to wait."""
 
 MOST_AT_ONCE = 128
 
@@ -218,7 +218,7 @@ class BatchSize:
         self.least = self.size = at_once
 
     def note(self, seconds: float, tasks: int) -> None:
-        """Adapt to a batch: larger batches after a fast one, smaller ones after a slow one."""
+        """Increase the batch size after a fast batch, or reduce it after a slow batch."""
         if seconds > LONGEST_BATCH:
             self.size = max(self.least, min(self.size, tasks) // 2)
         elif seconds < LONGEST_BATCH / 3 and tasks >= self.size:
@@ -292,8 +292,8 @@ GRACE = 1.0
 """Seconds after the limit at which the kernel ends a process."""
 
 OWN_GRACE = 5.0
-"""The same for a solver with its own timeout, such as a chat client; it is ended only if its
-timeout fails."""
+"""Same as GRACE, for a solver with its own timeout, such as a chat client; it ends the process only
+if that timeout fails."""
 
 POLL_SECONDS = 0.2
 """Seconds between polls of an idle process for work; a poll reads one row of an index."""
@@ -305,16 +305,16 @@ SWEEP_SECONDS = 60.0
 """Seconds between searches for problems without a prediction."""
 
 LONGEST_REST = 1.0
-"""Maximum seconds of rest after a background batch; otherwise as long as the batch took."""
+"""Maximum pause in seconds after a background batch; the pause is as long as the batch took."""
 
 GROWTH = 1.5
-"""GB by which a process may grow if `memory_gb` is not set; then it is replaced."""
+"""Growth of a process in GB after which it is replaced, if `memory_gb` is not set."""
 
 _LOG = logging.getLogger("winosmith.web.predict")
 
 
 class LoadedModel:
-    """A loaded model that predicts."""
+    """A loaded model, and the loop in which it predicts."""
 
     def __init__(self, site: Site, rule: SolverRule, made: MadeSolver, model: Model) -> None:
         self.made, self.model = made, model
@@ -362,7 +362,7 @@ class LoadedModel:
 
 
 def end_within(seconds: float) -> None:
-    """Make the kernel end this process after some seconds; 0 cancels this."""
+    """Make the kernel end this process after some seconds; 0 cancels the timer."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
@@ -382,7 +382,7 @@ main()
 """
 
 LOADING = 900.0
-"""Seconds within which a model must be loaded, or downloaded."""
+"""Maximum seconds for loading, or downloading, a model."""
 
 PLACE = "models"
 """Folder in the site's folder for files of model processes."""
@@ -450,7 +450,7 @@ def fault_file(folder: Path, name: str) -> Path:
 
 
 class ModelProcess(Child):
-    """The process of a model, as seen by the worker."""
+    """The worker's handle of a model's process."""
 
     def __init__(self, rule: SolverRule) -> None:
         threads = str(getattr(rule.settings, "threads", 1))
