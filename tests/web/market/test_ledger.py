@@ -220,7 +220,7 @@ def test_a_reward_in_cents_is_doubted(db: Any, rules: Any, tmp_path: Path) -> No
     file = tmp_path / "x.csv"
     file.write_text(f"worker,status,paid\n{m.worker(1)},approved,250\n")
     told = _run("reconcile", made.name, str(file))
-    assert f"{file}:2: paid is 250.00, far beyond the reward of 2.00 GBP" in told
+    assert f"{file}:2: paid is 250.00, far above the reward of 2.00 GBP" in told
     assert compute_ledger(made).total == 0
 
 

@@ -137,7 +137,7 @@ def test_what_is_worth_a_look_is_noted(db: Any, rules: Any, tmp_path: Path) -> N
     told = json.loads(_run("reconcile", made.name, str(file), "--dry-run", "--json"))
     notes = [why for _line, why in told["notes"]]
     assert [note.split(",")[0] for note in notes] == [
-        "the code is not the one that the site gave", "a code was entered", "approved",
+        "the code differs from the one that the site gave", "a code was entered", "approved",
     ]  # fmt: skip
 
 
@@ -212,7 +212,7 @@ FAULTS = {
     "worker,status,status\n": ":1: the column 'status' occurs twice",
     "worker,status\nabcd\n": ":2: the row has 1 cells",
     "worker,status\nabcd,approved,x\n": ":2: the row has 3 cells",
-    "worker,status\n=x(),approved\n": ":2: 'worker' has no valid id",
+    "worker,status\n=x(),approved\n": ":2: the column 'worker' has no valid id",
     "worker,status\nabcd,fine\n": ":2: 'status' is 'fine'; it must be one of",
     "worker,status,paid\nabcd,approved,much\n": ":2: 'paid': 'much' is not an amount of money",
     "worker,status,paid\nabcd,approved,NaN\n": ":2: 'paid': 'NaN' is not an amount of money",

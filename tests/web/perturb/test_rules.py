@@ -119,8 +119,8 @@ def test_a_family_holds_no_version_twice(db: Any, contributor: Any, original: An
     ann, bob, root = contributor(), contributor("bob"), original()
     child = send(ann, root)
     for somebody, parent, sentence, words in (
-        (ann, root, CHILD, "You have already sent this sentence"),
-        (bob, root, CHILD, "This sentence has already been sent"),
+        (ann, root, CHILD, "You have already submitted this sentence"),
+        (bob, root, CHILD, "This sentence has already been submitted"),
         (ann, child, ROOT, "equals the original"),
     ):
         with pytest.raises(RefusedError, match=words):
@@ -257,7 +257,7 @@ def test_ten_threads_with_one_sentence_enter_it_once(
     found = at_once(lambda somebody: send(somebody, root), people, but=RefusedError)
     made = Problem.objects.exclude(pk=root.pk).get()
     assert found.count(made) == 1
-    assert sum("This sentence has already been sent" in str(one) for one in found) == 9
+    assert sum("This sentence has already been submitted" in str(one) for one in found) == 9
     assert Version.objects.filter(parent=None).count() == 1
 
 

@@ -159,9 +159,9 @@ def _read_row(
     form, needs_submission = PROVIDERS[provider].form, PROVIDERS[provider].needs_submission
     worker, submission = cells[format_.worker], cells.get(format_.submission, "")
     if not form.fullmatch(worker):
-        raise InputError(_("%r has no valid id") % format_.worker)
+        raise InputError(_("the column %r has no valid id") % format_.worker)
     if (submission or needs_submission) and not form.fullmatch(submission):
-        raise InputError(_("%r has no valid id") % format_.submission)
+        raise InputError(_("the column %r has no valid id") % format_.submission)
     said = re.sub(r"[ _]+", " ", cells[format_.status]).upper().replace("TIMED OUT", "TIMED-OUT")
     if said not in format_.words:
         cell = {"column": format_.status, "cell": cells[format_.status]}
@@ -352,7 +352,7 @@ def plan_changes(
         if part is not None and study.reward and (row.paid or 0) > CENTS_FACTOR * study.reward:
             values = {"paid": row.paid, "reward": study.reward, "currency": study.currency}
             part, doubt = None, _(
-                "paid is %(paid)s, far beyond the reward of %(reward)s %(currency)s; give units, "
+                "paid is %(paid)s, far above the reward of %(reward)s %(currency)s; use units, "
                 "not cents"
             ) % values  # fmt: skip
         if doubt:
@@ -386,7 +386,7 @@ def _match_participation(
         return None, _("this submission was started on the site under another worker’s id")
     if worker is None or not worker.identities.filter(kind=models.SUBMISSION).exists():
         return worker, ""
-    return None, _("this worker came to the site under another submission")
+    return None, _("this worker started on the site with another submission")
 
 
 def _paid_sum(row: Row, study: Study) -> Decimal:
@@ -405,7 +405,7 @@ def _row_notes(row: Row, part: Participation) -> list[tuple[int, str]]:
         if part.state not in (models.COMPLETE, models.SHORT):
             found.append((row.line, _("a code was entered, but the site did not give one")))
         elif given and row.code != given:
-            found.append((row.line, _("the code is not the one that the site gave")))
+            found.append((row.line, _("the code differs from the one that the site gave")))
     if workers.is_held(part) and row.verdict not in models.TURNED_AWAY:
         found.append((row.line, _("the votes are on hold: a moderator must check them first")))
     if row.verdict not in models.TURNED_AWAY and (note := workers.describe_training(part)):

@@ -239,7 +239,7 @@ def record_bonuses(study: Study, path: Path) -> int:
         if row.values is None:
             raise InputError(
                 f"{where}: a line must have a market id, an amount, a currency and a payment id; "
-                "give the file of bonuses as this command wrote it"
+                "use the bonus file as this command wrote it"
             )
         payment = _parse_payment(study, [cell.strip() for cell in row.values.values()], where)
         if payment.key in found:

@@ -189,23 +189,23 @@ def create_study(
                 if ids:
                     store_screen(study, ids, allowed=allowed)
     except IntegrityError:
-        raise InputError(_("a study named %r exists already; choose another name") % name) from None
+        raise InputError(_("a study named %r already exists; choose another name") % name) from None
     return study, token
 
 
 def _check_values(name: str, values: dict[str, Any]) -> None:
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", name):
-        raise InputError(_("a study's name has 1 to 40 letters, digits, - and _; not %r") % name)
+        raise InputError(_("%r is not a study name; use 1 to 40 letters, digits, - and _") % name)
     if values["provider"] not in PROVIDERS:
         raise InputError(f"unknown provider {values['provider']!r}; use {', '.join(PROVIDERS)}")
     if values["kind"] not in Study.Kind.values:
-        raise InputError(f"unknown work {values['kind']!r}; use {', '.join(Study.Kind.values)}")
+        raise InputError(f"unknown kind {values['kind']!r}; use {', '.join(Study.Kind.values)}")
     _check_places(values["places"])
     if values["amount"] < 1 or values["minutes"] < 1:
         raise InputError(_("a study needs at least 1 problem or twin, and at least 1 minute"))
     sums = {
         "reward": _("reward"),
-        "least_wage": _("least wage"),
+        "least_wage": _("minimum hourly pay"),
         "short_reward": _("short reward"),
     }
     for what, word in sums.items():
@@ -248,7 +248,7 @@ def get_study(name: str) -> Study:
     study = Study.objects.filter(name=name).first()
     if study is None:
         known = ", ".join(Study.objects.order_by("name").values_list("name", flat=True))
-        raise InputError(f"there is no study {name!r}; there are: {known or 'none yet'}")
+        raise InputError(f"there is no study {name!r}; existing studies: {known or 'none'}")
     return study
 
 
@@ -277,7 +277,7 @@ def set_places(study: Study, places: int) -> None:
 def _check_places(places: int) -> None:
     if not 1 <= places <= MOST_PLACES:
         values = {"most": MOST_PLACES, "places": places}
-        raise InputError(_("a study has 1 to %(most)d places; not %(places)d") % values)
+        raise InputError(_("a study can have 1 to %(most)d places, not %(places)d") % values)
 
 
 def close_study(study: Study) -> None:
@@ -288,7 +288,7 @@ def close_study(study: Study) -> None:
     """
     with writing():
         if not Study.objects.filter(pk=study.pk, closed=None).update(closed=timezone.now()):
-            raise InputError(_("the study %r is closed already") % study.name)
+            raise InputError(_("the study %r is already closed") % study.name)
 
 
 @dataclass(frozen=True, slots=True)

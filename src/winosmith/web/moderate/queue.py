@@ -310,7 +310,7 @@ def moderation_news(person: Person, after: datetime) -> Iterator[Item]:
         yield Item(appeal.at, str(_("An appeal is waiting for a moderator")), to)
     contests = Contest.objects.filter(upheld=None, at__gt=after).exclude(slot__holder=person)
     for at in contests.order_by("-at").values_list("at", flat=True)[:MOST]:
-        yield Item(at, str(_("A judge has contested a known answer")), reverse("moderate:contests"))
+        yield Item(at, str(_("A judge has contested a gold answer")), reverse("moderate:contests"))
 
 
 def moderation_work(person: Person) -> Iterator[Work]:
@@ -319,7 +319,7 @@ def moderation_work(person: Person) -> Iterator[Work]:
         return
     found, queue = count_waiting(), reverse("moderate:queue")
     for kind, to, text in (
-        ("held", queue, ngettext("%d problem is held", "%d problems are held", found["held"])),
+        ("held", queue, ngettext("%d problem on hold", "%d problems on hold", found["held"])),
         (
             "appeals",
             f"{queue}?only=appeal&oldest=1",
@@ -337,7 +337,7 @@ def moderation_work(person: Person) -> Iterator[Work]:
         (
             "paused",
             f"{reverse('moderate:people')}?only=held",
-            ngettext("votes of %d judge held", "votes of %d judges held", found["paused"]),
+            ngettext("%d judge on hold", "%d judges on hold", found["paused"]),
         ),
     ):
         if found[kind]:

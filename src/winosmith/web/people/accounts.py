@@ -307,7 +307,7 @@ class OpenAccess:
     def __str__(self) -> str:
         texts = (
             ngettext("%d log-in", "%d log-ins", self.browsers) % self.browsers,
-            ngettext("%d token of a program", "%d tokens of programs", self.tokens) % self.tokens,
+            ngettext("%d API token", "%d API tokens", self.tokens) % self.tokens,
             ngettext("%d link for a new password", "%d links for a new password", self.links)
             % self.links,
         )

@@ -247,10 +247,10 @@ def _describe_copy(place: Place, digest: str) -> str:
         return _describe_half(place, digest)
     own = place.person is not None and found.problem.twin.contributor_id == place.person.pk
     if own:
-        return _("You have already sent this sentence; change one more word.")
+        return _("You have already submitted this sentence; change one more word.")
     if found.parent_id is None:
         return _("This equals the original; change one more word.")
-    return _("This sentence has already been sent; change one more word.")
+    return _("This sentence has already been submitted; change one more word.")
 
 
 def _describe_half(place: Place, digest: str) -> str:
@@ -312,9 +312,9 @@ def _check_declared(typed: SentenceInput, place: Place) -> Check:
     found = input_depths(typed, place)
     advice = ""
     if typed.depth is None:
-        advice = _("A depth is a whole number from 0 to 999; or leave it empty.")
+        advice = _("Enter a whole number from 0 to 999, or leave it empty.")
     elif typed.depth == 0 and found is not None and found.edit:
-        advice = _("0 is the depth of the original; this differs from it.")
+        advice = _("0 is the depth of the original, which this sentence changes.")
     return Check(
         "declared", "fail" if advice else "pass", label, typed.declared, advice, "declared"
     )

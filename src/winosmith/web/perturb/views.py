@@ -140,7 +140,7 @@ def _process_form(request: HttpRequest, place: Place) -> HttpResponse:
     except RefusedError as refused:
         return _render(request, pages.context(place, typed, key, faults=refused.faults), 422)
     except gates.RateLimitError as many:
-        again = _("You have reached the site’s limit per hour. Send it in %d minutes.")
+        again = _("You have reached the site’s limit per hour. Try again in %d minutes.")
         answer = _render(request, pages.context(place, typed, key, error=again % many.minutes), 429)
         answer.headers["Retry-After"] = str(many.seconds)
         return answer

@@ -325,7 +325,7 @@ def _make_status(model: Model, counts: dict[tuple[int, str], int], target: int) 
 
 LOADING = gettext_noop("The model is being loaded.")
 READY = gettext_noop("The model predicts.")
-STARTING = gettext_noop("The model starts again in a moment.")
+STARTING = gettext_noop("The model will restart in a moment.")
 
 
 def model_state(model: Model) -> tuple[bool, str]:

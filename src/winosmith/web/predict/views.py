@@ -51,8 +51,8 @@ def retry_predictions(request: HttpRequest, name: str) -> HttpResponse:
         messages.error(request, str(refused))
         return redirect("predict:model", name=name)
     said = ngettext(
-        "%(count)d prediction is retried.",
-        "%(count)d predictions are retried.",
+        "%(count)d prediction will be retried.",
+        "%(count)d predictions will be retried.",
         result["count"],
     )
     messages.success(request, said % result)
