@@ -111,7 +111,7 @@ def create(site: Site, /, name: str, **options: Any) -> None:
     never: list[str] = []
     provider = options["provider"]
     if options["only"]:
-        require = [Requirement.of(text) for text in options["require"]]
+        require = [Requirement.parse(text) for text in options["require"]]
         only = read_ids(Path(options["only"]), provider, require)
     if options["never"]:
         never = read_ids(Path(options["never"]), provider)
@@ -244,7 +244,7 @@ def pay(
     if paid:
         say(f"New payments in the ledger: {record_bonuses(study, Path(paid)):,}.")
     book = compute_ledger(study)
-    rows = [entry.row() for entry in book.entries]
+    rows = [entry.cells() for entry in book.entries]
     workers = [dict(zip(COLUMNS, row, strict=True)) for row in rows]
     if table:
         _write_csv(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])

@@ -25,7 +25,7 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.market.ledger import bonus_lines, compute_ledger, record_bonuses
 from winosmith.web.market.models import Identity, Participation, Payment
 from winosmith.web.market.studies import create_study
-from winosmith.web.market.workers import finish, worked_seconds
+from winosmith.web.market.workers import count_work_seconds, finish_participation
 from winosmith.web.people.models import pseudonym
 from winosmith.web.people.privacy import erase, tidy
 
@@ -94,7 +94,7 @@ def test_seconds_are_measured_from_what_is_stored(db: Any, rules: Any) -> None:
             taken_at=began + timedelta(minutes=20 * n),
             answered_at=began + timedelta(minutes=20 * n, seconds=30),
         )
-    assert worked_seconds(part) == 2 * (300 + 30)
+    assert count_work_seconds(part) == 2 * (300 + 30)
 
 
 def test_what_is_due_is_paid_by_the_markets_own_file(db: Any, rules: Any, tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
     part = m.working(made)
     for _n in range(3):
         m.give(part.person)
-    finish(part)
+    finish_participation(part)
     Participation.objects.filter(pk=part.pk).update(verdict="approved")
     (entry,) = compute_ledger(made).entries
     assert (entry.due, list(bonus_lines(compute_ledger(made)))) == (Decimal(0), [])
@@ -330,7 +330,7 @@ def test_whoever_pays_is_told_of_work_that_was_training_alone(
     failing, passing = m.working(made, 1), m.working(made, 2)
     for _n in range(3):
         m.give(failing.person, choice=1)
-    finish(failing)
+    finish_participation(failing)
     m.give(passing.person)
     notes = [entry.notes for entry in compute_ledger(made).entries]
     told = "the training was not passed: none of the 3 answers is a vote"

@@ -11,13 +11,13 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-SPARE, LEAST_SPARE = 0.5, 5
+SPARE_FRACTION, MIN_SPARE = 0.5, 5
 """Maximum number of extra people who may start a study: a fraction of its places, and a minimum.
 Markets replace people who return the submission or run out of time. Ids in links are not signed, so
 without a limit anyone with a link could start with any number of invented ids."""
 
 
-IDS = "market ids"
+ID_PURPOSE = "market ids"
 """The purpose of the encryption of `Identity.sealed`."""
 
 
@@ -77,7 +77,7 @@ class Study(models.Model):
     @property
     def most(self) -> int:
         """Return the maximum number of people who may start, including those who give up."""
-        return self.places + max(LEAST_SPARE, math.ceil(SPARE * self.places))
+        return self.places + max(MIN_SPARE, math.ceil(SPARE_FRACTION * self.places))
 
 
 class Screen(models.Model):
@@ -215,5 +215,5 @@ WAITING, APPROVED, REJECTED, RETURNED = map(
 )
 WORKER, SUBMISSION = map(Identity.Kind, ("worker", "submission"))
 
-TURNED_AWAY = (REJECTED, RETURNED)
+UNUSED_VERDICTS = (REJECTED, RETURNED)
 """Verdicts of submissions whose votes are not used."""

@@ -30,7 +30,7 @@ def read_table(path: Path) -> Delimited:
         raise InputError(f"{path}: {fault} ({error.reason})") from None
 
 
-def cells_of(row: Row[Mapping[str, str]]) -> dict[str, str]:
+def read_cells(row: Row[Mapping[str, str]]) -> dict[str, str]:
     """Return the stripped cells of a row in a market's file, by column name.
 
     Raises:
@@ -41,7 +41,7 @@ def cells_of(row: Row[Mapping[str, str]]) -> dict[str, str]:
     return {name: cell.strip() for name, cell in row.values.items()}
 
 
-CODE = 10
+CODE_LENGTH = 10
 """Number of letters and digits in a completion code: 50 bits."""
 
 
@@ -56,7 +56,7 @@ def id_digest(provider: str, kind: str, text: str) -> str:
 def individual_code(participation: int) -> str:
     """Return the unique completion code of a participation."""
     digest = bytes.fromhex(keyed_digest("market code", str(participation)))
-    return b32encode(digest).decode("ascii")[:CODE]
+    return b32encode(digest).decode("ascii")[:CODE_LENGTH]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +113,10 @@ class Provider:
         title: The market's name.
         worker, submission, study: The parameter names of these ids in its links; `study` may be "".
         needs_submission: Whether its links always have a submission.
-        form: The pattern of an id.
+        id_pattern: The pattern of an id.
         query: The query string of the study link that the market gets.
-        back: The URL to which a worker returns with a code; empty if they enter the code.
-        own_codes: Whether each worker gets an individual code if the study has none.
+        return_url: The URL to which a worker returns with a code; empty if they enter the code.
+        individual_codes: Whether each worker gets an individual code if the study has none.
     """
 
     title: str
@@ -124,12 +124,12 @@ class Provider:
     submission: str
     study: str
     needs_submission: bool
-    form: re.Pattern[str]
+    id_pattern: re.Pattern[str]
     query: str
-    back: str
-    own_codes: bool
+    return_url: str
+    individual_codes: bool
 
-    def read(self, query: Mapping[str, str], market_study: str = "") -> Claim:
+    def read_claim(self, query: Mapping[str, str], market_study: str = "") -> Claim:
         """Return the ids in a study link.
 
         Raises:
@@ -140,21 +140,21 @@ class Provider:
         for name, text in ((self.worker, worker), (self.submission, submission)):
             if _is_placeholder(text):
                 raise UnfilledLinkError(name, text)
-        if not self.form.fullmatch(worker):
+        if not self.id_pattern.fullmatch(worker):
             raise InputError(_("Your id on the market is missing from the link, or not valid."))
-        if (submission or self.needs_submission) and not self.form.fullmatch(submission):
+        if (submission or self.needs_submission) and not self.id_pattern.fullmatch(submission):
             raise InputError(_("Your submission is missing from the link, or not valid."))
         if market_study and query.get(self.study, "") != market_study:
             raise InputError(_("The link belongs to another study of the market."))
         return Claim(worker, submission)
 
-    def names(self) -> tuple[str, ...]:
+    def parameters(self) -> tuple[str, ...]:
         """Return the names of the query parameters that can contain an id."""
         return tuple(filter(None, (self.worker, self.submission, self.study)))
 
-    def way_back(self, code: str) -> str:
+    def return_link(self, code: str) -> str:
         """Return the URL to which a worker returns with a code, or ""."""
-        return self.back + urlencode({"cc": code}) if self.back else ""
+        return self.return_url + urlencode({"cc": code}) if self.return_url else ""
 
 
 PROVIDERS = {

@@ -27,13 +27,13 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Slot
 from winosmith.web.market.models import WORKER, Participation, Screen, Study
-from winosmith.web.market.providers import PROVIDERS, cells_of, id_digest, read_table
+from winosmith.web.market.providers import PROVIDERS, id_digest, read_cells, read_table
 from winosmith.web.people.models import token_digest
 
-HEADERS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
+ID_COLUMNS = ("worker", "worker id", "workerid", "participant id", "prolific_pid", "id")
 """Accepted names of the id column, in lower case."""
 
-_SIGNS: dict[str, Callable[[Decimal, Decimal], bool]] = {
+_COMPARISONS: dict[str, Callable[[Decimal, Decimal], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
     "=": operator.eq,
@@ -56,18 +56,18 @@ class Requirement:
     value: Decimal
 
     @classmethod
-    def of(cls, text: str) -> Requirement:
+    def parse(cls, text: str) -> Requirement:
         """Parse a requirement such as "approval rate>=99".
 
         Raises:
             InputError: The text is not a requirement.
         """
-        found = re.fullmatch(r"\s*(.+?)\s*(>=|<=|=)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*", text)
-        if not found:
+        match = re.fullmatch(r"\s*(.+?)\s*(>=|<=|=)\s*(-?[0-9]+(?:\.[0-9]+)?)\s*", text)
+        if not match:
             raise InputError(_('%r is not a requirement; write it like "approval rate>=99"') % text)
-        return cls(found[1].lower(), found[2], Decimal(found[3]))
+        return cls(match[1].lower(), match[2], Decimal(match[3]))
 
-    def holds(self, cell: str) -> bool:
+    def is_met_by(self, cell: str) -> bool:
         """Return whether a cell meets the requirement.
 
         "98.5 %" and "5,000" are numbers, "98,5" is not.
@@ -80,7 +80,7 @@ class Requirement:
         except InvalidOperation:
             values = {"cell": cell, "column": self.column}
             raise InputError(_("%(cell)r in %(column)r is not a number") % values) from None
-        return _SIGNS[self.sign](value, self.value)
+        return _COMPARISONS[self.sign](value, self.value)
 
 
 def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> list[str]:
@@ -97,19 +97,19 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
     """
     table, ids = read_table(path), []
     header = [name.lower() for name in table.header]
-    worker = next((name for name in HEADERS if name in header), "")
+    worker = next((name for name in ID_COLUMNS if name in header), "")
     if not worker and (len(header) > 1 or require):
-        fault = _("there is no column named %s") % ", ".join(HEADERS)
+        fault = _("there is no column named %s") % ", ".join(ID_COLUMNS)
         raise InputError(f"{path}:1: {fault}")
-    if absent := [one.column for one in require if one.column not in header]:
+    if absent := [each.column for each in require if each.column not in header]:
         fault = _("there is no column %r") % absent[0]
         raise InputError(f"{path}:1: {fault}")
     for row in table.rows() if worker else table.rows([worker]):
         try:
-            cells = {name.lower(): cell for name, cell in cells_of(row).items()}
-            if not all(one.holds(cells[one.column]) for one in require):
+            cells = {name.lower(): cell for name, cell in read_cells(row).items()}
+            if not all(each.is_met_by(cells[each.column]) for each in require):
                 continue
-            if not PROVIDERS[provider].form.fullmatch(cells[worker]):
+            if not PROVIDERS[provider].id_pattern.fullmatch(cells[worker]):
                 raise InputError(_("this is not an id of %s") % PROVIDERS[provider].title)
             ids.append(cells[worker])
         except InputError as error:
@@ -120,9 +120,9 @@ def read_ids(path: Path, provider: str, require: Sequence[Requirement] = ()) -> 
     return list(dict.fromkeys(ids))
 
 
-def store_screen(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
+def add_screens(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
     """Admit only the listed people, or exclude them; return the number of listed people."""
-    digests = (id_digest(study.provider, WORKER, one) for one in ids)
+    digests = (id_digest(study.provider, WORKER, worker) for worker in ids)
     with writing():
         Screen.objects.bulk_create(
             (Screen(study=study, digest=digest, allowed=allowed) for digest in digests),
@@ -136,14 +136,14 @@ def store_screen(study: Study, ids: Sequence[str], *, allowed: bool) -> int:
 
 def is_admitted(study: Study, digest: str) -> bool:
     """Return whether a study admits the worker with this digest."""
-    said = set(Screen.objects.filter(study=study, digest=digest).values_list("allowed", flat=True))
-    return False not in said and (True in said or not study.invited_only)
+    decisions = set(study.screens.filter(digest=digest).values_list("allowed", flat=True))
+    return False not in decisions and (True in decisions or not study.invited_only)
 
 
-TOKEN = 24
+TOKEN_BYTES = 24
 """Number of random bytes in a study link (192 bits)."""
 
-MOST_PLACES = 100_000
+MAX_PLACES = 100_000
 
 CODE = re.compile(r"[A-Za-z0-9-]{1,40}")
 
@@ -181,13 +181,13 @@ def create_study(
         "short_reward": short_reward, "market_study": market_study, "trust": trust,
     }  # fmt: skip
     _check_values(name, values)
-    token = secrets.token_urlsafe(TOKEN)
+    token = secrets.token_urlsafe(TOKEN_BYTES)
     try:
         with writing():
             study = Study.objects.create(name=name, digest=token_digest(token), **values)
             for ids, allowed in screens:
                 if ids:
-                    store_screen(study, ids, allowed=allowed)
+                    add_screens(study, ids, allowed=allowed)
     except IntegrityError:
         raise InputError(_("a study named %r already exists; choose another name") % name) from None
     return study, token
@@ -209,11 +209,11 @@ def _check_values(name: str, values: dict[str, Any]) -> None:
         "short_reward": _("short reward"),
     }
     for what, word in sums.items():
-        value, told = values[what], {"what": word, "value": values[what]}
+        value, details = values[what], {"what": word, "value": values[what]}
         if value is not None and not (value.is_finite() and 0 <= value < 1_000_000):
-            raise InputError(_("%(what)s %(value)s is not an amount of money") % told)
+            raise InputError(_("%(what)s %(value)s is not an amount of money") % details)
         if value is not None and value != round(value, 2):
-            raise InputError(_("%(what)s %(value)s has more than two decimals") % told)
+            raise InputError(_("%(what)s %(value)s has more than two decimals") % details)
     if not re.fullmatch("[A-Z]{3}", values["currency"]):
         raise InputError(
             _("%r is not a currency; write it like GBP, USD, EUR") % values["currency"]
@@ -221,7 +221,7 @@ def _check_values(name: str, values: dict[str, Any]) -> None:
     for what in ("code", "short_code"):
         if values[what] and not CODE.fullmatch(values[what]):
             raise InputError(_("the code %r may contain only letters, digits and -") % values[what])
-    if not values["code"] and not PROVIDERS[values["provider"]].own_codes:
+    if not values["code"] and not PROVIDERS[values["provider"]].individual_codes:
         raise InputError(_("this market requires a completion code; set it"))
     if values["code"] and values["code"] == values["short_code"]:
         raise InputError(_("the codes for all and for part of the work must differ"))
@@ -254,7 +254,7 @@ def get_study(name: str) -> Study:
 
 def replace_link(study: Study) -> str:
     """Replace a study's link; return the secret part of the new link."""
-    token = secrets.token_urlsafe(TOKEN)
+    token = secrets.token_urlsafe(TOKEN_BYTES)
     with writing():
         Study.objects.filter(pk=study.pk).update(
             digest=token_digest(token), replaced=Concat("replaced", "digest", Value("\n"))
@@ -275,8 +275,8 @@ def set_places(study: Study, places: int) -> None:
 
 
 def _check_places(places: int) -> None:
-    if not 1 <= places <= MOST_PLACES:
-        values = {"most": MOST_PLACES, "places": places}
+    if not 1 <= places <= MAX_PLACES:
+        values = {"most": MAX_PLACES, "places": places}
         raise InputError(_("a study can have 1 to %(most)d places, not %(places)d") % values)
 
 

@@ -33,7 +33,7 @@ from winosmith.web.judge.trust import askable_questions, held_judge, is_stopped
 from winosmith.web.judge.turns import current_slot, judging_status
 from winosmith.web.judge.votes import give_back
 from winosmith.web.market import models
-from winosmith.web.market.models import IDS, Identity, Participation, Screen, Study
+from winosmith.web.market.models import ID_PURPOSE, Identity, Participation, Screen, Study
 from winosmith.web.market.providers import Claim, id_digest, individual_code
 from winosmith.web.market.studies import is_admitted
 from winosmith.web.people.accounts import end_access
@@ -50,8 +50,8 @@ def verdict_label(word: str) -> str:
 
 
 COOKIE = f"study-{settings.COOKIE_MARK}"
-PATH = "/study/"
-SECONDS = 30 * 24 * 3600
+COOKIE_PATH = "/study/"
+MAX_AGE = 30 * 24 * 3600
 """Seconds for which a browser can continue a study."""
 
 
@@ -78,7 +78,7 @@ class Arrival:
 def read_arrival(request: HttpRequest) -> Arrival | None:
     """Return the study and ids stored in this browser, or None."""
     try:
-        study, worker, submission, mark = decrypt(COOKIE, request.COOKIES.get(COOKIE, ""), SECONDS)
+        study, worker, submission, mark = decrypt(COOKIE, request.COOKIES.get(COOKIE, ""), MAX_AGE)
     except InvalidToken:
         return None
     return Arrival(study, Claim(worker, submission), mark)
@@ -92,15 +92,15 @@ def store_claim(request: HttpRequest, response: HttpResponse, study: Study, clai
     response.set_cookie(
         COOKIE,
         value,
-        max_age=SECONDS,
-        path=PATH,
+        max_age=MAX_AGE,
+        path=COOKIE_PATH,
         httponly=True,
         samesite="Lax",
         secure=settings.SECURE,
     )
 
 
-IDLE = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=30)}
+MAX_GAP = {models.JUDGE: timedelta(minutes=5), models.WRITE: timedelta(minutes=30)}
 """Maximum time between two stored actions that is included in the working time; longer gaps are
 shortened. A problem takes seconds; a twin, which is a single action, takes many minutes."""
 
@@ -117,7 +117,7 @@ def sum_work_seconds(times: Iterable[datetime], idle: timedelta) -> int:
     return round(sum(gaps, timedelta()).total_seconds())
 
 
-def worked_seconds(part: Participation) -> int:
+def count_work_seconds(part: Participation) -> int:
     """Return the seconds that a person has worked in a study."""
     times = [part.began]
     if part.study.kind == models.WRITE:
@@ -128,7 +128,7 @@ def worked_seconds(part: Participation) -> int:
         for found in slots.values_list("taken_at", "local_at", "answered_at"):
             times += filter(None, found)
         times += Skip.objects.filter(person=part.person_id).values_list("at", flat=True)
-    return sum_work_seconds(times, IDLE[Study.Kind(part.study.kind)])
+    return sum_work_seconds(times, MAX_GAP[Study.Kind(part.study.kind)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,16 +137,16 @@ class Workload:
 
     Attributes:
         done, amount: The number of stored, and of required, problems or twins.
-        holding: Whether they have an unanswered problem.
-        left: Whether more work is available now.
+        has_problem: Whether they have an unanswered problem.
+        has_more: Whether more work is available now.
         paused: Whether their votes are on hold until a moderator checks them.
         until: The time when a problem that others lease may become available, or None.
     """
 
     done: int
     amount: int
-    holding: bool
-    left: bool
+    has_problem: bool
+    has_more: bool
     paused: bool
     until: datetime | None
 
@@ -158,7 +158,7 @@ class Workload:
     @property
     def short(self) -> bool:
         """Return whether no work is available although more is required."""
-        return not (self.complete or self.holding or self.left)
+        return not (self.complete or self.has_problem or self.has_more)
 
 
 def participation_of(person: Person | None) -> Participation | None:
@@ -209,7 +209,7 @@ def study_progress(user: Any) -> dict[str, Any] | None:
     return {"done": min(done, amount), "amount": amount, "complete": done >= amount}
 
 
-def is_held(part: Participation) -> bool:
+def is_on_hold(part: Participation) -> bool:
     """Return whether a worker's votes wait for a moderator."""
     return held_judge(part.person) is not None
 
@@ -241,22 +241,22 @@ def measure_workload(part: Participation) -> Workload:
     if part.study.kind == models.WRITE:
         return Workload(done, amount, False, done < amount, False, None)
     judge = Judge.objects.get(person=part.person_id)
-    holding = current_slot(part.person) is not None
-    if holding or done >= amount:
-        return Workload(done, amount, holding, False, is_stopped(judge), None)
-    found = judging_status(part.person, judge)
-    until = found["none_left"].until if found["none_left"] else None
-    return Workload(done, amount, False, found["left"], found["paused"], until)
+    has_problem = current_slot(part.person) is not None
+    if has_problem or done >= amount:
+        return Workload(done, amount, has_problem, False, is_stopped(judge), None)
+    status = judging_status(part.person, judge)
+    until = status["none_left"].until if status["none_left"] else None
+    return Workload(done, amount, False, status["left"], status["paused"], until)
 
 
-def finish(part: Participation) -> None:
+def finish_participation(part: Participation) -> None:
     """End a participation whose work is complete, or for which no work is left.
 
     Raises:
         InputError: There is more to do, or nothing was done.
     """
     with writing():
-        part = _locked(part)
+        part = _lock_participation(part)
         if part.state != models.WORKING:
             return
         now = measure_workload(part)
@@ -269,15 +269,15 @@ def finish(part: Participation) -> None:
             raise InputError(fault % {"done": now.done, "amount": now.amount})
 
 
-def leave(part: Participation) -> None:
+def leave_participation(part: Participation) -> None:
     """End a participation without a completion code; stored work is kept."""
     with writing():
-        part = _locked(part)
+        part = _lock_participation(part)
         if part.state == models.WORKING:
             end_participation(part, models.LEFT)
 
 
-def _locked(part: Participation) -> Participation:
+def _lock_participation(part: Participation) -> Participation:
     rows = Participation.objects.select_for_update(of=("self",)).select_related("study", "person")
     return rows.get(pk=part.pk)
 
@@ -290,7 +290,7 @@ def end_participation(part: Participation, state: str) -> None:
         for slot in held:
             give_back(slot)
         Identity.objects.filter(participation=part).update(at_work=False)
-        part.state, part.ended, part.seconds = state, timezone.now(), worked_seconds(part)
+        part.state, part.ended, part.seconds = state, timezone.now(), count_work_seconds(part)
         part.save(update_fields=["state", "ended", "seconds"])
 
 
@@ -299,7 +299,7 @@ def completion_code(part: Participation) -> str:
 
     There is no code until all work is stored, and none for people whom the market rejected.
     """
-    if part.verdict in models.TURNED_AWAY:
+    if part.verdict in models.UNUSED_VERDICTS:
         return ""
     if part.state == models.COMPLETE:
         return part.study.code or individual_code(part.pk)
@@ -370,8 +370,8 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
     try:
         with writing():
             made = find_started(study, arrival) or _create_participation(study, arrival)
-            beside = Participation.objects.filter(browser=arrival.browser).exclude(pk=made.pk)
-            _mark_as_read(made.person, list(beside), spared=_spared_twins(made.person, beside))
+            others = Participation.objects.filter(browser=arrival.browser).exclude(pk=made.pk)
+            _mark_as_read(made.person, list(others), spared=_spared_twins(made.person, others))
             return made
     except (
         IntegrityError,
@@ -382,7 +382,7 @@ def start_participation(study: Study, arrival: Arrival) -> Participation:
             return found
         if isinstance(error, StartedElsewhereError):
             raise
-        raise StartedElsewhereError(_elsewhere_message()) from None
+        raise StartedElsewhereError(_describe_elsewhere()) from None
 
 
 def _create_participation(study: Study, arrival: Arrival) -> Participation:
@@ -417,7 +417,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
                 participation=made,
                 kind=kind,
                 digest=id_digest(study.provider, kind, text),
-                sealed=encrypt(IDS, text),
+                sealed=encrypt(ID_PURPOSE, text),
                 at_work=kind == "worker",
             )
     _mark_as_read(person, earlier)
@@ -443,25 +443,25 @@ def _earlier_participations(worker: str) -> list[Participation]:
     found = list(rows.filter(identities__digest=worker).order_by("pk"))
     for one in found:
         if one.state == models.WORKING:
-            if timezone.now() - _last_action(one) < ABANDONED_AFTER:
-                raise StartedElsewhereError(_elsewhere_message())
+            if timezone.now() - _find_last_action(one) < ABANDONED_AFTER:
+                raise StartedElsewhereError(_describe_elsewhere())
             end_participation(one, models.LEFT)
         end_access(one.person)
     return found
 
 
-def _elsewhere_message() -> str:
+def _describe_elsewhere() -> str:
     return _(
         "Your id is already working in another study on this site. Finish that "
         "study or give it up, in the browser in which you started it."
     )
 
 
-def _last_action(one: Participation) -> datetime:
-    rows = Slot.objects.filter(holder=one.person)
+def _find_last_action(part: Participation) -> datetime:
+    rows = Slot.objects.filter(holder=part.person)
     latest = rows.aggregate(taken=Max("taken_at"), answered=Max("answered_at"))
-    written = Twin.objects.filter(contributor=one.person).aggregate(at=Max("created"))["at"]
-    return max(filter(None, (one.began, written, *latest.values())))
+    written = Twin.objects.filter(contributor=part.person).aggregate(at=Max("created"))["at"]
+    return max(filter(None, (part.began, written, *latest.values())))
 
 
 def _mark_as_read(
@@ -494,7 +494,7 @@ def _mark_as_read(
     Seen.objects.bulk_create(rows, ignore_conflicts=True)
 
 
-def _spared_twins(person: Person, beside: QuerySet[Participation]) -> list[int]:
+def _spared_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
     """Return the twins of gold questions that a person's training needs although they were read.
 
     On a shared computer the first worker may have used all questions. If too few are left, return
@@ -503,7 +503,7 @@ def _spared_twins(person: Person, beside: QuerySet[Participation]) -> list[int]:
     needed = settings.RULES.training_questions
     if not needed or Judge.objects.filter(person=person, qualified__isnull=False).exists():
         return []
-    known = Seen.objects.filter(person__in=beside.values("person")).values("twin")
+    known = Seen.objects.filter(person__in=others.values("person")).values("twin")
     questions = askable_questions().values_list("twin", flat=True).distinct()
     if questions.exclude(twin__in=known).count() >= needed:
         return []
@@ -551,7 +551,7 @@ def export_studies(person: Person) -> list[dict[str, Any]]:
     return [
         {
             "market": part.study.provider,
-            "ids": {row.kind: decrypt(IDS, row.sealed) for row in _stored_ids(part)},
+            "ids": {row.kind: decrypt(ID_PURPOSE, row.sealed) for row in _stored_ids(part)},
             "work": part.study.kind,
             "began": part.began,
             "ended": part.ended,
