@@ -1,4 +1,4 @@
-"""Read-only pages in Django's admin for the tables of `AREAS`.
+"""Read-only pages in Django's admin for the tables of `SHOWN_APPS`.
 
 The site's own pages change states, roles, votes and the log, and enforce the rules; the admin pages
 only show them. Only new versions of consent texts are added here.
@@ -25,16 +25,16 @@ from winosmith.web._lock import writing
 from winosmith.web.people.models import Document, Session
 from winosmith.web.people.privacy import publish_document
 
-AREAS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")
+SHOWN_APPS = ("people", "problems", "write", "judge", "moderate", "perturb", "predict")
 """Applications whose tables are shown."""
 
-SECRETS = frozenset({"password", "salt", "entry", "digest", "key", "who", "origin", "email"})
+SECRET_COLUMNS = frozenset({"password", "salt", "entry", "digest", "key", "who", "origin", "email"})
 """Columns that nobody sees, not even admins."""
 
-LONG = ("TextField", "JSONField")
+LONG_TYPES = ("TextField", "JSONField")
 """Types of fields that lists omit."""
 
-NOT_SHOWN = (Group, Session)
+UNSHOWN_MODELS = (Group, Session)
 """Models without pages: groups are not used, and the URL of a session would contain its key."""
 
 
@@ -48,7 +48,7 @@ class ReadOnly(admin.ModelAdmin):
     def get_list_display(self, request: HttpRequest) -> list[str]:
         """Return the names of up to seven short columns."""
         shown = [field for field in _visible_fields(self.model) if not field.is_relation]
-        short = [field.name for field in shown if field.get_internal_type() not in LONG]
+        short = [field.name for field in shown if field.get_internal_type() not in LONG_TYPES]
         return ["__str__", *[name for name in short if name != "id"][:7]]
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> list[str]:
@@ -114,7 +114,7 @@ class DocumentAdmin(ReadOnly):
 
 
 def _visible_fields(model: Any) -> list[Any]:
-    return [field for field in model._meta.fields if field.name not in SECRETS]
+    return [field for field in model._meta.fields if field.name not in SECRET_COLUMNS]
 
 
 @never_cache
@@ -131,10 +131,10 @@ def _register_models() -> None:
     admin.site.enable_nav_sidebar = False
     if admin.site.is_registered(Group):
         admin.site.unregister(Group)
-    for area in AREAS:
-        for model in apps.get_app_config(area).get_models():
+    for app in SHOWN_APPS:
+        for model in apps.get_app_config(app).get_models():
             # Django's admin has no pages for models with composite keys.
-            hidden = len(model._meta.pk_fields) > 1 or model in NOT_SHOWN
+            hidden = len(model._meta.pk_fields) > 1 or model in UNSHOWN_MODELS
             if not hidden and not admin.site.is_registered(model):
                 admin.site.register(model, DocumentAdmin if model is Document else ReadOnly)
 

@@ -20,12 +20,12 @@ from winosmith.web.judge.models import Slot
 from winosmith.web.judge.votes import chance_agreement
 from winosmith.web.people.models import Person, pseudonym
 
-LEAST = 20
+MIN_SHARED = 20
 """Minimum number of shared problems for a pair of judges to be listed. With this number, the 95 %
 interval (Wilson's) of a pair that agrees on half of them reaches 20 points in each direction; with
 fewer, chance could be mistaken for a result."""
 
-MOST = 40
+MAX_JUDGES = 40
 """Maximum number of judges on a page: 780 pairs."""
 
 JudgePair = tuple[int, int]
@@ -82,15 +82,15 @@ class Pair:
         return None if self.chance >= 1 else (share - self.chance) / (1 - self.chance)
 
 
-def named_pairs(who: Person | None = None) -> list[tuple[str, str, Pair]]:
-    """Return the pairs among the MOST judges with the most votes, with both pseudonyms.
+def list_pairs(who: Person | None = None) -> list[tuple[str, str, Pair]]:
+    """Return the pairs among the MAX_JUDGES judges with the most votes, with both pseudonyms.
 
     Args:
         who: If given, return the pairs of this judge with those who judged most of the same
             problems.
 
     Returns:
-        The pairs with LEAST problems or more, highest kappa first. A large site caches them.
+        The pairs with MIN_SHARED problems or more, highest kappa first. A large site caches them.
     """
     key = 0 if who is None else who.pk
     found = cached(f"moderate.agreement.{key}", lambda: _compute_pairs(who)).value
@@ -120,27 +120,27 @@ def csv_rows(pairs: Sequence[tuple[str, str, Pair]]) -> Iterator[Sequence[object
         yield (one, other, pair.n, pair.same, *shown, pair.waits)
 
 
-def _votes() -> QuerySet[Slot]:
+def _select_votes() -> QuerySet[Slot]:
     return Slot.objects.votes().filter(excluded=False, holder__erased=None)
 
 
 def _compute_pairs(who: Person | None) -> Kept[list[Pair]]:
-    tables, waits = _tables(_select_judges(who))
+    tables, waits = _count_answers(_select_judges(who))
     return Kept(sum(sum(table.values()) for table in tables.values()), rank_pairs(tables, waits))
 
 
 def _select_judges(who: Person | None) -> list[int]:
     if who is None:
-        rows = _votes().values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
-        return [key for key, _n in rows.values_list("holder", "n")[:MOST]]
-    theirs = _votes().filter(holder=who).values("problem")
-    rows = _votes().filter(problem__in=theirs).exclude(holder=who)
+        rows = _select_votes().values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
+        return [key for key, _n in rows.values_list("holder", "n")[:MAX_JUDGES]]
+    theirs = _select_votes().filter(holder=who).values("problem")
+    rows = _select_votes().filter(problem__in=theirs).exclude(holder=who)
     rows = rows.values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
-    return [who.pk, *(key for key, _n in rows.values_list("holder", "n")[: MOST - 1])]
+    return [who.pk, *(key for key, _n in rows.values_list("holder", "n")[: MAX_JUDGES - 1])]
 
 
-def _tables(judges: Sequence[int]) -> tuple[dict[JudgePair, Table], dict[JudgePair, int]]:
-    theirs = {
+def _count_answers(judges: Sequence[int]) -> tuple[dict[JudgePair, Table], dict[JudgePair, int]]:
+    conditions = {
         "holder__in": judges,
         "holder__gt": F("holder"),
         "gold": False,
@@ -148,8 +148,8 @@ def _tables(judges: Sequence[int]) -> tuple[dict[JudgePair, Table], dict[JudgePa
         "excluded": False,
         "answered_at__isnull": False,
     }
-    others = {f"problem__slots__{name}": value for name, value in theirs.items()}
-    rows = _votes().filter(holder__in=judges, **others).order_by()
+    others = {f"problem__slots__{name}": value for name, value in conditions.items()}
+    rows = _select_votes().filter(holder__in=judges, **others).order_by()
     found = rows.values_list("holder", "problem__slots__holder", "choice", "problem__slots__choice")
     waiting = Q(provisional=True) | Q(problem__slots__provisional=True)
     found = found.annotate(n=Count("pk"), waits=Count("pk", filter=waiting))
@@ -164,7 +164,7 @@ def _tables(judges: Sequence[int]) -> tuple[dict[JudgePair, Table], dict[JudgePa
 def rank_pairs(
     tables: Mapping[JudgePair, Table], waits: Mapping[JudgePair, int] | None = None
 ) -> list[Pair]:
-    """Return the pairs with LEAST problems or more, highest kappa first.
+    """Return the pairs with MIN_SHARED problems or more, highest kappa first.
 
     Args:
         tables: For each pair of judges, the number of problems for each two answers.
@@ -172,14 +172,14 @@ def rank_pairs(
     """
     pairs = [
         Pair(
-            *two,
+            *judges,
             sum(table.values()),
             sum(count for (a, b), count in table.items() if a == b),
-            (waits or {}).get(two, 0),
+            (waits or {}).get(judges, 0),
             chance_agreement(table),
         )
-        for two, table in tables.items()
-        if sum(table.values()) >= LEAST
+        for judges, table in tables.items()
+        if sum(table.values()) >= MIN_SHARED
     ]
     return sorted(
         pairs, key=lambda pair: (pair.kappa is None, -(pair.kappa or 0.0), pair.one, pair.other)

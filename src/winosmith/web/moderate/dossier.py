@@ -18,7 +18,7 @@ from winosmith.text import mark_differences
 from winosmith.web.judge.votes import skips_of, votes_of
 from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
-from winosmith.web.moderate.people import written_by
+from winosmith.web.moderate.people import count_written
 from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person, person_of, pseudonym
 from winosmith.web.predict import asking
@@ -122,7 +122,7 @@ def problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
     last = decisions.undoable_decision(reader, problem)
     return {
         "problem": problem,
-        "halves": _halves(reader, problem),
+        "halves": _list_halves(reader, problem),
         "family": family,
         "near": [
             (one, whole_percent(one.share))
@@ -137,12 +137,12 @@ def problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
         "skips": list(skips_of(problem).items()),
         "events": [history_entry(event) for event in events],
         "undoable": last.pk if last else None,
-        "record": written_by(contributor) if contributor else None,
+        "record": count_written(contributor) if contributor else None,
         "actions": decisions.possible_actions(reader, problem),
     }
 
 
-def _halves(reader: Person, problem: Problem) -> list[dict[str, Any]]:
+def _list_halves(reader: Person, problem: Problem) -> list[dict[str, Any]]:
     others = list(
         problem.twin.problems.exclude(pk=problem.pk).select_related("twin__contributor")[:1]
     )
@@ -154,7 +154,7 @@ def _halves(reader: Person, problem: Problem) -> list[dict[str, Any]]:
 
 COLUMNS = ("event", "at", "who", "what", "problem", "before", "after", "reason", "batch", "undoes")
 
-_PAST = {
+_EVENT_LABELS = {
     decisions.UNDO: gettext_lazy("undone"),
     "submit": gettext_lazy("submitted"),
     "verdict": gettext_lazy("judged"),
@@ -197,19 +197,18 @@ class LogFilters:
         return cls(**{f.name: query.get(f.name, "").strip()[:120] for f in fields(cls)})
 
 
-def filter_log(asked: LogFilters) -> QuerySet[Event]:
+def filter_log(filters: LogFilters) -> QuerySet[Event]:
     """Return the log entries that match the filters, newest first."""
     query = Event.objects.select_related("problem__twin", "actor").order_by("-pk")
-    if asked.who == "site":
+    if filters.who == "site":
         query = query.filter(actor=None)
-    elif asked.who:
-        query = query.filter(actor__in=_person_keys(asked.who))
-    for name, value in (("kind", asked.what), ("problem__ref", asked.ref), ("batch", asked.batch)):
-        if value:
-            query = query.filter(**{name: value})
-    if start := _parse_day(asked.since, time.min):
+    elif filters.who:
+        query = query.filter(actor__in=_person_keys(filters.who))
+    exact = {"kind": filters.what, "problem__ref": filters.ref, "batch": filters.batch}
+    query = query.filter(**{name: value for name, value in exact.items() if value})
+    if start := _parse_day(filters.since, time.min):
         query = query.filter(at__gte=start)
-    if end := _parse_day(asked.until, time.max):
+    if end := _parse_day(filters.until, time.max):
         query = query.filter(at__lte=end)
     return query
 
@@ -221,10 +220,10 @@ def name_in_log(person: Person | None) -> str:
     return person.name if person.moderates else pseudonym(person)
 
 
-def log_rows(asked: LogFilters) -> Iterator[Iterable[object]]:
+def log_rows(filters: LogFilters) -> Iterator[Iterable[object]]:
     """Yield the columns and rows of the log's CSV file."""
     yield COLUMNS
-    for event in filter_log(asked).iterator(chunk_size=1000):
+    for event in filter_log(filters).iterator(chunk_size=1000):
         who, at = name_in_log(event.actor), event.at.isoformat(timespec="seconds")
         names = ("before", "after", "reason", "batch", "undoes_id")
         rest = [getattr(event, name) for name in names]
@@ -233,7 +232,8 @@ def log_rows(asked: LogFilters) -> Iterator[Iterable[object]]:
 
 def kind_label(kind: str) -> str:
     """Return the label of a kind of event."""
-    return str(decisions.ACTIONS[kind].past if kind in decisions.ACTIONS else _PAST.get(kind, kind))
+    action = decisions.ACTIONS.get(kind)
+    return str(action.log_label if action else _EVENT_LABELS.get(kind, kind))
 
 
 def _person_keys(who: str) -> list[int]:

@@ -21,7 +21,7 @@ from django.utils.translation import gettext_lazy as _, ngettext
 
 from winosmith.web._lock import writing
 from winosmith.web.judge.models import Contest, Seen, Slot, Verdict, block_of, lock_reader, note_all
-from winosmith.web.moderate.decisions import APPEALED
+from winosmith.web.moderate.decisions import APPEALABLE
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import paused_people
 from winosmith.web.pages import is_number
@@ -34,7 +34,7 @@ from winosmith.web.problems.search import FullText, Page, Term, parse
 
 _INDEX = FullText("moderate_search")
 
-_QUEUE = (
+_INDEXES = (
     "CREATE INDEX IF NOT EXISTS moderate_waiting ON problems_problem (state, created, id)",
     "CREATE INDEX IF NOT EXISTS moderate_age ON problems_problem (created, id)",
     "CREATE INDEX IF NOT EXISTS moderate_hinted ON problems_problem (created, id) "
@@ -53,34 +53,34 @@ def create_indexes(alias: str = "default") -> None:
     """
     _INDEX.ensure(alias)
     with connections[alias].cursor() as cursor:
-        for statement in _QUEUE:
+        for statement in _INDEXES:
             cursor.execute(statement)
 
 
-def with_hint(query: QuerySet[Problem]) -> QuerySet[Problem]:
+def filter_hinted(query: QuerySet[Problem]) -> QuerySet[Problem]:
     """Return the problems with a hint; the condition is that of their index."""
     return query.extra(where=["problems_problem.hints <> '[]'"])
 
 
-def with_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
+def filter_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
     """Return the problems whose sentences contain all required terms and no excluded term."""
     if not any(term.wanted for term in terms):
         return query.none()
-    few = _INDEX.rare(terms, query.db)
-    if few is not None:
-        return query.filter(pk__in=few)
+    rare = _INDEX.rare(terms, query.db)
+    if rare is not None:
+        return query.filter(pk__in=rare)
     if connections[query.db].vendor == "postgresql":
-        said, values = _INDEX.condition(terms)
+        condition, values = _INDEX.condition(terms)
     else:
         rows, values = _INDEX.rows(terms)
-        said = f"EXISTS ({rows} AND rowid = problems_problem.id)"
-    return query.extra(where=[said], params=values)  # noqa: S610
+        condition = f"EXISTS ({rows} AND rowid = problems_problem.id)"
+    return query.extra(where=[condition], params=values)  # noqa: S610
 
 
 SIZE = 25
 """Number of problems on a page."""
 
-RARE = 500
+RARE_LIMIT = 500
 """Domains with fewer twins than this are looked up by their twins."""
 
 AGES = {
@@ -91,7 +91,7 @@ AGES = {
     "over-week": _("more than a week ago"),
     "over-month": _("more than 30 days ago"),
 }
-_SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
+_AGE_SPANS = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 
 KINDS = {
     "original": _("originals"),
@@ -120,7 +120,7 @@ TABS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class QueueFilters:
     """Filters of the queue; an empty text does not filter.
 
     Attributes:
@@ -148,10 +148,10 @@ class Where:
     oldest: str = ""
 
     @classmethod
-    def read(cls, query: str) -> Where:
+    def read(cls, query: str) -> QueueFilters:
         """Return the filters of a query string, without unknown values.
 
-        >>> asked = Where.read("state=held&hint=copy&age=aeon&foo=1")
+        >>> asked = QueueFilters.read("state=held&hint=copy&age=aeon&foo=1")
         >>> (asked.state, asked.hint, asked.age)
         ('held', 'copy', '')
         """
@@ -168,20 +168,20 @@ class Where:
         if self.state:
             return {State(self.state)}
         decided = {State.VALID, State.REJECTED}
-        return {"close": decided, "suspect": decided, "appeal": set(APPEALED)}.get(
+        return {"close": decided, "suspect": decided, "appeal": set(APPEALABLE)}.get(
             self.only, set(State)
         )
 
     def query(self) -> str:
         """Return the query string of these filters."""
-        said = QueryDict(mutable=True)
+        query = QueryDict(mutable=True)
         for field in fields(self):
             if getattr(self, field.name) or field.name == "state":
-                said[field.name] = getattr(self, field.name)
-        return str(said.urlencode())
+                query[field.name] = getattr(self, field.name)
+        return str(query.urlencode())
 
 
-def found(where: Where) -> QuerySet[Problem]:
+def filter_queue(where: QueueFilters) -> QuerySet[Problem]:
     """Return the problems that match the filters, unordered."""
     query = Problem.objects.select_related("twin__contributor")
     if where.state:
@@ -189,7 +189,7 @@ def found(where: Where) -> QuerySet[Problem]:
     if where.only:
         query = _filter_only(query, where.only)
     if where.hint:
-        query = with_hint(query).filter(hints__icontains=where.hint)
+        query = filter_hinted(query).filter(hints__icontains=where.hint)
     if where.domain:
         query = _filter_domain(query, where.domain)
     if where.by:
@@ -203,25 +203,25 @@ def found(where: Where) -> QuerySet[Problem]:
     if where.family:
         query = filter_family(query, where.family)
     if where.age:
-        since = timezone.now() - _SPANS[where.age.removeprefix("over-")]
+        since = timezone.now() - _AGE_SPANS[where.age.removeprefix("over-")]
         older = where.age.startswith("over-")
         query = query.filter(**{"created__lt" if older else "created__gte": since})
     if where.text:
-        query = with_terms(query, parse(where.text))
+        query = filter_terms(query, parse(where.text))
     return query
 
 
 def _filter_only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
     if only == "appeal":
-        open_ones = Appeal.objects.filter(answer=None).values("problem")
-        return query.filter(pk__in=open_ones)
+        open_appeals = Appeal.objects.filter(answer=None).values("problem")
+        return query.filter(pk__in=open_appeals)
     if only == "close":
         # The condition is negated, so that SQLite walks an index instead of sorting two states.
         near = [f"{n + 1},{n}" for n in range(1, 50)]  # majorities of one vote: 2:1, 3:2, …
         close = Exists(Verdict.objects.filter(problem=OuterRef("pk"), counts__in=near))
         return query.exclude(state__in=[*set(State) - {State.VALID, State.REJECTED}]).filter(close)
     if only == "hinted":
-        return with_hint(query)
+        return filter_hinted(query)
     if only == "suspect":
         since = Q(holder__judging__since=None) | Q(answered_at__gt=F("holder__judging__since"))
         votes = Slot.objects.counting().filter(since, holder__judging__held__isnull=False)
@@ -232,18 +232,18 @@ def _filter_only(query: QuerySet[Problem], only: str) -> QuerySet[Problem]:
 def _filter_domain(query: QuerySet[Problem], domain: str) -> QuerySet[Problem]:
     """Return the problems of a domain; those of a rare domain are looked up by its twins."""
     twins = Twin.objects.alias(lower=Lower("domain")).filter(lower=domain.lower())
-    few = list(twins.values_list("pk", flat=True)[:RARE])
-    if len(few) < RARE:
-        return query.filter(twin__in=few)
+    keys = list(twins.values_list("pk", flat=True)[:RARE_LIMIT])
+    if len(keys) < RARE_LIMIT:
+        return query.filter(twin__in=keys)
     return query.filter(twin__domain__iexact=domain)
 
 
-def get_page(where: Where, mark: str = "", *, size: int = SIZE) -> Page:
+def get_page(where: QueueFilters, mark: str = "", *, size: int = SIZE) -> Page:
     """Return the page after the problem with the key `mark`; before it if "-" precedes the key."""
     backwards, key = mark.startswith("-"), mark.removeprefix("-")
     start = Problem.objects.filter(pk=int(key)).first() if is_number(key) else None
     upwards = bool(where.oldest) != backwards
-    query = found(where)
+    query = filter_queue(where)
     if start is not None:
         query = query.filter(_beyond(start, upwards=upwards))
     order = ("created", "pk") if upwards else ("-created", "-pk")
@@ -267,10 +267,10 @@ def _beyond(start: Problem, *, upwards: bool) -> Q:
     return Q(created__lte=created) & ~Q(created=created, pk__gte=start.pk)
 
 
-def _page_link(where: Where, sign: str, row: Problem) -> str:
-    said = QueryDict(where.query(), mutable=True)
-    said["after"] = f"{sign}{row.pk}"
-    return str(said.urlencode())
+def _page_link(where: QueueFilters, sign: str, row: Problem) -> str:
+    query = QueryDict(where.query(), mutable=True)
+    query["after"] = f"{sign}{row.pk}"
+    return str(query.urlencode())
 
 
 def count_waiting() -> dict[str, int]:

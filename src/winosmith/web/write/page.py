@@ -25,7 +25,7 @@ from winosmith.web.judge.submissions import (
 )
 from winosmith.web.judge.votes import Vote, votes_of
 from winosmith.web.moderate import decisions
-from winosmith.web.moderate.people import written_by
+from winosmith.web.moderate.people import count_written
 from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person
 from winosmith.web.people.news import MOST, Item, Work
@@ -219,7 +219,7 @@ def count_problems(person: Person | None) -> ProblemCounts:
     site, goal = cached("write.public", _count_public).value, settings.RULES.goal
     if person is None:
         return ProblemCounts(0, 0, 0, 0, site, goal)
-    found = written_by(person)
+    found = count_written(person)
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     today = Problem.objects.filter(twin__contributor=person, gold=False, created__gte=midnight)
     return ProblemCounts(today.count(), found.held, found.judging, found.valid, site, goal)
@@ -306,7 +306,7 @@ def twin_context(person: Person, found: Twin, error: str = "", sent: Any = None)
         "may_revise": may_revise(person, found),
         "later": Twin.objects.filter(revises=found).first(),
         "error": error,
-        "longest_appeal": decisions.LONGEST,
+        "longest_appeal": decisions.MAX_REASON,
     }
 
 
