@@ -239,7 +239,7 @@ def models(site: Site, retry: str | None) -> None:
         echo(f"{model.name}  {model.solver} {model.revision} {model.digest[:12]}".rstrip())
         echo(f"  {one.state}")
         echo(f"  {one.done:,} of {one.total:,} predicted{speed}")
-        if one.trouble:
+        if one.retryable:
             echo(
                 f"  {one.late:,} timed out, {one.failed:,} failed; retry with: winosmith admin "
                 f"models {site.folder} --retry {model.name}"

@@ -15,7 +15,7 @@ from winosmith.web.moderate.dossier import list_rows
 from winosmith.web.moderate.people import count_written
 from winosmith.web.moderate.queue import QueueFilters, filter_queue, get_page
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.lookalikes import remember
 from winosmith.web.problems.models import Event, Problem, State, Version
 
@@ -85,7 +85,7 @@ def test_a_version_is_shown_with_its_way_from_the_root(
     made = child(middle, ann, new=("big", "large"), state="held", declared=3)
     model = Model.objects.create(name="bert", solver="encoder", revision="1", digest="d")
     Prediction.objects.create(
-        problem=made, model=model, stand=Stand.DONE, scores=[0, 1], choice=1, right=False
+        problem=made, model=model, stand=Status.DONE, scores=[0, 1], choice=1, right=False
     )
     page = visit(moderator()).get(f"/moderate/problems/{made.ref}/").content.decode()
     assert "barely" in page

@@ -20,7 +20,7 @@ from winosmith.web.moderate import decisions
 from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import count_written
 from winosmith.web.pages import whole_percent
-from winosmith.web.people.models import Person, person_of, pseudonym
+from winosmith.web.people.models import Person, find_person, pseudonym
 from winosmith.web.predict import asking
 from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.family import fold_steps, path_from_root, visible_steps
@@ -240,7 +240,7 @@ def _person_keys(who: str) -> list[int]:
     named = Person.objects.filter(name=who).first()
     if named is not None and named.moderates:
         return [named.pk]
-    person = person_of(who)
+    person = find_person(who)
     return [person.pk] if person is not None else []
 
 

@@ -28,7 +28,7 @@ from winosmith.web.moderate.models import Appointment
 from winosmith.web.pages import fixed, newest, percent
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person, pseudonym
-from winosmith.web.people.news import MOST, Item
+from winosmith.web.people.news import MAX_ITEMS, Item
 from winosmith.web.problems.models import Problem, State, Twin, Version
 
 
@@ -356,7 +356,7 @@ def votes_news(person: Person, after: datetime) -> Iterator[Item]:
     }
     to = reverse("judge:history" if may_judge(person) else "people:me")
     rows = Appointment.objects.filter(person=person, kind__in=texts, at__gt=after)
-    for row in rows.order_by("-pk")[:MOST]:
+    for row in rows.order_by("-pk")[:MAX_ITEMS]:
         yield Item(row.at, texts[Kind(row.kind)], to)
 
 

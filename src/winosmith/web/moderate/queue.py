@@ -26,8 +26,8 @@ from winosmith.web.moderate.models import Appeal
 from winosmith.web.moderate.people import paused_people
 from winosmith.web.pages import is_number
 from winosmith.web.people.gates import may_judge
-from winosmith.web.people.models import Person, person_of
-from winosmith.web.people.news import MOST, Item, Work
+from winosmith.web.people.models import Person, find_person
+from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.records import filter_family, filter_kind
 from winosmith.web.problems.search import FullText, Page, Term, parse
@@ -193,7 +193,7 @@ def filter_queue(where: QueueFilters) -> QuerySet[Problem]:
     if where.domain:
         query = _filter_domain(query, where.domain)
     if where.by:
-        contributor = person_of(where.by)
+        contributor = find_person(where.by)
         query = query.filter(twin__contributor=contributor) if contributor else query.none()
     if where.kind == "twin":
         other = Problem.objects.filter(twin=OuterRef("twin")).exclude(pk=OuterRef("pk"))
@@ -305,11 +305,11 @@ def moderation_news(person: Person, after: datetime) -> Iterator[Item]:
         return
     # Sentences are omitted, because readers of a sentence must not judge the other half.
     appeals = Appeal.objects.filter(answer=None, at__gt=after).exclude(person=person)
-    for appeal in appeals.select_related("problem").order_by("-at")[:MOST]:
+    for appeal in appeals.select_related("problem").order_by("-at")[:MAX_ITEMS]:
         to = reverse("moderate:problem", args=[appeal.problem.ref])
         yield Item(appeal.at, str(_("An appeal is waiting for a moderator")), to)
     contests = Contest.objects.filter(upheld=None, at__gt=after).exclude(slot__holder=person)
-    for at in contests.order_by("-at").values_list("at", flat=True)[:MOST]:
+    for at in contests.order_by("-at").values_list("at", flat=True)[:MAX_ITEMS]:
         yield Item(at, str(_("A judge has contested a gold answer")), reverse("moderate:contests"))
 
 

@@ -21,7 +21,7 @@ from winosmith.web.moderate.decisions import ACTIONS, MAX_REASON, UNDO, Conflict
 from winosmith.web.moderate.models import Appointment, Batch
 from winosmith.web.pages import csv_file, is_number, newest, percent, waiting_page
 from winosmith.web.people.gates import form_once, moderators_only
-from winosmith.web.people.models import Person, person_of, pseudonym
+from winosmith.web.people.models import Person, find_person, pseudonym
 from winosmith.web.problems.models import Event, Problem, State
 
 
@@ -349,7 +349,7 @@ def list_people(request: HttpRequest) -> HttpResponse:
 
 def _find_person(request: HttpRequest) -> tuple[str, Person | None]:
     text = request.GET.get("who", "").strip()
-    found = person_of(text)
+    found = find_person(text)
     if found is None and text and request.user.is_superuser:
         found = Person.objects.filter(name=text).first()
     return text, found
@@ -405,7 +405,7 @@ def appoint(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _get_person(name: str) -> Person:
-    found = person_of(name)
+    found = find_person(name)
     if found is None:
         raise Http404
     return found

@@ -78,8 +78,8 @@ class SessionStore(DatabaseStore):
         key = token_digest(self.session_key or "")
         rows = Session.objects.filter(session_key=key, expire_date__gt=timezone.now())
         for data in rows.values_list("session_data", flat=True):
-            held: dict[str, Any] = self.decode(data)
-            return held
+            session: dict[str, Any] = self.decode(data)
+            return session
         self._session_key = None
         return {}
 
@@ -89,12 +89,12 @@ class SessionStore(DatabaseStore):
         Unchanged data is not written again, because after a log-in the middleware only sets the
         cookie.
         """
-        held = self.serializer().dumps(self._get_session(no_load=must_create))
-        if not must_create and self._written == (self.session_key, held):
+        data = self.serializer().dumps(self._get_session(no_load=must_create))
+        if not must_create and self._written == (self.session_key, data):
             return
         with writing():
             super().save(must_create)
-        self._written = (self.session_key, held)
+        self._written = (self.session_key, data)
 
     def delete(self, session_key: str | None = None) -> None:
         """Delete the session with a key, by default this one."""
@@ -186,9 +186,9 @@ def rate_limit(somebody: HttpRequest | Person | str, what: str, most: int) -> No
     who = _limit_key(somebody)
     with writing():
         rows = Hits.objects.select_for_update().filter(who=who, what=what)
-        both = {row.hour: row for row in rows.filter(hour__gte=hour - HOUR).order_by("hour")}
-        row = both.get(hour) or rows.get_or_create(who=who, what=what, hour=hour)[0]
-        before = both[hour - HOUR].count if hour - HOUR in both else 0
+        hits = {row.hour: row for row in rows.filter(hour__gte=hour - HOUR).order_by("hour")}
+        row = hits.get(hour) or rows.get_or_create(who=who, what=what, hour=hour)[0]
+        before = hits[hour - HOUR].count if hour - HOUR in hits else 0
         # The previous hour counts in proportion to its overlap with the last sixty minutes.
         if row.count + 1 + before * (1 - (now - hour) / HOUR) <= most:
             rows.filter(pk=row.pk).update(count=row.count + 1)
@@ -231,7 +231,7 @@ def _next_time(before: int, count: int, most: int, hour: datetime, now: datetime
     return hour + HOUR + HOUR * (1 - max(0, most - 1) / max(1, count))
 
 
-def uncount(somebody: HttpRequest | Person | str, what: str) -> None:
+def undo_count(somebody: HttpRequest | Person | str, what: str) -> None:
     """Undo the last count of `rate_limit`, for an action that was harmless."""
     with writing():
         rows = Hits.objects.filter(who=_limit_key(somebody), what=what, count__gt=0)
@@ -241,13 +241,13 @@ def uncount(somebody: HttpRequest | Person | str, what: str) -> None:
         )
 
 
-def wants_page(request: HttpRequest) -> bool:
+def accepts_html(request: HttpRequest) -> bool:
     """Return whether a request accepts an HTML page for an error; file downloads don't."""
     accepted = request.headers.get("Accept", "text/html")
     return "text/html" in accepted or bool(getattr(request, "htmx", False))
 
 
-def answer_too_many(
+def rate_limit_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
     """Answer requests over a rate limit with status 429 and the time to wait (middleware)."""
@@ -258,7 +258,7 @@ def answer_too_many(
     def process_exception(request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, RateLimitError):
             return None
-        if wants_page(request):
+        if accepts_html(request):
             page = render(request, "429.html", {"wait": error.minutes}, status=429)
         else:
             text = f"429: this file has no data: {error}, after {error.seconds} seconds.\n"
@@ -270,10 +270,10 @@ def answer_too_many(
     return middleware
 
 
-def render_paused_part(request: HttpRequest, many: RateLimitError) -> HttpResponse:
+def render_paused_part(request: HttpRequest, error: RateLimitError) -> HttpResponse:
     """Return the part of a page that shows when typed text is checked again (status 429)."""
-    part = render(request, "partials/rest.html", {"wait": many.minutes}, status=429)
-    part.headers["Retry-After"] = str(many.seconds)
+    part = render(request, "partials/rest.html", {"wait": error.minutes}, status=429)
+    part.headers["Retry-After"] = str(error.seconds)
     return part
 
 
@@ -343,12 +343,12 @@ def form_once(
         InputError: The key is not valid, or belongs to another form.
     """
 
-    def acted() -> dict[str, Any]:
+    def run_act() -> dict[str, Any]:
         made = act()
         return made if isinstance(made, dict) else {}
 
     form = f"{request.path} {part}" if part else request.path
-    return act_once(person, request.POST.get("key", ""), form, acted)[0]
+    return act_once(person, request.POST.get("key", ""), form, run_act)[0]
 
 
 P = ParamSpec("P")
@@ -397,9 +397,9 @@ def _require_consent(view: View[P], *, judging: bool) -> View[P]:
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         person = existing_writer(request)
         if person is None and not settings.RULES.anonymous:
-            return ask_first(request, "people:login")
+            return redirect_to(request, "people:login")
         if missing_documents(person, judging=judging):
-            return ask_first(request, "people:consent")
+            return redirect_to(request, "people:consent")
         return view(request, *args, **kwargs)
 
     return gated
@@ -415,7 +415,7 @@ def _require(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     @wraps(view)
     def gated(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not request.user.is_authenticated:
-            return ask_first(request, "people:login")
+            return redirect_to(request, "people:login")
         if not may(request.user):
             return render(request, "403.html", status=403)
         return view(request, *args, **kwargs)
@@ -423,7 +423,7 @@ def _require(view: View[P], may: Callable[[Person], bool]) -> View[P]:
     return gated
 
 
-def ask_first(request: HttpRequest, name: str) -> HttpResponse:
+def redirect_to(request: HttpRequest, name: str) -> HttpResponse:
     """Redirect to a page that later returns to the current page, with or without htmx."""
     to = f"{reverse(name)}?{urlencode({'next': current_page(request)})}"
     if request.headers.get("HX-Request") == "true":
@@ -447,8 +447,8 @@ def account_context(request: HttpRequest) -> dict[str, Any]:
     user = getattr(request, "user", None)  # missing if the request was rejected earlier
     if user is not None and user.is_authenticated:
         return {"account": pseudonym(user), "new_key": new_key}
-    doors = {reverse("people:login"), reverse("people:join")}
-    back = safe_next(request) if request.path in doors else current_page(request)
+    entry_pages = {reverse("people:login"), reverse("people:join")}
+    back = safe_next(request) if request.path in entry_pages else current_page(request)
     return {"account": "", "back": back, "new_key": new_key}
 
 
@@ -465,7 +465,7 @@ def safe_next(request: HttpRequest) -> str:
     return to if "/" in to and _is_own_url(request, to) else reverse("read:home")
 
 
-def leads_to_writing(to: str) -> bool:
+def is_writing_page(to: str) -> bool:
     """Return whether a page is for writing; paid judges must agree to more texts for it."""
     with suppress(Resolver404):
         return resolve(urlsplit(to).path).namespace in {"write", "perturb"}

@@ -42,7 +42,7 @@ class People(BaseUserManager["Person"]):
     def create_user(self, name: str, password: str | None = None, **fields: Any) -> Person:
         """Create a person with an account."""
         person = self.model(**fields)
-        person.call(self.model.normalize_username(name))
+        person.set_name(self.model.normalize_username(name))
         person.set_password(password)
         person.save(using=self._db)
         return person
@@ -105,16 +105,16 @@ class Person(AbstractBaseUser, PermissionsMixin):
         verbose_name_plural = _("people")
         constraints: ClassVar = [models.UniqueConstraint(Lower("name"), name="name_whatever_case")]
 
-    def call(self, name: str) -> None:
+    def set_name(self, name: str) -> None:
         """Set the person's name and skeleton, so that no two accounts have similar names."""
         self.name = name
-        given = self.anonymous or self.hired or self.erased
-        self.look = None if given else name_skeleton(name)
+        is_generated = self.anonymous or self.hired or self.erased
+        self.look = None if is_generated else name_skeleton(name)
 
     def get_session_auth_hash(self) -> str:
         """Return the hash for log-in sessions; it changes with the password and `entry`."""
-        carried = salted_hmac("people.entry", f"{self.password}:{self.entry}", algorithm="sha256")
-        return str(carried.hexdigest())
+        digest = salted_hmac("people.entry", f"{self.password}:{self.entry}", algorithm="sha256")
+        return str(digest.hexdigest())
 
     @property
     def is_staff(self) -> bool:
@@ -331,13 +331,13 @@ def check_still_active(person: Person) -> None:
     Raises:
         InputError: The person no longer takes part.
     """
-    there = Person.objects.select_for_update(no_key=True).filter(pk=person.pk, is_active=True)
-    if there.values_list("pk").first() is None:
+    active = Person.objects.select_for_update(no_key=True).filter(pk=person.pk, is_active=True)
+    if active.values_list("pk").first() is None:
         raise InputError(gettext("This account was closed in the meantime; nothing was done."))
 
 
-_NAME = re.compile(r"p-[0-9a-f]{12}")
-_known: dict[str, int] = {}
+_PSEUDONYM = re.compile(r"p-[0-9a-f]{12}")
+_cached_keys: dict[str, int] = {}
 """Keys of people by pseudonym, as computed by this process; a hit is verified again."""
 
 _RECHECKED = 1000
@@ -345,26 +345,26 @@ _RECHECKED = 1000
 become visible after another one with a higher key."""
 
 
-def person_of(name: str) -> Person | None:
+def find_person(name: str) -> Person | None:
     """Return the person with a pseudonym, or None.
 
     No table has pseudonyms, so that a stolen table reveals nobody. This process caches those that
     it has computed, at 8 µs each. For an unknown pseudonym it computes those of newer people, and
     of erased people, whose pseudonyms are new, so that guessing does not compute all of them again.
     """
-    if not _NAME.fullmatch(name):
+    if not _PSEUDONYM.fullmatch(name):
         return None
-    if (found := _person_if_current(name)) is None:
-        since = max(_known.values(), default=0) - _RECHECKED
+    if (found := _find_cached(name)) is None:
+        since = max(_cached_keys.values(), default=0) - _RECHECKED
         people = Person.objects.filter(Q(pk__gt=since) | Q(erased__isnull=False))
         for person in people.only("pk", "salt").iterator(chunk_size=5000):
-            _known[pseudonym(person)] = person.pk
-        found = _person_if_current(name)
+            _cached_keys[pseudonym(person)] = person.pk
+        found = _find_cached(name)
     return found
 
 
-def _person_if_current(name: str) -> Person | None:
-    person = Person.objects.filter(pk=_known.get(name)).first()
+def _find_cached(name: str) -> Person | None:
+    person = Person.objects.filter(pk=_cached_keys.get(name)).first()
     return person if person is not None and pseudonym(person) == name else None
 
 

@@ -45,7 +45,7 @@ from winosmith.web.people.addresses import client_address, network_of
 from winosmith.web.people.gates import COUNT_WAIT, rate_limit
 from winosmith.web.people.models import Person, check_still_active, decrypt, encrypt
 
-MOST = 99
+MAX_ITEMS = 99
 """Maximum number of items of one kind on the page, and on the badge."""
 
 NEWS_SPAN = timedelta(days=30)
@@ -83,7 +83,7 @@ class Work:
 
 
 news_sources: list[Callable[[Person, datetime], Iterable[Item]]] = []
-"""Functions that return a person's news after a time, at most MOST items."""
+"""Functions that return a person's news after a time, at most MAX_ITEMS items."""
 
 work_sources: list[Callable[[Person], Iterable[Work]]] = []
 """Functions that return a person's pending work."""
@@ -101,11 +101,11 @@ def news_since(person: Person, after: datetime) -> list[Item]:
 
 
 def count_unread(person: Person) -> int:
-    """Return the number of unread items, 0–MOST; it may be a minute old."""
+    """Return the number of unread items, 0–MAX_ITEMS; it may be a minute old."""
     after = last_visit(person)
 
     def count() -> int:
-        return min(MOST, len(news_since(person, after)))
+        return min(MAX_ITEMS, len(news_since(person, after)))
 
     return int(cache.get_or_set(f"news.{person.pk}.{after.timestamp()}", count, BADGE_SECONDS))
 
@@ -127,13 +127,13 @@ def badge_context(request: HttpRequest) -> dict[str, Any]:
 LINK_SECONDS = 24 * 3600
 """Seconds for which a link that confirms an address works."""
 
-ASKED_NETWORK, ASKED_ADDRESS, ASKED_PERSON = 60, 5, 10
+MAX_MAILS_NETWORK, MAX_MAILS_ADDRESS, MAX_MAILS_PERSON = 60, 5, 10
 """Maximum number of mails per hour for one network, for one address, and for one person."""
 
 RESET_MINUTES = 60
 """Minutes for which a link for a new password works."""
 
-LINK = "people.mail"
+LINK_PURPOSE = "people.mail"
 """The purpose of confirmation links, for keys and digests."""
 
 
@@ -164,8 +164,8 @@ class ResetForm(PasswordResetForm):
         Raises:
             RateLimitError: There were too many requests from this network, or for this address.
         """
-        rate_limit(f"network {network_of(client_address(request))}", "reset", ASKED_NETWORK)
-        rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", ASKED_ADDRESS)
+        rate_limit(f"network {network_of(client_address(request))}", "reset", MAX_MAILS_NETWORK)
+        rate_limit(f"mail {self.cleaned_data['email'].lower()}", "reset", MAX_MAILS_ADDRESS)
         later(
             MAIL,
             email=self.cleaned_data["email"],
@@ -185,8 +185,8 @@ def send_address_link(person: Person, email: str, news: bool, request: HttpReque
         validate_email(email)
     except ValidationError:
         raise InputError(_("This is not an e-mail address.")) from None
-    rate_limit(person, "mail", ASKED_PERSON)
-    rate_limit(f"mail {email.lower()}", "mail", ASKED_ADDRESS)
+    rate_limit(person, "mail", MAX_MAILS_PERSON)
+    rate_limit(f"mail {email.lower()}", "mail", MAX_MAILS_ADDRESS)
     later(
         MAIL,
         person=person.pk,
@@ -254,7 +254,7 @@ def _send_link(job: Job) -> None:
 
 def address_token(person: Person, email: str, news: bool) -> str:
     """Return the token that confirms an address; logs of links don't reveal the address."""
-    return encrypt(LINK, [_owner_digest(person), email, news])
+    return encrypt(LINK_PURPOSE, [_owner_digest(person), email, news])
 
 
 def confirm_address(person: Person, token: str) -> None:
@@ -264,7 +264,7 @@ def confirm_address(person: Person, token: str) -> None:
         InputError: The token is not valid, too old, another person's, or ended by a later change.
     """
     try:
-        whose, email, news = decrypt(LINK, token, LINK_SECONDS)
+        whose, email, news = decrypt(LINK_PURPOSE, token, LINK_SECONDS)
     except InvalidToken:
         whose = ""
     if whose != _owner_digest(person):
@@ -277,11 +277,11 @@ def _owner_digest(person: Person) -> str:
 
     The digest does not reveal any of these to a reader of the mail.
     """
-    bound = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
-    return str(salted_hmac(LINK, bound, algorithm="sha256").hexdigest())
+    state = f"{person.pk}:{person.get_session_auth_hash()}:{person.email}"
+    return str(salted_hmac(LINK_PURPOSE, state, algorithm="sha256").hexdigest())
 
 
-def choose_news(person: Person, news: bool) -> None:
+def set_news_mails(person: Person, news: bool) -> None:
     """Start or stop mailing news to a person's confirmed address."""
     with writing():  # without the address, which a concurrent request may change
         check_still_active(person)
@@ -317,13 +317,13 @@ def _deliver(subject: str, template: str, page: dict[str, Any], email: str) -> N
         codes = [getattr(error, "smtp_code", None)]
         if isinstance(error, SMTPRecipientsRefused):
             codes = [code for code, _reply in error.recipients.values()]
-        lasting = isinstance(error, (ValueError, SMTPNotSupportedError)) or any(
+        permanent = isinstance(error, (ValueError, SMTPNotSupportedError)) or any(
             code is not None and code >= 500 for code in codes
         )
         shown = " ".join(map(str, (type(error).__name__, *filter(None, codes))))
         logging.getLogger(__name__).error("a mail could not be sent: %s", shown)
         reason = f"The mail server rejected the mail: {shown}."
-        raise MailError(reason, is_temporary=not lasting) from None  # it may contain the address
+        raise MailError(reason, is_temporary=not permanent) from None  # it may contain the address
 
 
 def send_news() -> int:
@@ -338,14 +338,14 @@ def send_news() -> int:
     rows = Person.objects.filter(mail_news=True, is_active=True).exclude(email="")
     for person in rows.order_by("pk"):
         items = news_since(person, max(last_visit(person), person.mailed or person.joined))
-        wishes = rows.filter(pk=person.pk, email=person.email)
-        if not items or not wishes.exists():  # a person may have left while earlier mails were sent
+        mailing = rows.filter(pk=person.pk, email=person.email)
+        if not items or not mailing.exists():  # they may have left meanwhile
             continue
         page = {"n": len(items), "link": there + reverse("people:news")}
         subject = _("News at %s") % settings.RULES.title
         with suppress(MailError):
             _deliver(subject, "people/mail_news.txt", page, person.email)
             with writing():
-                wishes.update(mailed=timezone.now())
+                mailing.update(mailed=timezone.now())
             sent += 1
     return sent

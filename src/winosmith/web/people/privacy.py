@@ -252,7 +252,7 @@ def erase(person: Person, texts: bool) -> None:
             person.agreements.all().delete()
         person.salt, person.entry = models.new_salt(), models.new_salt()
         person.erased = timezone.now()
-        person.call(f"erased-{secrets.token_hex(12)}")
+        person.set_name(f"erased-{secrets.token_hex(12)}")
         person.is_active = person.is_judge = person.is_moderator = person.is_superuser = False
         person.last_login = person.news_seen = person.mailed = None
         person.email, person.mail_news = "", False
@@ -316,10 +316,10 @@ def erase_again() -> int:
     return len(people)
 
 
-MAILS = timedelta(days=7)
+MAIL_RETENTION = timedelta(days=7)
 """Time for which admins can see the mails that the mail server rejected."""
 
-HITS = timedelta(days=1)
+HIT_RETENTION = timedelta(days=1)
 """Time for which rate-limit counts are needed: the last hour overlaps the previous clock hour. At
 most `SiteRules.retention_days`, which is at least a day."""
 
@@ -331,23 +331,23 @@ def tidy(now: datetime | None = None) -> dict[str, int]:
     """Delete old rows; return the number of deleted rows of each kind.
 
     Network digests are deleted after a day, sessions when they end, and rejected mails after
-    `MAILS`. The records of forms, links, and people without an account who never wrote anything are
-    deleted after `SiteRules.retention_days`, like the rows of other areas (`cleaners`).
+    `MAIL_RETENTION`. The records of forms, links, and people without an account who never wrote
+    anything are deleted after `SiteRules.retention_days`, as are the rows in `cleaners`.
     """
     now = now or timezone.now()
     before = now - timedelta(days=settings.RULES.retention_days)
     mails = Job.objects.filter(kind=MAIL)
-    gone = {
-        "hits": _delete(models.Hits.objects.filter(hour__lt=now - HITS)),
+    deleted_counts = {
+        "hits": _delete(models.Hits.objects.filter(hour__lt=now - HIT_RETENTION)),
         "sessions": _delete(Session.objects.filter(expire_date__lt=now)),
         "forms": _delete(models.Done.objects.filter(at__lt=before)),
         "invitations": _delete(Invitation.objects.filter(expires__lt=before)),
         "people": _delete(_idle_visitors(before)),
-        "mails": _delete(mails.filter(state=Job.State.FAILED, ended__lt=now - MAILS)),
+        "mails": _delete(mails.filter(state=Job.State.FAILED, ended__lt=now - MAIL_RETENTION)),
     }
     for name, area in cleaners.items():
-        gone[name] = area(now, before)
-    return gone
+        deleted_counts[name] = area(now, before)
+    return deleted_counts
 
 
 def _delete(query: QuerySet) -> int:

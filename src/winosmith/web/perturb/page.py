@@ -21,9 +21,9 @@ from winosmith.problem import BLANK
 from winosmith.text import changes, tokens
 from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person
-from winosmith.web.perturb.rules import Place, SentenceInput, are_usable, examine, input_depths
+from winosmith.web.perturb.rules import Place, SentenceInput, are_usable, input_depths, run_checks
 from winosmith.web.predict.asking import current_models, current_predictions, model_state
-from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.association import softmax
 from winosmith.web.problems.checks import contributor_hints, form_context, mark_rejected, summarize
 from winosmith.web.problems.family import fold_steps, may_perturb, visible_steps
@@ -76,10 +76,10 @@ def list_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
     number of public `versions` in its family, including the root.
     """
     rows = Version.objects.filter(problem__in=problems).select_related("root")
-    places: dict[Any, Version] = {version.problem_id: version for version in rows}
+    versions: dict[Any, Version] = {version.problem_id: version for version in rows}
     public = public_problems().select_related(None)
     counted = dict(
-        public.filter(version__root__in={version.root_id for version in places.values()})
+        public.filter(version__root__in={version.root_id for version in versions.values()})
         .order_by()
         .values_list("version__root")
         .annotate(n=Count("pk"))
@@ -87,7 +87,7 @@ def list_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
     return [
         {
             "problem": problem,
-            "root": at.root.ref if (at := places.get(problem.pk)) else None,
+            "root": at.root.ref if (at := versions.get(problem.pk)) else None,
             "step": at.step if at else 0,
             "versions": counted.get(at.root_id, 0) if at else 1,
         }
@@ -95,7 +95,7 @@ def list_with_families(problems: list[Problem]) -> list[dict[str, Any]]:
     ]
 
 
-NAMES = ("Nora", "Judith")
+EXAMPLE_NAMES = ("Nora", "Judith")
 EXAMPLE_SENTENCES = (
     ("Nora thanked Judith because _ had carried the heavy boxes upstairs.", 1),
     ("Nora thanked Judith although _ had carried the heavy boxes upstairs.", 0),
@@ -138,10 +138,10 @@ def examples() -> dict[str, list[dict[str, Any]]]:
 @cache
 def _example_family() -> Dataset:
     (first, answer), *rest = EXAMPLE_SENTENCES
-    grown = [Datum("example", first, NAMES, answer)]
+    family = [Datum("example", first, EXAMPLE_NAMES, answer)]
     for sentence, right in rest:
-        grown.append(make_child(grown[-1], sentence, NAMES, right, source="person"))
-    return Dataset(grown)
+        family.append(make_child(family[-1], sentence, EXAMPLE_NAMES, right, source="person"))
+    return Dataset(family)
 
 
 def _bad_examples(root: str) -> list[dict[str, Any]]:
@@ -193,12 +193,12 @@ def context(
         error: The reason that the action failed.
     """
     faults = faults or {}
-    way = visible_steps(place.path, place.person)
+    steps = visible_steps(place.path, place.person)
     return {
         "parent": place.parent,
         "root": place.root,
         "revises": place.revises,
-        **fold_steps(way),
+        **fold_steps(steps),
         "typed": typed,
         "key": key,
         **form_context(typed.options, faults),
@@ -215,7 +215,7 @@ def checks_context(
     place: Place, typed: SentenceInput, faults: dict[str, list[str]] | None = None
 ) -> dict[str, Any]:
     """Return the template context of the part that changes during typing, or of a rejected form."""
-    checks = mark_rejected(examine(typed, place), faults or {})
+    checks = mark_rejected(run_checks(typed, place), faults or {})
     parent, read = place.parent, typed.read()
     edits = edit_script(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
     seen = is_visible_to(place.person, parent)
@@ -258,17 +258,17 @@ def _visible_hints(place: Place, typed: SentenceInput) -> list[str]:
     return found
 
 
-PACE = ((timedelta(seconds=8), 500), (timedelta(minutes=1), 2_000), (timedelta(minutes=10), 5_000))
+POLL_MS = ((timedelta(seconds=8), 500), (timedelta(minutes=1), 2000), (timedelta(minutes=10), 5000))
 """Maximum ages of a request, each with the milliseconds between polls of its page for results."""
 
-SLOWEST = 30_000
+MAX_POLL_MS = 30_000
 
 
-NOT_COUNTED = (State.REJECTED, State.WITHDRAWN, State.REVISED)
+VOID_STATES = (State.REJECTED, State.WITHDRAWN, State.REVISED)
 """States in which a version does not count as fooling a model, whatever the model predicts."""
 
 
-def outcome(
+def predictions_context(
     person: Person | None, problem: Problem, version: Version, parent: Problem | None
 ) -> dict[str, Any]:
     """Return the template context of the models' predictions.
@@ -295,7 +295,7 @@ def outcome(
         "fooled": [one for one in shown if one["fooled"]],
         "undecided": [one for one in shown if one["prediction"].tie],
         "own": person is not None and problem.twin.contributor_id == person.pk,
-        "void": problem.state in NOT_COUNTED,
+        "void": problem.state in VOID_STATES,
         "confirmed": problem.state == State.VALID and not problem.embargo,
         "pace": _poll_interval(shown),
     }
@@ -311,8 +311,8 @@ def _prediction_context(
     tie. `bars`: the options in order; none before the prediction is done. `down`: why the model
     can't answer now. `parent`: whether it was correct on the parent; None if unknown.
     """
-    done = row.stand == Stand.DONE
-    waits = row.stand == Stand.WAITING
+    done = row.stand == Status.DONE
+    waits = row.stand == Status.WAITING
     return {
         "prediction": row,
         "target": row.model_id == version.against_id,
@@ -345,7 +345,7 @@ def _poll_interval(shown: Sequence[dict[str, Any]]) -> int:
     if not asked:
         return 0
     age = timezone.now() - max(asked)
-    return next((pace for until, pace in PACE if age < until), SLOWEST)
+    return next((pace for until, pace in POLL_MS if age < until), MAX_POLL_MS)
 
 
 def get_perturbable(person: Person | None, ref: str) -> Problem:

@@ -21,7 +21,7 @@ from winosmith.errors import InputError
 from winosmith.web._lock import writing
 from winosmith.web.jobs import worker_is_gone
 from winosmith.web.people.models import Person
-from winosmith.web.predict.models import Model, Prediction, Stand
+from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.models import Problem, State
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 CHUNK = 500
 """Number of rows added per transaction, which takes some tens of milliseconds."""
 
-FRESH = timedelta(minutes=10)
+FRESH_AGE = timedelta(minutes=10)
 """Maximum age of a version whose contributor may still wait for an unavailable model."""
 
 TOO_LATE = gettext_noop("The model took too long.")
@@ -117,8 +117,8 @@ def retry_for(person: Person, model: Model) -> int:
 def retry_failed(model: Model) -> int:
     """Queue a model's late and failed predictions again; return their number."""
     with writing():
-        return model.predictions.filter(stand__in=[Stand.LATE, Stand.FAILED]).update(
-            stand=Stand.WAITING,
+        return model.predictions.filter(stand__in=[Status.LATE, Status.FAILED]).update(
+            stand=Status.WAITING,
             urgent=False,
             tries=0,
             error="",
@@ -137,10 +137,10 @@ def settle_tasks(name: str, late: bool) -> None:
     """
     leased = Prediction.objects.filter(model__name=name, leased_until__isnull=False)
     with writing():
-        rows = list(leased.filter(stand=Stand.WAITING).values_list("pk", flat=True))
+        rows = list(leased.filter(stand=Status.WAITING).values_list("pk", flat=True))
         if late and len(rows) == 1:
             still_waiting(rows).update(
-                stand=Stand.LATE, error=TOO_LATE, leased_until=None, answered_at=timezone.now()
+                stand=Status.LATE, error=TOO_LATE, leased_until=None, answered_at=timezone.now()
             )
         else:
             still_waiting(rows).update(leased_until=None)
@@ -154,7 +154,7 @@ def store_process_state(name: str, process: Any) -> None:
 
 def still_waiting(rows: Sequence[int]) -> QuerySet[Prediction]:
     """Return the predictions with these keys that are still waiting."""
-    return Prediction.objects.filter(pk__in=rows, stand=Stand.WAITING)
+    return Prediction.objects.filter(pk__in=rows, stand=Status.WAITING)
 
 
 def predictable_problems() -> QuerySet[Problem]:
@@ -178,7 +178,7 @@ def queue_unseen(model: Model) -> int:
     )
     if not found:
         return 0
-    since = timezone.now() - FRESH
+    since = timezone.now() - FRESH_AGE
     fresh = [pk for pk, created, version in found if version and created > since]
     others = [pk for pk, *_ in found if pk not in set(fresh)]
     with writing():
@@ -227,13 +227,13 @@ def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
             model.digest, model.since = made.digest, timezone.now()
         if now is not None and now.pk != model.pk:
             Model.objects.filter(pk=now.pk).update(current=False)
-            Prediction.objects.filter(model=now, stand=Stand.WAITING).delete()
+            Prediction.objects.filter(model=now, stand=Status.WAITING).delete()
         model.solver, model.revision, model.about = rule.solver, made.revision, made.about
         model.current, model.fault, model.seen = True, "", timezone.now()
         model.process = Model.Process.READY
         model.save()
         # These leases are from an ended process, because this process holds the model's lock.
-        Prediction.objects.filter(model=model, stand=Stand.WAITING).update(leased_until=None)
+        Prediction.objects.filter(model=model, stand=Status.WAITING).update(leased_until=None)
         return model
 
 
@@ -243,10 +243,10 @@ def store_fault(name: str, fault: str) -> None:
         Model.objects.filter(name=name, current=True).update(fault=fault, seen=timezone.now())
 
 
-LATEST = 100
+MEDIAN_OVER = 100
 """Number of newest predictions for the median time."""
 
-MOST_FAILURES = 20
+MAX_FAILURES = 20
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ class ModelStatus:
     seconds: float | None
 
     @property
-    def trouble(self) -> int:
+    def retryable(self) -> int:
         """Return the number of predictions that a moderator may retry."""
         return self.late + self.failed
 
@@ -303,21 +303,21 @@ def former_revisions(model: Model) -> list[tuple[Model, int]]:
 
 def failed_predictions(model: Model) -> QuerySet[Prediction]:
     """Return a model's late and failed predictions, latest first; for moderators."""
-    found = model.predictions.filter(stand__in=[Stand.LATE, Stand.FAILED])
-    return found.select_related("problem").order_by("-pk")[:MOST_FAILURES]
+    found = model.predictions.filter(stand__in=[Status.LATE, Status.FAILED])
+    return found.select_related("problem").order_by("-pk")[:MAX_FAILURES]
 
 
 def _make_status(model: Model, counts: dict[tuple[int, str], int], target: int) -> ModelStatus:
-    by = {stand: counts.get((model.pk, stand), 0) for stand in Stand.values}
+    by = {stand: counts.get((model.pk, stand), 0) for stand in Status.values}
     alive, state = model_state(model)
     return ModelStatus(
         model,
         state,
         alive,
-        by[Stand.DONE],
-        by[Stand.LATE],
-        by[Stand.FAILED],
-        by[Stand.WAITING],
+        by[Status.DONE],
+        by[Status.LATE],
+        by[Status.FAILED],
+        by[Status.WAITING],
         max(target, sum(by.values())),
         _median_seconds(model),
     )
@@ -338,6 +338,6 @@ def model_state(model: Model) -> tuple[bool, str]:
 
 
 def _median_seconds(model: Model) -> float | None:
-    done = model.predictions.filter(stand=Stand.DONE, seconds__isnull=False)
-    found = list(done.order_by("-pk").values_list("seconds", flat=True)[:LATEST])
+    done = model.predictions.filter(stand=Status.DONE, seconds__isnull=False)
+    found = list(done.order_by("-pk").values_list("seconds", flat=True)[:MEDIAN_OVER])
     return median(found) if found else None

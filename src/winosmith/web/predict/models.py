@@ -57,7 +57,7 @@ class Model(models.Model):
         return f"{self.name} ({self.revision})"
 
 
-class Stand(models.TextChoices):
+class Status(models.TextChoices):
     """States of a prediction."""
 
     WAITING = "waiting", _("waits for the model")
@@ -87,7 +87,7 @@ class Prediction(models.Model):
         "problems.Problem", models.PROTECT, related_name="predictions", db_index=False
     )
     model = models.ForeignKey(Model, models.PROTECT, related_name="predictions", db_index=False)
-    stand = models.CharField(max_length=8, choices=Stand, default=Stand.WAITING)
+    stand = models.CharField(max_length=8, choices=Status, default=Status.WAITING)
     urgent = models.BooleanField(default=False)
     scores = models.JSONField(default=list)
     choice = models.PositiveSmallIntegerField(null=True)

@@ -28,7 +28,7 @@ from winosmith.web.moderate import decisions
 from winosmith.web.moderate.people import count_written
 from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person
-from winosmith.web.people.news import MOST, Item, Work
+from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems import checks
 from winosmith.web.problems.association import measure_association
 from winosmith.web.problems.checks import mark_rejected, summarize, text_hints
@@ -350,7 +350,7 @@ def submission_news(person: Person, after: datetime) -> Iterator[Item]:
     rows = Event.objects.filter(problem__twin__contributor=person, problem__gold=False)
     is_news = ~Q(before="") & (~Q(before=F("after")) | Q(kind__in=("decline", LATE)))
     rows = rows.filter(is_news, at__gt=after).exclude(actor=person)
-    for event in rows.select_related("problem__twin").order_by("-pk")[:MOST]:
+    for event in rows.select_related("problem__twin").order_by("-pk")[:MAX_ITEMS]:
         to = reverse("write:twin", args=[event.problem.twin.ref])
         yield Item(
             event.at,
