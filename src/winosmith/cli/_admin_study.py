@@ -237,7 +237,7 @@ def pay(
     site: Site, name: str, table: str | None, bonuses: str | None, paid: str | None, as_json: bool
 ) -> None:
     """Show the work, time, pay and hourly pay of each worker in the study NAME."""
-    from winosmith.web.market.ledger import COLUMNS, bonus_lines, compute_ledger, record_bonuses
+    from winosmith.web.market.ledger import COLUMNS, compute_ledger, due_payments, record_bonuses
     from winosmith.web.market.studies import get_study
 
     study = get_study(name)
@@ -249,7 +249,7 @@ def pay(
     if table:
         _write_csv(table, [COLUMNS, *([guard_cell(cell) for cell in row] for row in rows)])
     if bonuses:
-        lines = list(bonus_lines(book))
+        lines = list(due_payments(book))
         _write_csv(bonuses, lines)
         say(f"{len(lines)} lines with the market's ids; delete {bonuses} after the payment.")
     if as_json:

@@ -258,10 +258,10 @@ def tidy(site: Site) -> None:
     A running server does this once a day. Sentences and judgements are never deleted. A half that
     has waited wait_days for its other half is published; a running server checks this hourly.
     """
-    from winosmith.web.people.privacy import tidy as delete_old
+    from winosmith.web.people.privacy import delete_old_rows
     from winosmith.web.problems.states import publish_due
 
-    print_counts({"published": publish_due(), **delete_old()})
+    print_counts({"published": publish_due(), **delete_old_rows()})
 
 
 @click.command("backup")

@@ -22,12 +22,12 @@ from tests.web.together import at_once
 from winosmith.errors import InputError
 from winosmith.web.judge.exclusion import resume
 from winosmith.web.judge.models import Slot
-from winosmith.web.market.ledger import bonus_lines, compute_ledger, record_bonuses
+from winosmith.web.market.ledger import compute_ledger, due_payments, record_bonuses
 from winosmith.web.market.models import Identity, Participation, Payment
 from winosmith.web.market.studies import create_study
 from winosmith.web.market.workers import count_work_seconds, finish_participation
 from winosmith.web.people.models import pseudonym
-from winosmith.web.people.privacy import erase, tidy
+from winosmith.web.people.privacy import delete_old_rows, erase
 
 
 def _set(part: Any, **fields: Any) -> Any:
@@ -290,8 +290,8 @@ def test_ids_are_forgotten_when_they_are_old(db: Any, rules: Any) -> None:
     settled, waits = m.working(made, 1), m.working(made, 2)
     for part, verdict in ((settled, "approved"), (waits, "waiting")):
         _set(part, state="left", verdict=verdict, ended=timezone.now())
-    assert tidy()["market"] == 0
-    assert tidy(timezone.now() + timedelta(days=91))["market"] == 2
+    assert delete_old_rows()["market"] == 0
+    assert delete_old_rows(timezone.now() + timedelta(days=91))["market"] == 2
     assert not Identity.objects.filter(participation=settled).exclude(sealed="").exists()
     assert Identity.objects.filter(participation=waits).exclude(sealed="").count() == 2
     assert Identity.objects.exclude(digest="").count() == 4
@@ -311,7 +311,7 @@ def test_pay_of_a_job_that_is_held_waits_for_a_moderator(
     finish_participation(part)
     Participation.objects.filter(pk=part.pk).update(verdict="approved")
     (entry,) = compute_ledger(made).entries
-    assert (entry.due, list(bonus_lines(compute_ledger(made)))) == (Decimal(0), [])
+    assert (entry.due, list(due_payments(compute_ledger(made)))) == (Decimal(0), [])
     assert str(compute_ledger(made).due) == "0.00"  # as other sums are shown
     assert entry.pace.over == 3
     assert any("moderator" in note for note in entry.notes)

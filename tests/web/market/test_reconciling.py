@@ -291,4 +291,4 @@ def test_places_of_a_study_are_changed(db: Any, rules: Any) -> None:
     made, _token = m.study(places=9)
     assert "places" in _run("show", made.name, "--places", "40")
     made.refresh_from_db()
-    assert (made.places, made.most) == (40, 60)
+    assert (made.places, made.max_starts) == (40, 60)

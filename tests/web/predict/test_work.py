@@ -276,15 +276,15 @@ def test_batches_grow_while_they_are_quick_and_shrink_when_not() -> None:
     """The size of a batch follows how long the last one took, and never goes below its least."""
     pace = BatchSize()
     for _ in range(20):
-        pace.note(0.01, pace.size)
+        pace.adapt(0.01, pace.size)
     assert pace.size == MAX_BATCH
-    pace.note(0.01, 1)
+    pace.adapt(0.01, 1)
     assert pace.size == MAX_BATCH
     for _ in range(20):
-        pace.note(TARGET_SECONDS * 2, pace.size)
+        pace.adapt(TARGET_SECONDS * 2, pace.size)
     assert pace.size == 1
     slow = BatchSize(4)
-    slow.note(TARGET_SECONDS * 9, 4)
+    slow.adapt(TARGET_SECONDS * 9, 4)
     assert slow.size == 4
 
 

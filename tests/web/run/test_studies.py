@@ -111,7 +111,7 @@ def test_places_are_changed_once_they_were_shown(
     assert made.places == 10
     assert done(job).state == "done"
     made.refresh_from_db()
-    assert (made.places, made.most) == (40, 60)
+    assert (made.places, made.max_starts) == (40, 60)
     refused = send(path, **{"do": "places", "places-places": "0"})
     assert refused.status_code == 422
 

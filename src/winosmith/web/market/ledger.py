@@ -206,18 +206,18 @@ def _iter_warnings(study: Study, median_wage: Decimal | None) -> Iterator[str]:
         yield text % values
 
 
-def bonus_lines(book: Ledger) -> Iterator[tuple[str, str, str, str]]:
+def due_payments(ledger: Ledger) -> Iterator[tuple[str, str, str, str]]:
     """Yield each due payment: the worker's id on the market, the amount, its currency, and its id.
 
     Only this function exports market ids, for the person who pays. A payment keeps its id until it
     is recorded.
     """
-    for entry in book.entries:
+    for entry in ledger.entries:
         identity = entry.part.identities.filter(kind=models.WORKER).exclude(sealed="").first()
         if entry.due and identity is not None:
             key = _payment_id(entry.part, entry.part.payments.count() + 1)
             worker = decrypt(models.ID_PURPOSE, identity.sealed)
-            yield worker, f"{entry.due:.2f}", book.study.currency, key
+            yield worker, f"{entry.due:.2f}", ledger.study.currency, key
 
 
 def _payment_id(part: Participation, number: int) -> str:
@@ -225,7 +225,7 @@ def _payment_id(part: Participation, number: int) -> str:
 
 
 def record_bonuses(study: Study, path: Path) -> int:
-    """Record the payments in a file with the lines of `bonus_lines`; return the number of new ones.
+    """Record the payments in a file of `due_payments`; return the number of new payments.
 
     A payment whose id is already in the ledger is not counted twice.
 

@@ -75,7 +75,7 @@ class Study(models.Model):
         return self.name
 
     @property
-    def most(self) -> int:
+    def max_starts(self) -> int:
         """Return the maximum number of people who may start, including those who give up."""
         return self.places + max(MIN_SPARE, math.ceil(SPARE_FRACTION * self.places))
 

@@ -319,7 +319,7 @@ class Progress:
             "work": study.kind,
             "amount": study.amount,
             "places": study.places,
-            "may_begin": study.most,
+            "may_begin": study.max_starts,
             "reward": f"{study.reward:.2f}",
             "currency": study.currency,
             "minutes": study.minutes,

@@ -83,7 +83,7 @@ def show_welcome(request: HttpRequest) -> HttpResponse:
 
 
 def _context(request: HttpRequest, study: Study, before: Participation | None) -> dict[str, Any]:
-    part = workers.participation_of(gates.existing_writer(request))
+    part = workers.find_participation(gates.existing_writer(request))
     account = request.user.is_authenticated and part is None
     busy = part is not None and part.state == WORKING
     free = Q(lease_until=None) | Q(lease_until__lte=timezone.now())
@@ -118,7 +118,7 @@ def _start_study(request: HttpRequest, study: Study, arrival: workers.Arrival) -
 @require_safe
 def show_work(request: HttpRequest) -> HttpResponse:
     """Show the progress of the work, and the completion code once all of it is stored."""
-    part = workers.participation_of(gates.existing_writer(request))
+    part = workers.find_participation(gates.existing_writer(request))
     if part is None:
         if workers.read_arrival(request) is not None:
             return redirect("market:welcome")
@@ -139,7 +139,7 @@ def give_up_work(request: HttpRequest) -> HttpResponse:
 
 
 def _end_work(request: HttpRequest, act: Callable[[Participation], None]) -> HttpResponse:
-    part = workers.participation_of(gates.existing_writer(request))
+    part = workers.find_participation(gates.existing_writer(request))
     if part is None:
         return redirect("market:work")
 

@@ -161,7 +161,7 @@ class Workload:
         return not (self.complete or self.has_problem or self.has_more)
 
 
-def participation_of(person: Person | None) -> Participation | None:
+def find_participation(person: Person | None) -> Participation | None:
     """Return a person's participation in a study; None if they did not come from a market."""
     if person is None or not getattr(person, "hired", False):
         return None
@@ -202,7 +202,7 @@ def describe_missing_work(part: Participation, done: int) -> str:
 @register.simple_tag
 def study_progress(user: Any) -> dict[str, Any] | None:
     """Return the progress of a worker's unfinished study, for every page, or None."""
-    part = participation_of(user)
+    part = find_participation(user)
     if part is None or part.state != models.WORKING:
         return None
     done, amount = count_done(part), part.study.amount
@@ -389,7 +389,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
     open_study = Study.objects.select_for_update().filter(pk=study.pk, closed=None).first()
     if open_study is None:
         raise StudyClosedError(_("This study is closed to new people."))
-    if open_study.participations.count() >= open_study.most:
+    if open_study.participations.count() >= open_study.max_starts:
         raise StudyClosedError(
             _(
                 "All places of this study are taken. Please return your "
@@ -511,7 +511,7 @@ def _spared_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
     return list(questions.exclude(twin__in=judged.values("twin")))
 
 
-def forget_worker(person: Person, _texts: bool) -> None:
+def erase_worker(person: Person, _texts: bool) -> None:
     """Delete the market's ids of an erased person; their pay is kept without a name.
 
     Votes that the market has not confirmed can no longer be confirmed: they don't count, and others
@@ -530,7 +530,7 @@ def forget_worker(person: Person, _texts: bool) -> None:
     Participation.objects.filter(pk=part.pk).update(browser="")
 
 
-def forget_ids(_now: datetime, before: datetime) -> int:
+def delete_old_ids(_now: datetime, before: datetime) -> int:
     """Delete the ids of workers whose settled work ended before the site's retention time.
 
     Their digests stay, so that a worker never reads a problem twice.

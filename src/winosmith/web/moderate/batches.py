@@ -266,13 +266,13 @@ class ActionRequest:
             max(expected, 0),
         )
 
-    def problems(self) -> list[Problem]:
+    def selected_problems(self) -> list[Problem]:
         """Return the selected problems."""
         refs = [] if self.all_matching else [ref for ref, _seen in self.picks]
         query = Problem.objects.filter(ref__in=refs).select_related("twin__contributor")
         return list(query.order_by("pk"))
 
-    def count(self, at: NewestKeys) -> int:
+    def count_problems(self, at: NewestKeys) -> int:
         """Return the number of problems that the action applies to."""
         if not self.all_matching:
             return len(self.picks)
@@ -284,7 +284,7 @@ class ActionRequest:
         reason = decisions.in_site_language(action.reasons[self.preset or 0]) if is_valid else ""
         return " ".join(filter(None, (reason, self.text)))
 
-    def begin(self, person: Person, action: decisions.Action) -> Batch:
+    def apply(self, person: Person, action: decisions.Action) -> Batch:
         """Apply the action to the selected problems, or to all matches.
 
         Raises:
@@ -294,7 +294,7 @@ class ActionRequest:
         name, reason = action.name, self.reason(action)
         if not self.all_matching:
             return start_on_selected(person, name, self.picks, reason)
-        count = self.count(self.at)
+        count = self.count_problems(self.at)
         if count != self.expected:
             raise InputError(
                 _("%(now)d problems match now instead of %(then)d; check them and confirm.")

@@ -242,11 +242,11 @@ def get_page(where: QueueFilters, mark: str = "", *, size: int = SIZE) -> Page:
     """Return the page after the problem with the key `mark`; before it if "-" precedes the key."""
     backwards, key = mark.startswith("-"), mark.removeprefix("-")
     start = Problem.objects.filter(pk=int(key)).first() if is_number(key) else None
-    upwards = bool(where.oldest) != backwards
+    ascending = bool(where.oldest) != backwards
     query = filter_queue(where)
     if start is not None:
-        query = query.filter(_beyond(start, upwards=upwards))
-    order = ("created", "pk") if upwards else ("-created", "-pk")
+        query = query.filter(_after_row(start, ascending=ascending))
+    order = ("created", "pk") if ascending else ("-created", "-pk")
     rows = list(query.order_by(*order)[: size + 1])
     more, rows = len(rows) > size, rows[:size]
     if backwards:
@@ -259,10 +259,10 @@ def get_page(where: QueueFilters, mark: str = "", *, size: int = SIZE) -> Page:
     )
 
 
-def _beyond(start: Problem, *, upwards: bool) -> Q:
+def _after_row(start: Problem, *, ascending: bool) -> Q:
     """Return the condition for rows after a row; its first part can use an index."""
     created = start.created
-    if upwards:
+    if ascending:
         return Q(created__gte=created) & ~Q(created=created, pk__lte=start.pk)
     return Q(created__lte=created) & ~Q(created=created, pk__gte=start.pk)
 

@@ -98,7 +98,7 @@ def apply_action(request: HttpRequest) -> HttpResponse:
         result = form_once(
             request,
             request.user,
-            lambda: {"mark": asked.begin(request.user, action).mark},
+            lambda: {"mark": asked.apply(request.user, action).mark},
         )
     except ConflictError as conflict:
         return _render_conflict(request, asked, conflict)
@@ -183,8 +183,8 @@ def _render_request(
             "asked": asked,
             "error": error,
             "at": at,
-            "count": asked.count(at),
-            "rows": dossier.list_rows(request.user, asked.problems()),
+            "count": asked.count_problems(at),
+            "rows": dossier.list_rows(request.user, asked.selected_problems()),
         },
         status=200 if error is None else 422,
     )

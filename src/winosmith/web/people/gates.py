@@ -160,50 +160,50 @@ class RateLimitError(WinosmithError):
         return -(-self.seconds // 60)
 
 
-def _limit_key(somebody: HttpRequest | Person | str) -> str:
-    if isinstance(somebody, HttpRequest):
-        if not somebody.user.is_authenticated:
-            return keyed_digest("network", network_of(client_address(somebody)))
-        somebody = somebody.user
-    return keyed_digest("limit", somebody if isinstance(somebody, str) else f"person {somebody.pk}")
+def _limit_key(actor: HttpRequest | Person | str) -> str:
+    if isinstance(actor, HttpRequest):
+        if not actor.user.is_authenticated:
+            return keyed_digest("network", network_of(client_address(actor)))
+        actor = actor.user
+    return keyed_digest("limit", actor if isinstance(actor, str) else f"person {actor.pk}")
 
 
-def rate_limit(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
+def rate_limit(actor: HttpRequest | Person | str, what: str, limit: int) -> None:
     """Count an action; raise an error if the limit of the last hour is reached.
 
     The count covers this clock hour and a proportional part of the previous one.
 
     Args:
-        somebody: A request (counted for its account, or its network), a person, or any text.
+        actor: A request (counted for its account, or its network), a person, or any text.
         what: The kind of action, in at most 20 letters; each kind is counted separately.
-        most: The limit per hour.
+        limit: The limit per hour.
 
     Raises:
         RateLimitError: The limit is reached; the action was not counted.
     """
     now = timezone.now()
     hour = now.replace(minute=0, second=0, microsecond=0)
-    who = _limit_key(somebody)
+    who = _limit_key(actor)
     with writing():
         rows = Hits.objects.select_for_update().filter(who=who, what=what)
         hits = {row.hour: row for row in rows.filter(hour__gte=hour - HOUR).order_by("hour")}
         row = hits.get(hour) or rows.get_or_create(who=who, what=what, hour=hour)[0]
         before = hits[hour - HOUR].count if hour - HOUR in hits else 0
         # The previous hour counts in proportion to its overlap with the last sixty minutes.
-        if row.count + 1 + before * (1 - (now - hour) / HOUR) <= most:
+        if row.count + 1 + before * (1 - (now - hour) / HOUR) <= limit:
             rows.filter(pk=row.pk).update(count=row.count + 1)
             return
-    raise RateLimitError(what, _next_time(before, row.count, most, hour, now))
+    raise RateLimitError(what, _next_time(before, row.count, limit, hour, now))
 
 
-def rate_limit_reading(somebody: HttpRequest | Person | str, what: str, most: int) -> None:
+def rate_limit_reading(actor: HttpRequest | Person | str, what: str, limit: int) -> None:
     """Count a read request like `rate_limit`, unless the database can't be written.
 
     Raises:
         RateLimitError: The limit is reached.
     """
     with suppress(OperationalError), since(_lock.PATIENCE - COUNT_WAIT):
-        rate_limit(somebody, what, most)
+        rate_limit(actor, what, limit)
 
 
 TYPING_FACTOR = 100
@@ -211,30 +211,30 @@ TYPING_FACTOR = 100
 about 50: the form checks after 0.3 seconds, and saves after 0.7."""
 
 
-def rate_limit_typing(somebody: HttpRequest | Person, what: str, sent: int) -> None:
+def rate_limit_typing(actor: HttpRequest | Person, what: str, sent: int) -> None:
     """Count a check or save of a form during typing; a check only reads.
 
     Args:
-        somebody: As in `rate_limit`.
+        actor: As in `rate_limit`.
         what: "check" or "save".
         sent: The number of texts of that form that may be submitted within an hour.
 
     Raises:
         RateLimitError: `TYPING_FACTOR` times `sent` checks or saves were made.
     """
-    rate_limit_reading(somebody, what, TYPING_FACTOR * sent)
+    rate_limit_reading(actor, what, TYPING_FACTOR * sent)
 
 
-def _next_time(before: int, count: int, most: int, hour: datetime, now: datetime) -> datetime:
-    if count + 1 <= most:
-        return max(now, hour + HOUR * (1 - (most - count - 1) / max(1, before)))
-    return hour + HOUR + HOUR * (1 - max(0, most - 1) / max(1, count))
+def _next_time(before: int, count: int, limit: int, hour: datetime, now: datetime) -> datetime:
+    if count + 1 <= limit:
+        return max(now, hour + HOUR * (1 - (limit - count - 1) / max(1, before)))
+    return hour + HOUR + HOUR * (1 - max(0, limit - 1) / max(1, count))
 
 
-def undo_count(somebody: HttpRequest | Person | str, what: str) -> None:
+def undo_count(actor: HttpRequest | Person | str, what: str) -> None:
     """Undo the last count of `rate_limit`, for an action that was harmless."""
     with writing():
-        rows = Hits.objects.filter(who=_limit_key(somebody), what=what, count__gt=0)
+        rows = Hits.objects.filter(who=_limit_key(actor), what=what, count__gt=0)
         newest = rows.order_by("-hour").values("pk")[:1]
         Hits.objects.filter(pk__in=list(newest.values_list("pk", flat=True))).update(
             count=F("count") - 1

@@ -127,7 +127,7 @@ class Person(AbstractBaseUser, PermissionsMixin):
         return self.is_active and (self.is_moderator or self.is_superuser)
 
 
-def paragraphs(text: str) -> list[tuple[bool, str]]:
+def split_paragraphs(text: str) -> list[tuple[bool, str]]:
     """Return the paragraphs of a text, each with whether it is a heading."""
     found = [block.strip() for block in text.split("\n\n") if block.strip()]
     return [("\n" not in block and block[-1] not in ".!?:", block) for block in found]
@@ -163,7 +163,7 @@ class Document(models.Model):
 
     def blocks(self) -> list[tuple[bool, str]]:
         """Return the paragraphs, each with whether it is a heading: a line without a full stop."""
-        return paragraphs(self.text)
+        return split_paragraphs(self.text)
 
 
 class Agreement(models.Model):

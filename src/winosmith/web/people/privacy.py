@@ -327,7 +327,7 @@ CHUNK = 2000
 """Number of rows deleted per transaction, so that others can write in between."""
 
 
-def tidy(now: datetime | None = None) -> dict[str, int]:
+def delete_old_rows(now: datetime | None = None) -> dict[str, int]:
     """Delete old rows; return the number of deleted rows of each kind.
 
     Network digests are deleted after a day, sessions when they end, and rejected mails after

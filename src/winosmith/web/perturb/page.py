@@ -216,7 +216,7 @@ def checks_context(
 ) -> dict[str, Any]:
     """Return the template context of the part that changes during typing, or of a rejected form."""
     checks = mark_rejected(run_checks(typed, place), faults or {})
-    parent, read = place.parent, typed.read()
+    parent, read = place.parent, typed.without_long_texts()
     edits = edit_script(tokens(parent.sentence), tokens(read.sentence)) if read.sentence else ()
     seen = is_visible_to(place.person, parent)
     changed = changes(parent.sentence, read.sentence) if read.sentence and seen else []

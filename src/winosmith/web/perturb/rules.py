@@ -95,7 +95,7 @@ class SentenceInput:
             against,
         )
 
-    def read(self) -> SentenceInput:
+    def without_long_texts(self) -> SentenceInput:
         """Return the input without texts that are too long for the rules."""
         sentence = checks.read_if_short(self.sentence, checks.LONGEST_SENTENCE)
         options = tuple(
@@ -166,7 +166,7 @@ def input_depths(typed: SentenceInput, place: Place) -> Depths | None:
 
 def run_checks(typed: SentenceInput, place: Place) -> list[Check]:
     """Return all checks, in the order of the form; checks wait while a text is too long."""
-    read = typed.read()
+    read = typed.without_long_texts()
     found = [
         _check_blank(read),
         _check_length(typed),

@@ -103,7 +103,7 @@ def erase_predictions(person: Person, texts: bool) -> None:
         rows.filter(problem__released=False).delete()
 
 
-def retry_for(person: Person, model: Model) -> int:
+def retry_as_moderator(person: Person, model: Model) -> int:
     """Retry a model's failed predictions for a moderator; return their number.
 
     Raises:
@@ -139,11 +139,11 @@ def settle_tasks(name: str, late: bool) -> None:
     with writing():
         rows = list(leased.filter(stand=Status.WAITING).values_list("pk", flat=True))
         if late and len(rows) == 1:
-            still_waiting(rows).update(
+            waiting_predictions(rows).update(
                 stand=Status.LATE, error=TOO_LATE, leased_until=None, answered_at=timezone.now()
             )
         else:
-            still_waiting(rows).update(leased_until=None)
+            waiting_predictions(rows).update(leased_until=None)
 
 
 def store_process_state(name: str, process: Any) -> None:
@@ -152,9 +152,9 @@ def store_process_state(name: str, process: Any) -> None:
         Model.objects.filter(name=name, current=True).update(process=process)
 
 
-def still_waiting(rows: Sequence[int]) -> QuerySet[Prediction]:
+def waiting_predictions(keys: Sequence[int]) -> QuerySet[Prediction]:
     """Return the predictions with these keys that are still waiting."""
-    return Prediction.objects.filter(pk__in=rows, stand=Status.WAITING)
+    return Prediction.objects.filter(pk__in=keys, stand=Status.WAITING)
 
 
 def predictable_problems() -> QuerySet[Problem]:

@@ -39,7 +39,7 @@ from winosmith.study import MadeSolver
 from winosmith.web._lock import writing
 from winosmith.web.jobs import SERVER, Child
 from winosmith.web.predict import asking
-from winosmith.web.predict.asking import TOO_LATE, still_waiting
+from winosmith.web.predict.asking import TOO_LATE, waiting_predictions
 from winosmith.web.predict.models import Model, Prediction, Status
 from winosmith.web.problems.models import State
 
@@ -122,17 +122,17 @@ class Outcome:
 
 
 def store_and_claim(
-    model: Model, outcomes: Sequence[Outcome], most: int, seconds: float
+    model: Model, outcomes: Sequence[Outcome], max_tasks: int, seconds: float
 ) -> list[Task]:
     """Store the last outcomes and claim the next tasks, in one transaction."""
     if not outcomes:
-        return claim_tasks(model, most, seconds)
+        return claim_tasks(model, max_tasks, seconds)
     with writing():
         store_outcomes(model, outcomes)
-        return claim_tasks(model, most, seconds)
+        return claim_tasks(model, max_tasks, seconds)
 
 
-def claim_tasks(model: Model, most: int, seconds: float) -> list[Task]:
+def claim_tasks(model: Model, max_tasks: int, seconds: float) -> list[Task]:
     """Lease a model's waiting predictions for some seconds, urgent ones first.
 
     Tasks during which a process ended are claimed one at a time, and fail after the third attempt.
@@ -140,10 +140,10 @@ def claim_tasks(model: Model, most: int, seconds: float) -> list[Task]:
     if not _claimable(model).exists():
         return []
     with writing():
-        rows = list(_lock_rows(_claimable(model).select_related("problem"))[:most])
+        rows = list(_lock_rows(_claimable(model).select_related("problem"))[:max_tasks])
         exhausted = [row.pk for row in rows if row.tries >= MAX_TRIES]
         if exhausted:
-            still_waiting(exhausted).update(
+            waiting_predictions(exhausted).update(
                 stand=Status.FAILED, error=CRASHED, leased_until=None, answered_at=timezone.now()
             )
             rows = [row for row in rows if row.tries < MAX_TRIES]
@@ -151,7 +151,7 @@ def claim_tasks(model: Model, most: int, seconds: float) -> list[Task]:
             return []
         same_urgency = [row for row in rows if row.urgent == rows[0].urgent and not row.tries]
         rows = rows[:1] if rows[0].tries else same_urgency
-        still_waiting([row.pk for row in rows]).update(
+        waiting_predictions([row.pk for row in rows]).update(
             leased_until=timezone.now() + timedelta(seconds=seconds), tries=rows[0].tries + 1
         )
     return [_make_task(row) for row in rows]
@@ -161,7 +161,7 @@ def store_outcomes(model: Model, outcomes: Sequence[Outcome]) -> None:
     """Store the outcomes of tasks in one transaction; rows that no longer wait are unchanged."""
     with writing():
         for outcome in outcomes:
-            still_waiting([outcome.task.prediction]).update(**outcome.row_values())
+            waiting_predictions([outcome.task.prediction]).update(**outcome.row_values())
         Model.objects.filter(pk=model.pk).update(seen=timezone.now())
 
 

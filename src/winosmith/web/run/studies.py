@@ -156,7 +156,7 @@ class PlacesForm(forms.Form):
             came={
                 "before": get_study(name).places,
                 "places": places,
-                "may_begin": Study(places=places).most,
+                "may_begin": Study(places=places).max_starts,
             },
         )
 
