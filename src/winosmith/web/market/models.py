@@ -22,7 +22,7 @@ ID_PURPOSE = "market ids"
 
 
 class Study(models.Model):
-    """Paid work for people whom a market sends by a secret link.
+    """A paid study, whose workers come from a crowd market by a secret link.
 
     Attributes:
         name: The name for admins; workers never see it.
@@ -97,7 +97,7 @@ class Screen(models.Model):
 
 
 class Participation(models.Model):
-    """A worker's participation in a study. Its key is the `job` of the answers given in it.
+    """A worker's participation in a study; its key is the `job` of the worker's answers.
 
     Attributes:
         person: The person created for this study; texts that the worker read before count as read.

@@ -61,7 +61,7 @@ def store_link_claim(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_welcome(request: HttpRequest) -> HttpResponse:
-    """Show what a study requires and pays, and start it."""
+    """Show the tasks and the pay of a study, and start it."""
     arrival = workers.read_arrival(request)
     study = Study.objects.filter(pk=arrival.study).first() if arrival else None
     if arrival is None or study is None:
@@ -128,7 +128,7 @@ def show_work(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def finish_work(request: HttpRequest) -> HttpResponse:
-    """End the work if it is complete or none is left."""
+    """End the work if it is complete or no work is left."""
     return _end_work(request, workers.finish_participation)
 
 

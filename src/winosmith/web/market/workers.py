@@ -185,7 +185,7 @@ def count_done(part: Participation) -> int:
 
 
 def describe_missing_work(part: Participation, done: int) -> str:
-    """Return why work that was complete no longer is; "" if none is missing.
+    """Return why work that was complete is no longer complete; "" if no work is missing.
 
     Perturbed sentences used to count as twins; studies from that time may have them.
     """
@@ -295,7 +295,7 @@ def end_participation(part: Participation, state: str) -> None:
 
 
 def completion_code(part: Participation) -> str:
-    """Return the code that a worker gets now, or "".
+    """Return a worker's current completion code, or "".
 
     There is no code until all work is stored, and none for people whom the market rejected.
     """
@@ -434,7 +434,7 @@ def _create_participation(study: Study, arrival: Arrival) -> Participation:
 
 
 def _earlier_participations(worker: str) -> list[Participation]:
-    """Return a worker's participations in other studies, all of which are over.
+    """Return a worker's participations in other studies, after ending abandoned ones.
 
     Raises:
         StartedElsewhereError: A participation is not over.
@@ -467,7 +467,7 @@ def _find_last_action(part: Participation) -> datetime:
 def _mark_as_read(
     person: Person, earlier: list[Participation], spared: Collection[int] = ()
 ) -> None:
-    """Mark everything that other participations read or wrote as read by a person.
+    """Mark all texts read or written in other participations as read by a person.
 
     Args:
         person: The person who starts.
@@ -495,7 +495,7 @@ def _mark_as_read(
 
 
 def _spared_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
-    """Return the twins of gold questions that a person's training needs although they were read.
+    """Return the already read twins of gold questions that a person's training needs.
 
     On a shared computer the first worker may have used all questions. If too few are left, return
     the twins of which no half is judged.
@@ -512,7 +512,7 @@ def _spared_twins(person: Person, others: QuerySet[Participation]) -> list[int]:
 
 
 def erase_worker(person: Person, _texts: bool) -> None:
-    """Delete the market's ids of an erased person; their pay is kept without a name.
+    """Delete an erased person's market ids; their payments are kept without a name.
 
     Votes that the market has not confirmed can no longer be confirmed: they don't count, and others
     judge these problems. A screened id is removed from the list.
@@ -531,7 +531,7 @@ def erase_worker(person: Person, _texts: bool) -> None:
 
 
 def delete_old_ids(_now: datetime, before: datetime) -> int:
-    """Delete the ids of workers whose settled work ended before the site's retention time.
+    """Delete the market ids of settled work that is older than the site's retention time.
 
     Their digests stay, so that a worker never reads a problem twice.
     """

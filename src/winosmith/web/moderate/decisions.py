@@ -360,7 +360,7 @@ def check_may_decide(person: Person, problem: Problem) -> None:
 
 
 def newest_events(problems: Iterable[Problem]) -> dict[int, int]:
-    """Return the key of each problem's newest event, by the problem's key."""
+    """Map each problem's key to the key of its newest event."""
     rows = Event.objects.filter(problem__in=[problem.pk for problem in problems])
     return dict(rows.values("problem").annotate(last=Max("pk")).values_list("problem", "last"))
 

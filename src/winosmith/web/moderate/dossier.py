@@ -30,7 +30,7 @@ from winosmith.web.problems.states import LATE, public_at_latest
 
 
 def list_rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[dict[str, Any]]:
-    """Return problems as rows of a list.
+    """Return the template context of problems as rows of a list.
 
     `pick` is the value of a row's checkbox: the problem with its newest event that the reader has
     seen. `contributor` is a pseudonym, or "" for an imported problem; `own` is whether the reader
@@ -76,7 +76,7 @@ def history_entry(event: Event) -> dict[str, Any]:
 
 
 def family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
-    """Return the family of a problem for its page; None if it has none.
+    """Return the template context of a problem's family; None if it has no family.
 
     It contains the root, the steps from the root to the problem, the models' predictions, and links
     to the family, and to the contributor's part of it, in the queue.

@@ -61,7 +61,7 @@ def count_written(person: Person) -> ProblemCounts:
 
 
 def count_written_each(people: Sequence[Person]) -> dict[int, ProblemCounts]:
-    """Return the numbers of each person's problems by state; the keys are those of the people.
+    """Map each person's key to the numbers of their problems by state.
 
     The numbers of people with thousands of problems are cached.
     """
@@ -162,7 +162,7 @@ def judging_record(person: Person) -> JudgingRecord:
 
 
 def judging_records(people: Sequence[Person]) -> dict[int, JudgingRecord]:
-    """Return the number and quality of each person's votes, by the person's key."""
+    """Map each person's key to the number and quality of their votes."""
     counted = Slot.objects.votes().filter(holder__in=people).values("holder").order_by()
     counted = counted.annotate(
         n=Count("pk"),

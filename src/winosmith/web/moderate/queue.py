@@ -58,7 +58,7 @@ def create_indexes(alias: str = "default") -> None:
 
 
 def filter_hinted(query: QuerySet[Problem]) -> QuerySet[Problem]:
-    """Return the problems with a hint; the condition is that of their index."""
+    """Return the problems with a hint; the condition equals that of the index."""
     return query.extra(where=["problems_problem.hints <> '[]'"])
 
 
@@ -286,7 +286,7 @@ def count_waiting() -> dict[str, int]:
 
 
 def note_answers_read(person: Person, problems: Sequence[Problem]) -> None:
-    """Record that a moderator has read problems with their answers, and must not judge them."""
+    """Record that a moderator has read the answers of problems, and so must not judge them."""
     unread = [p for p in problems if p.gold or p.state in (State.HELD, State.JUDGING)]
     if not may_judge(person) or not unread:
         return
@@ -314,7 +314,7 @@ def moderation_news(person: Person, after: datetime) -> Iterator[Item]:
 
 
 def moderation_work(person: Person) -> Iterator[Work]:
-    """Yield work for a moderator: held problems, appeals, contests, and judges on hold."""
+    """Yield a moderator's pending work: problems and judges on hold, appeals, and contests."""
     if not person.moderates:
         return
     found, queue = count_waiting(), reverse("moderate:queue")

@@ -91,7 +91,7 @@ def create_recovery_link(person: Person, minutes: int) -> str:
 
 
 def may_invite(by: Person, role: str) -> bool:
-    """Return whether a person may give a role: moderators invite judges, admins everybody."""
+    """Return whether a person may give a role: moderators invite judges, admins invite anybody."""
     return by.is_active and (by.is_superuser or (by.moderates and role in ("contributor", "judge")))
 
 

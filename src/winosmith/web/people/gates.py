@@ -232,7 +232,7 @@ def _next_time(before: int, count: int, limit: int, hour: datetime, now: datetim
 
 
 def undo_count(actor: HttpRequest | Person | str, what: str) -> None:
-    """Undo the last count of `rate_limit`, for an action that was harmless."""
+    """Undo the last count of `rate_limit` for an action that was harmless."""
     with writing():
         rows = Hits.objects.filter(who=_limit_key(actor), what=what, count__gt=0)
         newest = rows.order_by("-hour").values("pk")[:1]
@@ -331,7 +331,7 @@ def stored_result(person: Person | None, key: str) -> dict[str, Any]:
 def form_once(
     request: HttpRequest, person: Person, act: Callable[[], object], part: str = ""
 ) -> dict[str, Any]:
-    """Process a form once by its key, like `act_once`; return the result of the first time.
+    """Process a form once per key, like `act_once`; return the first result.
 
     Args:
         request: The request with the form; its path is the form's name.

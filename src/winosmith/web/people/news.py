@@ -175,7 +175,7 @@ class ResetForm(PasswordResetForm):
 
 
 def send_address_link(person: Person, email: str, news: bool, request: HttpRequest) -> None:
-    """Send a confirmation link to an address; it is stored when its logged-in owner opens the link.
+    """Send a confirmation link to an address, which is stored when its owner opens the link.
 
     Raises:
         InputError: The address is not valid.

@@ -81,7 +81,7 @@ def agree(person: Person, shown: set[int] | None = None, *, judging: bool = Fals
 
 
 def publish_document(kind: str, text: str, *, licence: str = "") -> Document:
-    """Create a new version of a document; everybody is asked to agree before contributing again.
+    """Create a new version of a document, to which people must agree before contributing again.
 
     Raises:
         InputError: The text is empty or unchanged.

@@ -60,7 +60,7 @@ class SentenceInput:
 
     @classmethod
     def from_form(cls, form: Mapping[str, Any], options: int) -> SentenceInput:
-        """Return the input in a form, without invalid values.
+        """Return the input of a submitted form, without invalid values.
 
         Args:
             form: The submitted form.
@@ -80,12 +80,12 @@ class SentenceInput:
 
     @classmethod
     def from_parent(cls, problem: Problem, against: str = "") -> SentenceInput:
-        """Return a problem as the first input of the form, without an answer."""
+        """Return the initial input for perturbing a problem: its texts, without an answer."""
         return cls(problem.sentence, tuple(problem.options), None, "", against)
 
     @classmethod
     def from_version(cls, problem: Problem, against: str = "") -> SentenceInput:
-        """Return a version as the first input of the form for its revision."""
+        """Return the initial input for revising a version."""
         declared = (problem.record.get("lineage") or {}).get("declared")
         return cls(
             problem.sentence,
@@ -337,7 +337,7 @@ def create_version(
     *,
     before: Callable[[], object] | None = None,
 ) -> Problem:
-    """Create a version from the input, once per key, and ask every model about it.
+    """Create a version from the input, once per key, and request every model's prediction.
 
     It is stored as a single, judged and moderated like any problem, before any model reads it, so
     that no model can lose or delay it.
@@ -346,7 +346,7 @@ def create_version(
         place: The place, with a person who has agreed to the current texts.
         typed: The new sentence, its options, and its answer.
         key: The key of the form; a repeated submission returns the same problem.
-        before: A check that must succeed first, in the same transaction (a rate limit).
+        before: A check, such as a rate limit, that must succeed first in the same transaction.
 
     Raises:
         RefusedError: A rule is violated; nothing was written.
@@ -422,7 +422,7 @@ def _create_version(person: Person, typed: SentenceInput, place: Place) -> Probl
 
 
 def _build_record(typed: SentenceInput, place: Place) -> dict[str, object]:
-    """Return the values without a column; the pronoun is the parent's if the options are equal."""
+    """Return the fields without a column; the pronoun is the parent's if the options are equal."""
     parent = place.parent
     edits = edit_script(tokens(parent.sentence), tokens(typed.sentence))
     same = list(typed.options) == list(parent.options)

@@ -36,7 +36,7 @@ View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 @require_safe
 def show_start(request: HttpRequest) -> HttpResponse:
-    """Show how to perturb, and the public problems, searched and filtered."""
+    """Show instructions and the filtered public problems to perturb."""
     filters = pages.SentenceFilters(request.GET)
     shown = page_of(filters.apply(), request.GET)
     note_twins_read(gates.existing_writer(request), shown.problems)
@@ -215,7 +215,7 @@ def show_version(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_safe
 def show_predictions(request: HttpRequest, ref: str) -> HttpResponse:
-    """Return the results to a waiting page, or status 204 if nothing has changed."""
+    """Return the models' results for a waiting page; status 204 if nothing has changed."""
     person = gates.existing_writer(request)
     version = _get_version(person, ref)
     parent = version.parent if version.parent and is_visible_to(person, version.parent) else None

@@ -104,7 +104,7 @@ def erase_predictions(person: Person, texts: bool) -> None:
 
 
 def retry_as_moderator(person: Person, model: Model) -> int:
-    """Retry a model's failed predictions for a moderator; return their number.
+    """Retry a model's failed predictions if a person is a moderator; return their number.
 
     Raises:
         InputError: The person is not a moderator.
@@ -130,10 +130,10 @@ def retry_failed(model: Model) -> int:
 
 
 def settle_tasks(name: str, late: bool) -> None:
-    """Settle the tasks of a model's process that ended.
+    """Release the leased tasks of a model's ended process.
 
-    A single late task is marked late. If there were several tasks, any may be the cause, so they
-    are retried one at a time.
+    A single task that timed out is marked as late. If there were several tasks, any of them may be
+    the cause, so they are retried one at a time.
     """
     leased = Prediction.objects.filter(model__name=name, leased_until__isnull=False)
     with writing():
@@ -256,7 +256,7 @@ class ModelStatus:
     Attributes:
         model: The current revision.
         state: The state of its process, as a message for users.
-        alive: Whether it predicts, or will in a moment.
+        alive: Whether it predicts, or will soon.
         done, late, failed, waiting: The numbers of predictions in these states.
         total: The number of predictions when the model has seen all problems.
         seconds: The median seconds per problem over the last predictions, or None.
@@ -302,7 +302,7 @@ def former_revisions(model: Model) -> list[tuple[Model, int]]:
 
 
 def failed_predictions(model: Model) -> QuerySet[Prediction]:
-    """Return a model's late and failed predictions, latest first; for moderators."""
+    """Return a model's newest late and failed predictions, for moderators."""
     found = model.predictions.filter(stand__in=[Status.LATE, Status.FAILED])
     return found.select_related("problem").order_by("-pk")[:MAX_FAILURES]
 
@@ -329,7 +329,7 @@ STARTING = gettext_noop("The model will restart in a moment.")
 
 
 def model_state(model: Model) -> tuple[bool, str]:
-    """Return whether a model predicts, or will in a moment, and its state for users."""
+    """Return whether a model predicts, or will soon, and its state as a message for users."""
     if model.fault:
         return False, _(model.fault)
     if worker_is_gone() or model.process == Model.Process.STARTING:

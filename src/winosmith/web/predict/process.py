@@ -133,7 +133,7 @@ def store_and_claim(
 
 
 def claim_tasks(model: Model, max_tasks: int, seconds: float) -> list[Task]:
-    """Lease a model's waiting predictions for some seconds, urgent ones first.
+    """Lease a model's waiting predictions for some seconds, urgent predictions first.
 
     Tasks during which a process ended are claimed one at a time, and fail after the third attempt.
     """
@@ -445,7 +445,7 @@ def _warm_up(made: MadeSolver, rule: SolverRule) -> None:
 
 
 def fault_file(folder: Path, name: str) -> Path:
-    """Return the file with the reason that a model can't be loaded, only for the site's admin."""
+    """Return the path of the admin's file with the reason that a model can't be loaded."""
     return folder / MODEL_FOLDER / f"{name}.fault"
 
 
