@@ -42,7 +42,7 @@ class Row:
         verdict: The `Participation.Verdict` of the status.
         is_partial: Whether only part of the work is paid.
         code: The code entered by the worker, or "".
-        seconds: The duration by the market's clock; None if the export has none.
+        seconds: The duration measured by the market; None if the export has none.
         paid: The reward without bonuses; None if the export has none.
     """
 
@@ -251,7 +251,7 @@ class Change:
 
     Attributes:
         part: The participation before the change.
-        verdict, said, paid, seconds: The new values; `seconds` by the market's clock.
+        verdict, said, paid, seconds: The new values; `seconds` as measured by the market.
         votes: The number of votes that wait for the verdict.
     """
 
@@ -281,7 +281,7 @@ class Plan:
     Attributes:
         changes: The participations that change.
         same: The number of participations that stay the same.
-        unknown: The lines of submissions that never started here.
+        unknown: The lines of submissions that were never started on this site.
         unmatched: The market's payments for unknown submissions, minus the ledger's sum for erased
             workers.
         missing: The participations that are not in the export.

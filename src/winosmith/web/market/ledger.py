@@ -110,7 +110,7 @@ class Ledger:
 
     Attributes:
         entries: The workers' lines, in the order in which they started.
-        total: The sum of all payments, including those to people who never started here.
+        total: The sum of all payments, including those to people who never started on this site.
         due: The sum that remains to be paid.
         median_wage: The median hourly pay of paid workers; None if nobody was paid.
         warnings: Warnings about the study as a whole.
@@ -170,7 +170,7 @@ def _compute_owed(part: Participation, done: int) -> Decimal:
 def _iter_notes(entry: Entry) -> Iterator[str]:
     part, least = entry.part, entry.part.study.least_wage
     if entry.held:
-        yield _("on hold: a moderator must check before votes count or pay is due")
+        yield _("on hold: votes and pay wait for a moderator’s check")
     if note := workers.describe_training(part):
         yield note
     if entry.paid and not entry.done:
@@ -198,7 +198,7 @@ def _iter_warnings(study: Study, median_wage: Decimal | None) -> Iterator[str]:
     values = {"least": f"{least:.2f} {study.currency}"}
     if planned_wage(study) < least:
         values["wage"] = f"{planned_wage(study):.2f} {study.currency}"
-        text = _("By the study’s expected time, the hourly pay is %(wage)s, less than %(least)s.")
+        text = _("With the study’s expected time, the hourly pay is %(wage)s, less than %(least)s.")
         yield text % values
     if median_wage is not None and median_wage < least:
         values["wage"] = f"{median_wage:.2f} {study.currency}"

@@ -32,13 +32,13 @@ class Study(models.Model):
         reward: The reward for all of the work, in `currency`.
         minutes: The expected time in minutes.
         least_wage: The hourly pay below which the ledger warns; None for no warning.
-        code: The completion code when all work is stored; empty if each worker has an individual
+        code: The completion code for complete work; empty if each worker has an individual
             code.
         short_code: The code if the work ran out early, or "".
         short_reward: The market's reward for that code; None if it pays nothing.
         market_study: The market's id of the study, which links must contain; empty for any.
         digest: The digest of the link's secret part, which readers of the database can't recover.
-        unmatched: The payments in the market's last export to people who never started here.
+        unmatched: The payments in the market's last export to people who never started on the site.
         replaced: Digests of earlier links, one per line.
         trust: Whether votes are included immediately, without the market's confirmation.
         invited_only: Whether only people whose ids are listed are admitted.

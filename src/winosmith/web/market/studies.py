@@ -1,7 +1,7 @@
 """Studies: their creation, links, admission, progress, and closing.
 
-Admitted or excluded people are read from a file of ids or of qualifications; only digests are
-stored.
+Admitted or excluded workers are read from a file of ids or qualifications; only digests of their
+ids are stored.
 """
 
 from __future__ import annotations

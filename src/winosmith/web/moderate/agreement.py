@@ -42,7 +42,7 @@ class Pair:
         n: The number of problems that both judged.
         same: The number of these on which they chose the same option, or both chose "neither".
         waits: The number of these with a vote that waits for a moderator or a market.
-        chance: The fraction, 0–1, of agreement expected by chance from how often each gives each
+        chance: The agreement, 0–1, that is expected by chance from how often each judge gives each
             answer.
     """
 

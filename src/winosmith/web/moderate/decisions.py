@@ -163,7 +163,7 @@ _ALL = (
         (
             _("The votes were close; other judges will judge it."),
             _("The appeal convinced us that others should judge it."),
-            _("A judge who voted on it was paused."),
+            _("A judge who voted on it was put on hold."),
         ),
     ),
     Action(
@@ -459,9 +459,9 @@ def _why_not_shown(action: Action, problem: Problem) -> str:
     if twin.chosen:
         return gettext("its twin is already on the home page")
     if hasattr(problem, "version") and problem.version.parent_id is not None:
-        return gettext("it was perturbed from another problem; the home page shows twins")
+        return gettext("it was perturbed from another problem; the home page shows only twins")
     if twin.problems.filter(public=True).count() != 2:
-        return gettext("the home page shows only twins of which both halves are public")
+        return gettext("the home page shows only twins if both halves are public")
     return ""
 
 
@@ -537,7 +537,7 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         batch: The mark shared by all decisions that are undone together.
 
     Returns:
-        The new event; its `undoes` is the undone one.
+        The new event; its `undoes` is the undone event.
 
     Raises:
         InputError: The event is not a decision, was already undone, another event followed, or the

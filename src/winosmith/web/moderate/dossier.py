@@ -79,7 +79,7 @@ def family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
     """Return the template context of a problem's family; None if it has no family.
 
     It contains the root, the steps from the root to the problem, the models' predictions, and links
-    to the family, and to the contributor's part of it, in the queue.
+    to the queue with the family's problems, and with the contributor's problems in the family.
     """
     path = path_from_root(problem)
     root = path[0]
@@ -165,7 +165,7 @@ _EVENT_LABELS = {
     LATE: gettext_lazy("published before the other half"),
     "exclude-vote": gettext_lazy("a vote excluded"),
     "include-vote": gettext_lazy("a vote counted again"),
-    "cover": gettext_lazy("covered by the embargo of its parent"),
+    "cover": gettext_lazy("covered by its parent’s embargo"),
     "uncover": gettext_lazy("no longer covered by an embargo"),
 }
 """Labels of events that are not moderators' decisions."""

@@ -131,7 +131,7 @@ class JudgingRecord:
             return ""
         values = {"chance": percent(self.agreement.chance, 0), "ties": self.agreement.ties}
         return (
-            _("Expected by chance: %(chance)s. Ties of the others, not counted: %(ties)d.") % values
+            _("Expected by chance: %(chance)s. Excluded ties of other judges: %(ties)d.") % values
         )
 
     @property
@@ -201,9 +201,9 @@ SIZE = 30
 
 ONLY = {
     "judges": gettext_lazy("judges"),
-    "held": gettext_lazy("judges whose votes wait"),
+    "held": gettext_lazy("judges on hold"),
     "moderators": gettext_lazy("moderators"),
-    "contributors": gettext_lazy("who wrote a problem"),
+    "contributors": gettext_lazy("contributors"),
 }
 
 
@@ -341,8 +341,8 @@ def _votes_to_change(decision: Appointment) -> Slots:
 
 _INCLUSION_KINDS = (Kind.EXCLUDE, Kind.INCLUDE)
 _HOLD_KINDS = (Kind.PAUSE, Kind.RESUME, Kind.DISCARD)
-"""Of the kinds in each tuple, the last decision applies: the first tuple concerns all votes, the
-second the votes that wait."""
+"""The last decision of the kinds in each tuple applies. The first tuple concerns all votes, and the
+second only waiting votes."""
 
 
 def votes_news(person: Person, after: datetime) -> Iterator[Item]:

@@ -81,7 +81,7 @@ SIZE = 25
 """Number of problems on a page."""
 
 RARE_LIMIT = 500
-"""Domains with fewer twins than this are looked up by their twins."""
+"""Problems of domains with fewer twins than this are looked up by their twins."""
 
 AGES = {
     "day": _("the last day"),

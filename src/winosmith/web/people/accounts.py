@@ -168,8 +168,8 @@ _RESERVED_NAME = re.compile(
 """Pattern of names that are reserved for the site, such as pseudonyms."""
 
 MAX_FAILED_NAME_NETWORK, MAX_FAILED_NETWORK, MAX_FAILED_NAME = 10, 300, 200
-"""Maximum failed log-ins per hour: with one name from one network (one person guesses), from one
-network (a class may share one), and with one name from anywhere (many machines guess)."""
+"""Maximum number of failed log-ins per hour: with one name from one network (one person guesses),
+from one network (a class may share it), and with one name anywhere (many machines guess)."""
 
 NAME_TAKEN = gettext_lazy("This name is taken; choose another one.")
 
@@ -373,7 +373,7 @@ def adopt(account: Person, anonymous: Person) -> None:
             .filter(pk__in=(account.pk, anonymous.pk))
         }
         if rows[account.pk].anonymous or not rows[anonymous.pk].anonymous:
-            raise InputError(_("Only sentences written without an account can be moved to one."))
+            raise InputError(_("Only texts written without an account can be moved to an account."))
         for area in reversed(adopters):
             area(account, anonymous)
         agreed = set(account.agreements.values_list("document_id", flat=True))

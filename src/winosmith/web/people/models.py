@@ -338,19 +338,19 @@ def check_still_active(person: Person) -> None:
 
 _PSEUDONYM = re.compile(r"p-[0-9a-f]{12}")
 _cached_keys: dict[str, int] = {}
-"""Keys of people by pseudonym, as computed by this process; a hit is verified again."""
+"""Map each pseudonym computed by this process to the person's key; hits are verified."""
 
 _RECHECKED = 1000
-"""Number of people before the newest known one that are checked again: in PostgreSQL, a person may
-become visible after another one with a higher key."""
+"""Number of people before the newest cached person that are checked again: in PostgreSQL, a person
+may become visible after another person with a higher key."""
 
 
 def find_person(name: str) -> Person | None:
     """Return the person with a pseudonym, or None.
 
-    No table has pseudonyms, so that a stolen table reveals nobody. This process caches those that
-    it has computed, at 8 µs each. For an unknown pseudonym it computes those of newer people, and
-    of erased people, whose pseudonyms are new, so that guessing does not compute all of them again.
+    No table has pseudonyms, so that a stolen table reveals nobody. This process caches computed
+    pseudonyms (8 µs each). For an unknown pseudonym, it computes only those of newer people and of
+    erased people, whose pseudonyms have changed, so that guessing is cheap.
     """
     if not _PSEUDONYM.fullmatch(name):
         return None

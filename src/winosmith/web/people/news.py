@@ -323,7 +323,7 @@ def _deliver(subject: str, template: str, page: dict[str, Any], email: str) -> N
         shown = " ".join(map(str, (type(error).__name__, *filter(None, codes))))
         logging.getLogger(__name__).error("a mail could not be sent: %s", shown)
         reason = f"The mail server rejected the mail: {shown}."
-        raise MailError(reason, is_temporary=not permanent) from None  # it may contain the address
+        raise MailError(reason, is_temporary=not permanent) from None  # its cause has the address
 
 
 def send_news() -> int:

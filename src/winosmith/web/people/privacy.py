@@ -127,8 +127,8 @@ hiders: list[Callable[[Person], int]] = []
 """Functions that withdraw a person's texts, and return their number."""
 
 erasers: list[Callable[[Person, bool], bool | None]] = []
-"""Functions that erase a person, with True also their unreleased texts, and return whether texts
-remain."""
+"""Functions that erase a person (with True, also the person's unreleased texts), and return whether
+texts remain."""
 
 cleaners: dict[str, Callable[[datetime, datetime], int]] = {}
 """Map each kind of rows to a function that gets the current time and the time before which rows are

@@ -321,7 +321,7 @@ def _check_declared(typed: SentenceInput, place: Place) -> Check:
 
 
 SOURCE = "person"
-"""The kind of perturber, as in EvoGrad: people, a chat model, WordNet."""
+"""The kind of perturber; in EvoGrad: people, a chat model, or WordNet."""
 
 
 def is_revisable(person: Person | None, problem: Problem) -> bool:

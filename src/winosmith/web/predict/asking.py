@@ -41,7 +41,7 @@ TOO_LATE = gettext_noop("The model took too long.")
 def request_predictions(problem: Problem, urgent: bool = True) -> None:
     """Request predictions of a problem from every current model, in the caller's transaction.
 
-    Another call only changes the urgency. Models never see problems under embargo or attention
+    Another call only changes the urgency. Models never see problems under embargo or gold
     questions.
 
     Args:
@@ -215,7 +215,7 @@ def register_revision(rule: SolverRule, made: MadeSolver) -> Model:
     """Make a loaded model the current revision of its name, and return its row.
 
     A revision is identified by its digest. A former revision keeps its predictions; its waiting
-    predictions are moved to the new one.
+    predictions are deleted.
     """
     with writing():
         now = Model.objects.filter(name=rule.name, current=True).first()
