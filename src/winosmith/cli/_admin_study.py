@@ -207,7 +207,7 @@ def reconcile(
         print_json({"dry_run": dry_run, **found.record(), "votes": votes})
         return
     print_records("Changes", found.record()["changes"])
-    echo(f"{found.same} unchanged")
+    echo(f"{found.unchanged} unchanged")
     unknown = [(line, "never started here") for line in found.unknown]
     for line, what in (*unknown, *found.doubts, *found.notes):
         echo(f"{export}:{line}: {what}")

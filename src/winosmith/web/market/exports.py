@@ -280,7 +280,7 @@ class Plan:
 
     Attributes:
         changes: The participations that change.
-        same: The number of participations that stay the same.
+        unchanged: The number of participations that stay the same.
         unknown: The lines of submissions that were never started on this site.
         unmatched: The market's payments for unknown submissions, minus the ledger's sum for erased
             workers.
@@ -290,7 +290,7 @@ class Plan:
     """
 
     changes: list[Change]
-    same: int
+    unchanged: int
     unknown: list[int]
     missing: list[Participation]
     doubts: list[tuple[int, str]]
@@ -301,7 +301,7 @@ class Plan:
         """Return the plan for JSON, with workers' pseudonyms."""
         return {
             "changes": [change.record() for change in self.changes],
-            "same": self.same,
+            "same": self.unchanged,
             "unknown": self.unknown,
             "unmatched": f"{self.unmatched:.2f}",
             "missing": [pseudonym(part.person) for part in self.missing],
@@ -370,8 +370,8 @@ def plan_changes(
             )
     plan.changes.extend(filter(_has_effect, changes.values()))
     erased = study.participations.filter(identities=None).aggregate(paid=Sum("paid"))["paid"]
-    same = len(changes) - len(plan.changes)
-    return replace(plan, same=same, unmatched=max(Decimal(0), unmatched - (erased or 0)))
+    unchanged = len(changes) - len(plan.changes)
+    return replace(plan, unchanged=unchanged, unmatched=max(Decimal(0), unmatched - (erased or 0)))
 
 
 def _match_participation(

@@ -49,7 +49,7 @@ class Entry:
             market rejected the worker or they gave up.
         paid: The sum of reward and bonuses.
         pace: The pace of their last answers; empty for writers.
-        held: Whether their votes and pay are on hold until a moderator decides.
+        on_hold: Whether their votes and pay are on hold until a moderator decides.
         notes: Notes for the admin.
     """
 
@@ -60,7 +60,7 @@ class Entry:
     owed: Decimal
     paid: Decimal
     pace: Pace
-    held: bool
+    on_hold: bool
     notes: tuple[str, ...]
 
     @property
@@ -86,7 +86,7 @@ class Entry:
 
         The market decides, or a moderator if the worker's votes are on hold.
         """
-        if self.held:
+        if self.on_hold:
             return ZERO
         waits = self.part.verdict == models.WAITING and self.part.state == models.COMPLETE
         return ZERO if waits else max(ZERO, self.owed - self.paid)
@@ -169,7 +169,7 @@ def _compute_owed(part: Participation, done: int) -> Decimal:
 
 def _iter_notes(entry: Entry) -> Iterator[str]:
     part, least = entry.part, entry.part.study.least_wage
-    if entry.held:
+    if entry.on_hold:
         yield _("on hold: votes and pay wait for a moderator’s check")
     if note := workers.describe_training(part):
         yield note

@@ -82,18 +82,18 @@ class Pair:
         return None if self.chance >= 1 else (share - self.chance) / (1 - self.chance)
 
 
-def list_pairs(who: Person | None = None) -> list[tuple[str, str, Pair]]:
+def list_pairs(judge: Person | None = None) -> list[tuple[str, str, Pair]]:
     """Return the pairs among the MAX_JUDGES judges with the most votes, with both pseudonyms.
 
     Args:
-        who: If given, return the pairs of this judge with those who judged most of the same
+        judge: If given, return the pairs of this judge with those who judged most of the same
             problems.
 
     Returns:
         The pairs with MIN_SHARED problems or more, highest kappa first. A large site caches them.
     """
-    key = 0 if who is None else who.pk
-    found = cached(f"moderate.agreement.{key}", lambda: _compute_pairs(who)).value
+    key = 0 if judge is None else judge.pk
+    found = cached(f"moderate.agreement.{key}", lambda: _compute_pairs(judge)).value
     people = Person.objects.in_bulk({key for pair in found for key in (pair.one, pair.other)})
     names = {key: pseudonym(person) for key, person in people.items()}
     return [
@@ -124,19 +124,19 @@ def _select_votes() -> QuerySet[Slot]:
     return Slot.objects.votes().filter(excluded=False, holder__erased=None)
 
 
-def _compute_pairs(who: Person | None) -> Kept[list[Pair]]:
-    tables, waits = _count_answers(_select_judges(who))
+def _compute_pairs(judge: Person | None) -> Kept[list[Pair]]:
+    tables, waits = _count_answers(_select_judges(judge))
     return Kept(sum(sum(table.values()) for table in tables.values()), rank_pairs(tables, waits))
 
 
-def _select_judges(who: Person | None) -> list[int]:
-    if who is None:
+def _select_judges(judge: Person | None) -> list[int]:
+    if judge is None:
         rows = _select_votes().values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
         return [key for key, _n in rows.values_list("holder", "n")[:MAX_JUDGES]]
-    theirs = _select_votes().filter(holder=who).values("problem")
-    rows = _select_votes().filter(problem__in=theirs).exclude(holder=who)
+    theirs = _select_votes().filter(holder=judge).values("problem")
+    rows = _select_votes().filter(problem__in=theirs).exclude(holder=judge)
     rows = rows.values("holder").annotate(n=Count("pk")).order_by("-n", "holder")
-    return [who.pk, *(key for key, _n in rows.values_list("holder", "n")[: MAX_JUDGES - 1])]
+    return [judge.pk, *(key for key, _n in rows.values_list("holder", "n")[: MAX_JUDGES - 1])]
 
 
 def _count_answers(judges: Sequence[int]) -> tuple[dict[JudgePair, Table], dict[JudgePair, int]]:

@@ -91,7 +91,7 @@ def family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
         "path": path,
         **fold_steps(visible_steps(path, reader)),
         "predictions": [
-            _prediction_row(problem, one) for one in asking.current_predictions(problem)
+            _prediction_row(problem, row) for row in asking.current_predictions(problem)
         ],
         "size": Version.objects.filter(root=root).count(),
         "all": _queue_link(root),
@@ -99,10 +99,10 @@ def family_context(reader: Person, problem: Problem) -> dict[str, Any] | None:
     }
 
 
-def _prediction_row(problem: Problem, one: Prediction) -> dict[str, Any]:
-    known = one.choice is not None and not one.tie
-    chose = problem.options[one.choice] if known else ""
-    return {"prediction": one, "chose": chose, "stand": one.get_stand_display()}
+def _prediction_row(problem: Problem, row: Prediction) -> dict[str, Any]:
+    known = row.choice is not None and not row.tie
+    chose = problem.options[row.choice] if known else ""
+    return {"prediction": row, "chose": chose, "stand": row.get_stand_display()}
 
 
 def _queue_link(root: Problem, **more: str) -> str:
@@ -125,8 +125,8 @@ def problem_context(reader: Person, problem: Problem) -> dict[str, Any]:
         "halves": _list_halves(reader, problem),
         "family": family,
         "near": [
-            (one, whole_percent(one.share))
-            for one in find_lookalikes(
+            (match, whole_percent(match.share))
+            for match in find_lookalikes(
                 [problem],
                 without=problem.twin_id,
                 family=family["root"] if family else None,

@@ -223,7 +223,7 @@ def _finished_batch(request: HttpRequest) -> dict[str, Any] | None:
     }
 
 
-MOST_CONTESTS = 50
+MAX_CONTESTS = 50
 """Maximum number of contests on the page, oldest first."""
 
 
@@ -267,7 +267,7 @@ def _render_contests(
             "chose": "" if one.slot.choice is None else one.slot.problem.options[one.slot.choice],
             "own": one.slot.holder_id == request.user.pk,
         }
-        for one in query.filter(upheld=None).order_by("at")[:MOST_CONTESTS]
+        for one in query.filter(upheld=None).order_by("at")[:MAX_CONTESTS]
     ]
     context = {
         "waiting": waiting,
@@ -323,7 +323,7 @@ def download_log(request: HttpRequest) -> StreamingHttpResponse:
 TOGETHER = "-together"
 """Suffix of a change to all accounts on hold that share an address."""
 
-MOST_PROBLEMS = 50
+MAX_PROBLEMS = 50
 """Maximum number of problems on the page of a person."""
 
 
@@ -429,7 +429,7 @@ def _render_person(
             ("resume", _("Approve the votes of all of them")),
             ("discard", _("Discard the votes of all of them")),
         ],
-        "suspects": suspects.order_by("-pk")[:MOST_PROBLEMS],
+        "suspects": suspects.order_by("-pk")[:MAX_PROBLEMS],
         "suspect_count": suspects.count(),
         "mistaken": _false_hold_note() if held is not None and held.cause == trust.GOLD else "",
         "named": other.name if request.user.is_superuser and not other.anonymous else "",

@@ -264,7 +264,7 @@ def _plan_record(found: Plan) -> dict[str, Any]:
     told = found.record()
     lists = ("changes", "doubts", "notes", "unknown", "missing")
     return {
-        "same": found.same,
+        "same": found.unchanged,
         "unmatched": told["unmatched"],
         "votes": sum(change.votes for change in found.changes),
         **{name: told[name][:LISTED] for name in lists},
