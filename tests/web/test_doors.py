@@ -16,7 +16,12 @@ from django.contrib.admin.models import LogEntry
 from tests.web import world as w
 from winosmith.web.api.models import Token, create_token, list_tokens, revoke_token
 from winosmith.web.market.models import Study
-from winosmith.web.people.accounts import create_reset_link, end_invitation, find_invitation, invite
+from winosmith.web.people.accounts import (
+    create_reset_link,
+    find_invitation,
+    invite,
+    revoke_invitation,
+)
 from winosmith.web.people.models import Invitation, Session
 from winosmith.web.people.privacy import agree
 
@@ -257,7 +262,7 @@ def test_each_link_that_opens_nothing_says_why(db: Any, visit: Any, person: Any)
     back, late = invite(["judge"], 30), invite(["judge"], 30)
     found = find_invitation(back.split("/")[-2])
     assert found is not None
-    end_invitation(found)
+    revoke_invitation(found)
     row = Invitation.objects.latest("pk")
     row.expires -= timedelta(minutes=31)
     row.save()

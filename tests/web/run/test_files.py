@@ -23,7 +23,7 @@ from winosmith.web import _import, jobs
 from winosmith.web.jobs import Job, create_job
 from winosmith.web.judge.trust import askable_questions
 from winosmith.web.people.gates import new_key
-from winosmith.web.people.privacy import tidy
+from winosmith.web.people.privacy import delete_old_rows
 from winosmith.web.problems.models import Problem, Remembered
 from winosmith.web.run import files, human_tests
 from winosmith.web.run.uploads import MAX_FILES
@@ -196,7 +196,7 @@ def test_what_nobody_confirms_is_dropped(
     old, young = _proposed(send, file=CUPS), _proposed(send, file=GOLD, as_="gold")
     Job.objects.filter(pk=old.pk).update(at=timezone.now() - timedelta(hours=25))
     with TestCase.captureOnCommitCallbacks(execute=True):
-        assert tidy()["run"] == 1
+        assert delete_old_rows()["run"] == 1
     assert (old.file.exists(), young.file.exists()) == (False, True)
     with pytest.raises(InputError):
         done(old)
@@ -208,7 +208,7 @@ def test_a_file_without_a_deed_is_dropped(db: Any, kept: Path) -> None:
     for name, hours in (("old", 25), ("young", 1)):
         (kept / "uploads" / name).write_text("x")
         os.utime(kept / "uploads" / name, (time.time() - 3600 * hours,) * 2)
-    tidy()
+    delete_old_rows()
     assert [path.name for path in (kept / "uploads").iterdir()] == ["young"]
 
 

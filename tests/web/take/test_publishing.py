@@ -18,7 +18,7 @@ from winosmith.errors import InputError
 from winosmith.humans import CANARY, DECLARED, Declared
 from winosmith.validate import read_votes
 from winosmith.web import hosting
-from winosmith.web.people.privacy import data_about, erase, tidy
+from winosmith.web.people.privacy import data_about, delete_old_rows, erase
 from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.problems.records import as_problem
 from winosmith.web.problems.states import public_problems
@@ -196,8 +196,8 @@ def test_times_are_forgotten_when_the_site_forgets_them(opened: Maker, person: M
     sitting = assign_sheet(ann, made, {})
     fill(ann, sitting)
     close_round(made.name)
-    assert tidy()["take"] == 0
-    assert tidy(timezone.now() + timedelta(days=91))["take"] == 5
+    assert delete_old_rows()["take"] == 0
+    assert delete_old_rows(timezone.now() + timedelta(days=91))["take"] == 5
     sitting.refresh_from_db()
     made.refresh_from_db()
     assert (sitting.given, sitting.ended, made.figures["pace"]) == (None, None, [])

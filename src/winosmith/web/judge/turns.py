@@ -26,7 +26,7 @@ from winosmith.web.judge.models import Contest, Judge, Skip, Slot, mark_spent, n
 from winosmith.web.judge.votes import return_slot, settle_votes
 from winosmith.web.people.gates import may_judge
 from winosmith.web.people.models import Person
-from winosmith.web.people.news import MOST, Item, Work
+from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems.models import Event, Problem, State, new_ref
 from winosmith.web.problems.states import GONE, lock_problem
 
@@ -484,7 +484,7 @@ def judging_news(person: Person, after: datetime) -> Iterator[Item]:
     if not may_judge(person):
         return
     settled = Contest.objects.filter(slot__holder=person, settled_at__gt=after)
-    for contest in settled.select_related("slot__problem").order_by("-settled_at")[:MOST]:
+    for contest in settled.select_related("slot__problem").order_by("-settled_at")[:MAX_ITEMS]:
         text = (
             _("A moderator agreed with your contest")
             if contest.upheld

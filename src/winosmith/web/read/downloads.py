@@ -37,7 +37,7 @@ from winosmith.validate import write_votes
 from winosmith.web._lock import chunked
 from winosmith.web.judge.votes import iter_responses
 from winosmith.web.pages import BOM, as_download
-from winosmith.web.people.gates import rate_limit_reading, wants_page
+from winosmith.web.people.gates import accepts_html, rate_limit_reading
 from winosmith.web.problems.models import Problem
 from winosmith.web.problems.records import CHUNK, as_public, iter_rows, load_keys, needed_columns
 from winosmith.web.problems.states import public_problems
@@ -380,7 +380,7 @@ def _report_unfit(request: HttpRequest, name: str, found: Survey) -> HttpRespons
     fitting = request.GET.copy()
     fitting["fitting"] = "1"
     unfit = list(found.unfit.items())[:MAX_LISTED]
-    if not wants_page(request):
+    if not accepts_html(request):
         lines = [f"{ref}: {reason}" for ref, reason in unfit]
         message = (
             f"422: this is no data: {found.known.title} can't contain {len(found.unfit)} of "

@@ -26,7 +26,7 @@ from winosmith import __version__
 from winosmith.validate import DOMAINS
 from winosmith.web._kept import Entry, cached
 from winosmith.web.judge.models import Slot, Verdict
-from winosmith.web.people.models import keyed_digest, person_of
+from winosmith.web.people.models import find_person, keyed_digest
 from winosmith.web.people.privacy import current_documents
 from winosmith.web.problems.models import Problem, State, Twin, Version
 from winosmith.web.problems.records import filter_family, filter_kind
@@ -347,7 +347,7 @@ class Filters(forms.Form):
         if data["agreement"]:
             query = filter_agreement(query, data["agreement"])
         if data["contributor"]:
-            query = query.filter(twin__contributor=person_of(data["contributor"]) or -1)
+            query = query.filter(twin__contributor=find_person(data["contributor"]) or -1)
         if data["since"]:
             query = query.filter(twin__created__gte=_day_time(data["since"], time.min))
         if data["until"]:

@@ -20,15 +20,15 @@ from winosmith.web.market.exports import Plan, apply_plan, plan_changes, read_ex
 from winosmith.web.market.models import Study
 from winosmith.web.market.providers import PROVIDERS
 from winosmith.web.market.studies import (
-    MOST_PLACES,
+    MAX_PLACES,
     Requirement,
+    add_screens,
     close_study,
     create_study,
     get_study,
     read_ids,
     replace_link,
     set_places,
-    store_screen,
 )
 from winosmith.web.people.models import Person
 from winosmith.web.run.files import LISTED, FileForm, job_file
@@ -142,7 +142,7 @@ class PlacesForm(forms.Form):
     kind = jobs.STUDY_PLACES
 
     places = forms.IntegerField(
-        label=gettext_lazy("People sent by the market"), min_value=1, max_value=MOST_PLACES
+        label=gettext_lazy("People sent by the market"), min_value=1, max_value=MAX_PLACES
     )
 
     def proposed(self, person: Person, *, name: str) -> Job:
@@ -156,7 +156,7 @@ class PlacesForm(forms.Form):
             came={
                 "before": get_study(name).places,
                 "places": places,
-                "may_begin": Study(places=places).most,
+                "may_begin": Study(places=places).max_starts,
             },
         )
 
@@ -241,7 +241,7 @@ def apply_list(job: Job, progress: Progress) -> dict[str, Any]:
     study = get_study(job.asked["name"])
     return {
         **job.came,
-        "listed": store_screen(study, _read_ids(job, study), allowed=_admits_only(job)),
+        "listed": add_screens(study, _read_ids(job, study), allowed=_admits_only(job)),
     }
 
 
@@ -264,7 +264,7 @@ def _plan_record(found: Plan) -> dict[str, Any]:
     told = found.record()
     lists = ("changes", "doubts", "notes", "unknown", "missing")
     return {
-        "same": found.same,
+        "same": found.unchanged,
         "unmatched": told["unmatched"],
         "votes": sum(change.votes for change in found.changes),
         **{name: told[name][:LISTED] for name in lists},
@@ -294,7 +294,7 @@ def _errors_with_name(job: Job, path: Path) -> Iterator[None]:
 
 
 def _parse_requirements(text: str) -> list[Requirement]:
-    return [Requirement.of(line) for line in text.splitlines() if line.strip()]
+    return [Requirement.parse(line) for line in text.splitlines() if line.strip()]
 
 
 def _admits_only(job: Job) -> bool:

@@ -9,7 +9,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from winosmith.web.people.models import paragraphs
+from winosmith.web.people.models import split_paragraphs
 
 
 class Round(models.Model):
@@ -48,7 +48,7 @@ class Round(models.Model):
 
     def blocks(self) -> list[tuple[bool, str]]:
         """Return the paragraphs of the consent text, each with whether it is a heading."""
-        return paragraphs(self.consent)
+        return split_paragraphs(self.consent)
 
 
 class Material(models.Model):

@@ -32,7 +32,7 @@ from winosmith.web.judge.models import Seen, lock_reader, note_all
 from winosmith.web.judge.turns import current_slot
 from winosmith.web.judge.votes import return_slot
 from winosmith.web.pages import is_number
-from winosmith.web.people.news import MOST, Item, Work
+from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems.models import Problem, Twin
 from winosmith.web.take.models import Answer, Material, Remark, Round, Sheet, Sitting, Subject
 
@@ -454,7 +454,7 @@ def test_news(person: Person, after: datetime) -> Iterator[Item]:
     if not may_take(person):
         return
     rows = Round.objects.filter(state=Round.State.OPEN, created__gt=after)
-    for round_ in rows.exclude(subjects__person=person).order_by("-created")[:MOST]:
+    for round_ in rows.exclude(subjects__person=person).order_by("-created")[:MAX_ITEMS]:
         to = reverse("take:about", args=[round_.name])
         yield Item(round_.created, _("A new test: %s") % round_.title, to)
 

@@ -25,10 +25,10 @@ from winosmith.web.judge.submissions import (
 )
 from winosmith.web.judge.votes import Vote, list_votes
 from winosmith.web.moderate import decisions
-from winosmith.web.moderate.people import written_by
+from winosmith.web.moderate.people import count_written
 from winosmith.web.pages import whole_percent
 from winosmith.web.people.models import Person
-from winosmith.web.people.news import MOST, Item, Work
+from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems import checks
 from winosmith.web.problems.association import measure_association
 from winosmith.web.problems.checks import mark_rejected, summarize, text_hints
@@ -219,7 +219,7 @@ def count_problems(person: Person | None) -> ProblemCounts:
     site, goal = cached("write.public", _count_public).value, settings.RULES.goal
     if person is None:
         return ProblemCounts(0, 0, 0, 0, site, goal)
-    found = written_by(person)
+    found = count_written(person)
     midnight = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     today = Problem.objects.filter(twin__contributor=person, gold=False, created__gte=midnight)
     return ProblemCounts(today.count(), found.held, found.judging, found.valid, site, goal)
@@ -306,7 +306,7 @@ def twin_context(person: Person, found: Twin, error: str = "", sent: Any = None)
         "may_revise": may_revise(person, found),
         "later": Twin.objects.filter(revises=found).first(),
         "error": error,
-        "longest_appeal": decisions.LONGEST,
+        "longest_appeal": decisions.MAX_REASON,
     }
 
 
@@ -350,7 +350,7 @@ def submission_news(person: Person, after: datetime) -> Iterator[Item]:
     rows = Event.objects.filter(problem__twin__contributor=person, problem__gold=False)
     is_news = ~Q(before="") & (~Q(before=F("after")) | Q(kind__in=("decline", LATE)))
     rows = rows.filter(is_news, at__gt=after).exclude(actor=person)
-    for event in rows.select_related("problem__twin").order_by("-pk")[:MOST]:
+    for event in rows.select_related("problem__twin").order_by("-pk")[:MAX_ITEMS]:
         to = reverse("write:twin", args=[event.problem.twin.ref])
         yield Item(
             event.at,
