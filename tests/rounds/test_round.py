@@ -98,9 +98,9 @@ def test_rounds_are_compared_figure_by_figure(two):
     collected = by_name["collected"]
     assert (collected.before, collected.now, collected.by) == (280, 540, 260)
     assert collected.in_words == "+260"
-    valid = by_name["valid share of what was collected"]
+    valid = by_name["valid fraction of collected problems"]
     assert valid.in_words == f"{100 * (valid.now - valid.before):+.1f} points"
-    assert by_name["words: mean depth of its errors"].before is None
+    assert by_name["words: mean depth of errors"].before is None
 
 
 def test_the_last_rounds_dev_is_asked_again_without_what_was_taught(two):

@@ -106,8 +106,8 @@ def test_the_page_has_the_figures_of_the_record(db: Any, stored: Any, visit: Any
         f"problems kept of {build['funnel']['collected']['problems']}",
         f"guessed: {last['dropped']['guessed']}",
         f"{100 * accuracy:.1f} %",
-        "of the kept problems are guessed by a linear model, across halves that were filtered "
-        f"separately; before the filter it was {100 * made.record['artifacts']['before']:.1f} %",
+        "of the kept problems are predicted by a linear model, measured across halves that were "
+        f"filtered separately; before the filter, it was {100 * made.record['artifacts']['before']:.1f} %",
         f"{made.record['roots']['drawn']} problems that all deciding solvers answer correctly",
         made.record["digest"],
         f"unfiltered, whole twins{build['counts']['train_xl']}",
@@ -134,7 +134,7 @@ def test_a_round_whose_vectors_see_nothing_says_so(db: Any, stored: Any, visit: 
     start = f"140 public problems came in. The checks removed 0, and the filter removed 0. {LOST}"
     assert f"{start} {verdict}" in page
     assert page.index(start) < page.index("problems kept of")
-    assert "of the kept problems are guessed by a linear model" not in page
+    assert "of the kept problems are predicted by a linear model" not in page
 
 
 def test_each_filter_of_a_recipe_has_words(db: Any) -> None:

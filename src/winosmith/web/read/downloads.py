@@ -1,10 +1,10 @@
 """Downloads: the problems in each output format, in constant memory, and the votes.
 
-A download reads the rows twice. The first time it computes the digest, which is
-`winosmith.Dataset.digest` of the data, and finds problems that don't fit the format. The second
-time it writes part by part while the browser reads; parts of a table have the columns of the whole
-file. If a row was withdrawn in between, the download ends with an error, so each complete file
-matches its digest. The judges' votes are a separate file, in the format of `winosmith check`.
+A download reads the rows twice. First, it computes the digest, which is `winosmith.Dataset.digest`
+of the data, and finds problems that don't fit the format. Then it sends the file in parts; the
+parts of a table have the columns of the whole file. If a row was withdrawn in between, the download
+ends with an error, so each complete file matches its digest. The judges' votes are a separate file,
+in the format of `winosmith check`.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Closable(Protocol):
 
 
 class HeadedFile:
-    """The bytes of a file: its first line, and the rest from a temporary file.
+    """The bytes of a file: a first line, and the content of a temporary file.
 
     Args:
         first: The first line, perhaps empty.
@@ -77,12 +77,12 @@ class HeadedFile:
                 yield part
 
     def close(self) -> None:
-        """Delete the temporary file; callers that don't read it must call this."""
+        """Close and delete the temporary file; callers that don't read it must call this."""
         self._rest.close()
 
 
 class ClosingResponse:
-    """The parts of a response with their source, which Django closes at the end.
+    """The parts of a response, with a source that Django closes at the end.
 
     Args:
         parts: The parts of the response.
@@ -101,29 +101,29 @@ class ClosingResponse:
 
 
 def read_header(table: str) -> list[str]:
-    """Return the names of the columns; they never contain a newline."""
+    """Return the column names of a CSV table; they never contain a newline."""
     return next(csv.reader([table.partition("\r\n")[0]]), [])
 
 
-def merge_columns(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    """Return the columns of two tables, each in its own order.
+def merge_columns(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    """Return the columns of two tables, in an order that keeps that of each table.
 
     >>> merge_columns(["id", "sentence", "answer"],
     ...               ["id", "sentence", "option3", "answer", "anchor"])
     ['id', 'sentence', 'option3', 'answer', 'anchor']
     """
-    merged, rest = list[str](), list(other)
-    for name in one:
+    merged, rest = list[str](), list(second)
+    for name in first:
         if name in rest:
             at = rest.index(name)
-            merged += [new for new in rest[:at] if new not in one]
+            merged += [new for new in rest[:at] if new not in first]
             rest = rest[at + 1 :]
         merged.append(name)
     return list(dict.fromkeys([*merged, *rest]))
 
 
 def align_columns(table: str, header: Sequence[str], *, with_header: bool) -> str:
-    r"""Return a part with the columns of the whole file.
+    r"""Return a part of a table with the columns of the whole file.
 
     >>> align_columns("a,c\r\n1,2\r\n", ["a", "b", "c"], with_header=True)
     'a,b,c\r\n1,,2\r\n'
@@ -162,9 +162,9 @@ class Survey:
         rows: The keys of the rows, oldest first.
         digest: The `winosmith.Dataset.digest` of the problems.
         header: The columns of a table; empty for other formats.
-        unfit: By id of a problem that does not fit the format, the reason.
+        unfit: The reasons why problems don't fit the format, by the problem's id.
         silent: Whether none of the problems has a twin or a lineage. Then each is marked as single,
-            if the format allows it, because otherwise readers could take similar problems for
+            if the format allows it, because otherwise readers could mistake similar problems for
             twins.
     """
 
@@ -182,8 +182,8 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
     Args:
         query: A part of `public_problems`; other problems in it are omitted.
         known: One of `FILES`.
-        leave_out: Whether to omit problems that don't fit; otherwise they are in `rows`, and the
-            caller must show `unfit`.
+        leave_out: Whether to omit problems that don't fit the format; otherwise `rows` includes
+            them, and the caller must show `unfit`.
     """
     state, header, kept = hashlib.sha256(), list[str](), array("q")
     unfit: dict[str, str] = {}
@@ -259,7 +259,7 @@ def _iter_unchanged(found: Survey) -> Iterator[list[Datum]]:
 
 
 def gzip_parts(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the parts as one gzip file without name and time, so that it is reproducible."""
+    """Compress the parts as one gzip file without name and time, so that it is reproducible."""
     packer = zlib.compressobj(6, wbits=31)
     for part in parts:
         if packed := packer.compress(part):
@@ -275,7 +275,7 @@ VOTES = {
 
 
 def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFile]:
-    """Return a digest of a file of votes, and the open file, which the caller closes.
+    """Write a file of votes; return its digest and the open file, which the caller must close.
 
     Args:
         query: Public problems, with the alias `place`.
@@ -295,7 +295,7 @@ def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFil
 
 
 MOST = 240
-"""Maximum downloads per hour from a network or account, because each reads all of its rows."""
+"""Maximum number of downloads per hour for a network or account; each reads all its rows."""
 
 TYPES = {
     ".csv": "text/csv; charset=utf-8; header=present",
@@ -307,7 +307,7 @@ TYPES = {
 
 @require_safe
 def show_downloads(request: HttpRequest) -> HttpResponse:
-    """Show the files, for the filtered problems."""
+    """Show the files that can be downloaded for the filtered problems."""
     filters = Filters(request.GET)
     count, more = capped_count(filters.apply())
     context = {
@@ -361,7 +361,7 @@ def file_response(
         request: The request, with the client's tag.
         name: The file name, whose extension determines the content type.
         digest: The digest of the data.
-        source: The source, closed at the end, or at once if nothing is sent.
+        source: The source, closed at the end, or immediately if no body is sent.
         parts: The response; None for the source itself.
     """
     tag = quote_etag(f"{digest[:32]}-{__version__}-{name}")
@@ -389,8 +389,8 @@ def _report_unfit(request: HttpRequest, name: str, found: Survey) -> HttpRespons
     if not wants_page(request):
         lines = [f"{ref}: {reason}" for ref, reason in unfit]
         message = (
-            f"422: this is no data: {found.known.title} can't contain {len(found.unfit)} of "
-            f"{len(found.rows)} problems; add fitting=1 to the address to get the others."
+            f"422: {found.known.title} can't contain {len(found.unfit)} of {len(found.rows)} "
+            "problems; add fitting=1 to the URL to get the others."
         )
         return HttpResponse(
             "\n".join((message, *lines, "")), status=422, content_type="text/plain; charset=utf-8"
