@@ -97,7 +97,7 @@ def test_a_program_that_is_refused_gets_no_page(handmade: Any, visit: Any) -> No
     row.save()
     told = visit().get("/download/problems.winogrande.jsonl", headers=program)
     assert (told.status_code, told["Content-Type"][:10]) == (422, "text/plain")
-    assert told.content.startswith(b"422: this is no data: ")
+    assert told.content.startswith(b"422: ")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(downloads, "MOST", 0)
         told = visit().get("/download/problems.csv", headers=program)

@@ -87,7 +87,7 @@ def test_a_round_that_was_broken_off_goes_on_or_is_given_up(
     assert "one failed" in carry_out(code=1)
     rules.resume_round(Round.objects.get())
     assert "one is cancelled" in run("cancel", "one")
-    assert "there are: one" in run("show", "round-2", code=1)
+    assert "existing rounds: one" in run("show", "round-2", code=1)
     assert "not finished" in run("publish", "one", code=1)
 
 

@@ -39,13 +39,7 @@ from winosmith.web.judge.votes import iter_responses
 from winosmith.web.pages import BOM, attached
 from winosmith.web.people.gates import rate_limit_reading, wants_page
 from winosmith.web.problems.models import Problem
-from winosmith.web.problems.records import (
-    CHUNK,
-    as_public,
-    iter_rows,
-    load_keys,
-    needed_columns,
-)
+from winosmith.web.problems.records import CHUNK, as_public, iter_rows, load_keys, needed_columns
 from winosmith.web.problems.states import public_problems
 from winosmith.web.read.public import Filters, capped_count
 

@@ -1,4 +1,4 @@
-"""Pages of rounds: the list, a round with its report and files, and flags; admins start them."""
+"""Pages of rounds: the list, the form for a new round, results, reports, files, and flags."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StartForm(forms.Form):
 
     name = forms.CharField(
         label=gettext_lazy("Name"),
-        help_text=gettext_lazy("Small letters, digits and dashes; it is part of the address."),
+        help_text=gettext_lazy("Lower-case letters, digits and dashes; part of the round’s URL."),
         max_length=40,
         initial=running.next_name,
     )
@@ -48,7 +48,7 @@ class StartForm(forms.Form):
 
 @require_safe
 def index(request: HttpRequest) -> HttpResponse:
-    """List the published rounds; moderators see all."""
+    """List the published rounds; for moderators, list all rounds."""
     rows = Round.objects.order_by("-pk")
     if not _moderates(request):
         rows = rows.exclude(published=None).order_by("-published")
@@ -66,7 +66,7 @@ def one(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_safe
 def progress(request: HttpRequest, name: str) -> HttpResponse:
-    """Return the progress for a waiting page, or make it reload."""
+    """Return the progress of a round to a waiting page, or make the page reload."""
     round_ = get_visible_round(request, name)
     context = {"round": round_, "progress": running.round_progress(round_)}
     return waiting_page(request, "rounds/parts/progress.html", context, round_.busy)
@@ -74,7 +74,7 @@ def progress(request: HttpRequest, name: str) -> HttpResponse:
 
 @gates.admins_only
 def start(request: HttpRequest) -> HttpResponse:
-    """Show the form for a new round, and start the round once per form."""
+    """Show the form for a new round, or start the round, once per form."""
     form, person = StartForm(request.POST or None), cast(Person, request.user)
     if request.method == "POST" and form.is_valid():
         name, recipe = form.cleaned_data["name"], form.cleaned_data["recipe"]
@@ -128,10 +128,10 @@ def _render_round(
 
 
 def get_visible_round(request: HttpRequest, name: str) -> Round:
-    """Return a round that the reader may see: a published one; moderators see all.
+    """Return a round that the reader may see; only moderators see unpublished rounds.
 
     Raises:
-        Http404: There is no such round that they may see.
+        Http404: The round does not exist, or the reader may not see it.
     """
     found = get_object_or_404(Round.objects.select_related("last", "started_by"), name=name)
     if not (found.published or _moderates(request)):
@@ -152,7 +152,7 @@ MOST = 240
 
 @require_safe
 def page(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show the report of a round, under a separate content policy."""
+    """Show the report of a round, with its own Content-Security-Policy."""
     round_ = _get_finished_round(request, name)
     gates.rate_limit_reading(request, "download", MOST)
     return _with_report_policy(HttpResponse(results.render_report(round_)))
@@ -161,7 +161,7 @@ def page(request: HttpRequest, name: str) -> HttpResponseBase:
 @require_safe
 @gates.moderators_only
 def build_page(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show moderators the original report of the round's build."""
+    """Show moderators the report of the round's build."""
     path = results.build_report(_get_finished_round(request, name))
     if path is None:
         raise Http404
@@ -172,7 +172,7 @@ def build_page(request: HttpRequest, name: str) -> HttpResponseBase:
 
 @require_safe
 def file(request: HttpRequest, name: str, which: str) -> HttpResponseBase:
-    """Send the problems that the round kept, or omitted with the reasons, if they are public."""
+    """Send the public problems that a round kept, or those that it omitted, with the reasons."""
     round_ = _get_finished_round(request, name)
     if which not in results.FILES:
         raise Http404

@@ -1,7 +1,7 @@
-"""Backups that an admin starts in the browser, which are made on the server and stay there.
+"""Backups that an admin starts in the browser; they are made on the server and stay there.
 
-A backup contains the site's key, and with it full access to the site. So no page sends a backup,
-and the newest few are kept in the site's folder for the people who run the server.
+A backup contains the site's key, which gives full access to the site. So no page sends a backup.
+The newest backups are kept in the site's folder, for the people who run the server.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from winosmith.web.jobs import BACKUP, Job, Progress, note
 from winosmith.web.people.models import Person
 
 KEPT = 7
-"""Number of newest backups that are kept."""
+"""Number of backups that are kept; older ones are deleted."""
 
 NAME = re.compile(r"site-\d{8}-\d{6}\.tar\.gz")
 
@@ -51,8 +51,8 @@ def list_backups() -> list[dict[str, Any]]:
 def request_backup(person: Person) -> Job:
     """Request a backup, in the caller's transaction.
 
-    An empty file marks that this folder requested it: a backup contains the row of the job that
-    made it, in the state "running", but no files next to the database.
+    An empty file marks that the job was started in this folder. A backup contains the row of its
+    own job, in the state "running", but not this file, so a restored site does not run it again.
     """
     job = note(person, BACKUP, {}, state=Job.State.WAITING)
     job.file.parent.mkdir(mode=0o700, exist_ok=True)
@@ -64,14 +64,13 @@ def make_backup(job: Job, progress: Progress) -> dict[str, Any]:
     """Make the backup that a job requests, and delete the oldest beyond `KEPT`.
 
     Raises:
-        InputError: The backup was requested in another folder, of which this one is a restored
-            backup.
+        InputError: The job was started on another site, from whose backup this site was restored.
     """
     if not job.file.exists():
         raise InputError(
             _(
                 "This job was started on another site, from whose backup this site was "
-                "restored; make a new one."
+                "restored; make a new backup."
             )
         )
     path = folder() / f"site-{job.at:%Y%m%d-%H%M%S}.tar.gz"

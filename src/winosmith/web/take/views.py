@@ -1,4 +1,4 @@
-"""Pages of tests: the available tests, their questions, and the progress of rounds."""
+"""Pages of human tests: the available tests, their questions, and the progress of rounds."""
 
 from __future__ import annotations
 
@@ -19,12 +19,7 @@ from winosmith.web.people.privacy import agree, missing_documents
 from winosmith.web.take import sheets
 from winosmith.web.take.models import Remark, Round, Sitting
 from winosmith.web.take.results import results_context
-from winosmith.web.take.rounds import (
-    approve_sheet,
-    list_assignments,
-    results_job,
-    round_progress,
-)
+from winosmith.web.take.rounds import approve_sheet, list_assignments, results_job, round_progress
 
 MAX_STARTS = 60
 """Maximum number of tests that a person may start within an hour; each start shows a sheet."""
@@ -32,7 +27,7 @@ MAX_STARTS = 60
 
 @require_safe
 def show_tests(request: HttpRequest) -> HttpResponse:
-    """Show the available tests, and those that this person took."""
+    """Show the available tests, and those that the person has taken."""
     person = _current_person(request)
     sittings = Sitting.objects.filter(subject__person=person) if person else Sitting.objects.none()
     page = {
@@ -105,7 +100,7 @@ def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> Htt
 def _why_not(person: Person, round_: Round) -> str:
     out = sheets.unfinished(person)
     if out is not None:
-        return ""  # the page leads to it
+        return ""  # the page links to it
     try:
         sheets.choose_sheet(person, round_)
     except InputError as error:
@@ -128,19 +123,17 @@ def _sheet_sizes(round_: Round) -> dict[str, int]:
     }
 
 
-# A started sheet is covered by the documents agreed to at its start; nothing is asked again.
-
 MAX_FORMS = 4000
 """Maximum number of test forms per person and hour: one per second, and as many again when pages
 are hidden and shown."""
 
 NOTES = {"source": "recognised", "word": "word"}
-"""Fields of a question's page, and the kinds of their notes."""
+"""Name of each field for notes on a question's page, and the kind of its notes."""
 
 
 @gates.accounts_only
 def show_sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Redirect to the current question; before the first one, show the instructions."""
+    """Redirect to the current question, or show the instructions before the first question."""
     sitting = _get_sitting(request, ref)
     asked = sheets.read_sheet(sitting.sheet)
     if sitting.state != Sitting.State.GIVEN:
@@ -254,7 +247,7 @@ def _render_question(
 
 @gates.accounts_only
 def show_end(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Show empty answers and notes; add a note, or submit the sheet."""
+    """Show the unanswered questions and the notes; add a note, or submit the sheet."""
     sitting = _get_sitting(request, ref)
     if request.method != "POST":
         if sitting.state != Sitting.State.GIVEN:
@@ -333,7 +326,7 @@ def _render_thanks(request: HttpRequest, sitting: Sitting) -> HttpResponse:
 
 
 def _get_sitting(request: HttpRequest, ref: str) -> Sitting:
-    """Return a sheet of the person; another person's sheet gives 404."""
+    """Return a person's own sheet; raise Http404 for sheets of other people."""
     rows = Sitting.objects.select_related("sheet", "subject__round")
     return get_object_or_404(rows, ref=ref, subject__person=cast(Person, request.user))
 
@@ -349,7 +342,7 @@ def show_rounds(request: HttpRequest) -> HttpResponse:
 @require_safe
 @gates.moderators_only
 def show_round(request: HttpRequest, name: str) -> HttpResponse:
-    """Show the progress of a round, and once it is closed, its results by code and item."""
+    """Show the progress of a round; if it is closed, show its results by respondent and item."""
     round_ = get_object_or_404(Round, name=name)
     return _render_round(request, round_)
 
@@ -357,7 +350,7 @@ def show_round(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 @gates.moderators_only
 def approve_held_sheet(request: HttpRequest, name: str) -> HttpResponse:
-    """Approve a sheet that is on hold for its pace."""
+    """Approve a sheet that is on hold because of its pace."""
     round_ = get_object_or_404(Round, name=name)
     try:
         approve_sheet(round_, request.POST.get("sheet", ""), cast(Person, request.user))

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from winosmith.errors import InputError
-from winosmith.web.judge.submissions import get_own_twin, own_problems, withdraw as take_back
+from winosmith.web.judge.submissions import get_own_twin, own_problems, withdraw
 from winosmith.web.moderate import decisions
 from winosmith.web.pages import beside, clock, is_number
 from winosmith.web.people import gates
@@ -29,13 +29,13 @@ from winosmith.web.write import page as pages, rules
 from winosmith.web.write.models import Draft
 
 STARTS = 5
-"""Number of topics that can be drawn for each twin that can be written."""
+"""Number of topics that a person may draw for each twin that they may write."""
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @gates.consent_required
 def show_start(request: HttpRequest) -> HttpResponse:
-    """Show how to write a twin, and the person's drafts; or draw a topic and open a draft."""
+    """Show how to write a twin, and the person's drafts; on POST, draw a topic and open a draft."""
     error = ""
     if request.method == "POST":
         try:
@@ -53,7 +53,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
 
 
 def _open_draft(request: HttpRequest) -> str:
-    """Open a draft on a new topic, once per form; return its address.
+    """Open a draft on a new topic, once per form; return its URL.
 
     A repeated submission leads to the same draft, to the twin that it became, or to the start page
     if it was discarded.
@@ -69,8 +69,8 @@ def _open_draft(request: HttpRequest) -> str:
 
     result, new = gates.act_once(person, request.POST.get("key", ""), request.path, act)
     ref = str(result["draft"])
-    there = new or rules.get_draft(person, ref) is not None or rules.submitted_twin(person, ref)
-    return reverse("write:draft", args=[ref]) if there else reverse("write:start")
+    exists = new or rules.get_draft(person, ref) is not None or rules.submitted_twin(person, ref)
+    return reverse("write:draft", args=[ref]) if exists else reverse("write:start")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -112,9 +112,9 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Return the checklist of the form's input, as a part of the page; nothing is written.
+    """Return the checklist for the input in a form, as a part of the page; nothing is stored.
 
-    For a twin that was submitted in the meantime, the page stays unchanged (204).
+    If the twin was submitted in the meantime, the status is 204, and the page does not change.
     """
     person = gates.existing_writer(request)
     found = rules.get_draft(person, ref)
@@ -135,7 +135,7 @@ def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Save a window's input; return the version, or the input of another window."""
+    """Save a window's input; return the new version, or the newer input of another window."""
     person = gates.existing_writer(request)
     found = rules.get_draft(person, ref)
     if person is None:
@@ -159,8 +159,8 @@ def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
         return answer
     except InputError as refused:
         return JsonResponse({"reason": str(refused)}, status=422)
-    said = format_html(_("Saved at {}."), clock(saved.saved))
-    return JsonResponse({"version": saved.version, "said": said})
+    message = format_html(_("Saved at {}."), clock(saved.saved))
+    return JsonResponse({"version": saved.version, "said": message})
 
 
 @require_POST
@@ -237,7 +237,7 @@ def show_twins(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def show_twin(request: HttpRequest, ref: str) -> HttpResponse:
-    """Show a person's own twin, with the judges' votes once it is decided."""
+    """Show a person's own twin; once it is decided, also the judges' votes."""
     person, found = _get_own_twin(request, ref)
     return render(request, "write/twin.html", pages.twin_context(person, found))
 
@@ -247,7 +247,7 @@ def withdraw_twin(request: HttpRequest, ref: str) -> HttpResponse:
     """Withdraw a twin."""
 
     def act(person: Person, found: Twin) -> str:
-        take_back(person, found, request.POST.get("reason", "").strip()[:500])
+        withdraw(person, found, request.POST.get("reason", "").strip()[:500])
         return _("The text is withdrawn: only you and the moderators still see it.")
 
     return _act_on(request, ref, act)
