@@ -306,7 +306,7 @@ def test_a_large_file_comes_in_pieces_and_is_read_by_a_thread(
 ) -> None:
     """More than one request holds is kept, read, shown and let in as a small file is."""
     data, mark = _large(20), new_key()
-    monkeypatch.setattr("winosmith.web.run.files.PIECE", piece := 1000)
+    monkeypatch.setattr("winosmith.web.run.files.CHUNK_BYTES", piece := 1000)
     assert send("/admin/import/", file=data.decode(), as_="judging").status_code == 422
     assert _pieces(send, data, piece, mark) == [204] * -(-len(data) // piece)
     path = kept / "uploads" / mark

@@ -147,7 +147,7 @@ class Pairs:
         return int(self.table[1, 0])
 
     @classmethod
-    def learnt_from(cls, problems: Iterable[Problem]) -> Pairs:
+    def from_problems(cls, problems: Iterable[Problem]) -> Pairs:
         """Compute the weights from problems with answers, which are read one at a time."""
         from winosmith.solve import WordAssociation
 
@@ -216,7 +216,7 @@ def train() -> Pairs:
         for ref, text, options, answer in rows.iterator(chunk_size=CHUNK):
             yield Problem(f"site:{ref}", text, tuple(options), answer)
 
-    return Pairs.learnt_from(problems())
+    return Pairs.from_problems(problems())
 
 
 def train_and_save() -> None:

@@ -43,7 +43,7 @@ without a limit, the match would take quadratic time."""
 _INITIAL = re.compile(r"[A-Z]\.")
 _CAPITALISED = re.compile(rf"[A-Z][a-z]+(?:['’-][A-Z]?[a-z]+)*|{_INITIAL.pattern}")
 _ENDS_SENTENCE = re.compile(r"[.?!:;\"”’)]$")
-_NO_NAMES = frozenset(
+_NOT_NAMES = frozenset(
     """mr mrs ms miss dr prof sir lady lord aunt uncle grandma grandpa king queen prince princess
     president doctor professor officer captain coach saint st santa
     monday tuesday wednesday thursday friday saturday sunday january february march april may june
@@ -106,7 +106,7 @@ def find_full_names(text: str, options: Sequence[str] = ()) -> list[str]:
     own = {option.strip() for option in options}
     found: list[str] = []
     for first, second in _capitalised_pairs(text):
-        if {first, second} & own or {first.lower(), second.lower()} & _NO_NAMES:
+        if {first, second} & own or {first.lower(), second.lower()} & _NOT_NAMES:
             continue
         found.append(f"{first} {second}")
     return list(dict.fromkeys(found))
@@ -193,13 +193,13 @@ def _character_name(letter: str) -> str:
 LONGEST_SENTENCE, LONGEST_OPTION = 1000, 100
 """Maximum numbers of characters."""
 
-LARGEST = 20_000
+MAX_CHARACTERS = 20_000
 """Maximum number of characters in a stored form: ten times as many as a twin needs."""
 
 _BLANKS = re.compile(rf"{BLANK}{{2,}}")
 
 
-_TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_BIDI_CONTROLS = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the writing direction, so that a text looks different from its code."""
 
 
@@ -209,7 +209,7 @@ def tidy(text: str) -> str:
     >>> tidy(" The cup  hit the jug, and the ____ broke. ")
     'The cup hit the jug, and the _ broke.'
     """
-    plain = _TURNING.sub("", normalize(text))
+    plain = _BIDI_CONTROLS.sub("", normalize(text))
     printed = (" " if unicodedata.category(letter) == "Cc" else letter for letter in plain)
     whole = "".join(printed).encode("utf-8", "replace").decode()
     return _BLANKS.sub(BLANK, " ".join(whole.split()))
@@ -268,7 +268,7 @@ class Check:
     field: str
     half: int | None = None
 
-    def waiting(self) -> Check:
+    def as_todo(self) -> Check:
         """Return this check as open, without advice, because the text is too long to check."""
         return replace(self, verdict="todo", figure="", advice="")
 
@@ -323,7 +323,7 @@ def form_context(options: Sequence[str], faults: Mapping[str, Sequence[str]]) ->
     }
 
 
-def by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
+def group_by_field(checks: Iterable[Check]) -> dict[str, list[str]]:
     """Group the advice of checks by form field."""
     faults: dict[str, list[str]] = {}
     for check in checks:
@@ -344,7 +344,7 @@ MAX_FINDINGS = 3
 """Maximum number of findings of one kind in a hint."""
 
 
-def hints(
+def moderator_hints(
     halves: Sequence[AnyHalf],
     contributor: Person | None = None,
     *,

@@ -147,7 +147,7 @@ def _cover(problem: Problem, parent: Problem) -> bool:
     if problem.embargo or not Problem.objects.filter(pk=parent.pk, embargo=True).exists():
         return False
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
-    problem.became(embargo=True)
+    problem.sync_fields(embargo=True)
     return True
 
 
@@ -164,7 +164,7 @@ def _path_data(path: Sequence[Problem]) -> Iterator[Datum]:
         )
 
 
-OWN = (State.HELD, State.JUDGING, State.VALID)
+UNPUBLISHED_STATES = (State.HELD, State.JUDGING, State.VALID)
 """States in which only the contributor may perturb a problem."""
 
 
@@ -175,7 +175,7 @@ def may_perturb(person: Person | None, problem: Problem) -> bool:
     if problem.public:
         return True
     own = person is not None and problem.twin.contributor_id == person.pk
-    return own and problem.state in OWN
+    return own and problem.state in UNPUBLISHED_STATES
 
 
 SHOWN_STEPS = 5
@@ -239,7 +239,7 @@ def set_embargo(problem: Problem, *, by: Person | None = None) -> int:
     _lock_family(problem)
     Problem.objects.filter(pk=problem.pk).update(embargo=True)
     Version.objects.filter(problem=problem).update(covered=False)
-    problem.became(embargo=True)
+    problem.sync_fields(embargo=True)
     return len(_spread_embargo([problem.pk], by, embargo=True))
 
 
@@ -263,7 +263,7 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
     for some in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
         twins = Problem.objects.filter(pk__in=some).values_list("twin", flat=True)
         settle_waits(set(twins), new=some)
-    problem.became(embargo=False)
+    problem.sync_fields(embargo=False)
     return len(freed)
 
 
@@ -319,4 +319,4 @@ def _embargo_event(problem: Problem, by: Person | None, embargo: bool) -> Event:
     reason = (
         _("its parent is under embargo") if embargo else _("its parent is no longer under embargo")
     )
-    return problem.unsaved_note(COVERING_KINDS[embargo], by=by, reason=reason)
+    return problem.make_event(COVERING_KINDS[embargo], by=by, reason=reason)

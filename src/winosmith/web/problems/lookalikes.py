@@ -28,7 +28,7 @@ from winosmith.web.people.models import Person
 from winosmith.web.problems.models import Problem, Remembered, Shingle, State, Twin
 from winosmith.web.problems.states import is_visible_to
 
-LEAST = 0.7
+MIN_SHARE = 0.7
 """Minimum fraction of shared words of near-duplicates, the same as for the halves of a twin."""
 
 MOST_HASHES = 100
@@ -95,8 +95,8 @@ class Lookalike:
 
     Attributes:
         where: The published data set, or "" for this site.
-        share: The fraction of shared words, 0–1, without options; always `LEAST` for a text that
-            the reader may not see, so that nobody can reconstruct the text.
+        share: The fraction of shared words, 0–1, without options. It is `MIN_SHARE` if the reader
+            may not see the text, so that nobody can reconstruct it.
         ref: The id; "" if the reader may not see it.
         sentence: The text; None if the reader may not see it.
     """
@@ -114,7 +114,7 @@ def find_lookalikes(
     family: Problem | None = None,
     reader: Person | None = None,
     hidden_too: bool = False,
-    least: float = LEAST,
+    least: float = MIN_SHARE,
     most: int = 5,
 ) -> list[Lookalike]:
     """Return the near-duplicates of halves, nearest first, at most one for each twin of the site.
@@ -183,7 +183,7 @@ def _shared_fraction(row: Remembered, words: Sequence[str], root: Sequence[str] 
     """Return the fraction of shared words; 0 if a row is similar only to the family's root."""
     own = row.problem or row
     theirs = words_to_compare(own.sentence, own.options)
-    share = share_of_words(words, theirs)
+    share = word_overlap(words, theirs)
     return 0.0 if root is not None and _is_kin(theirs, root, share) else share
 
 
@@ -322,8 +322,8 @@ def _is_kin(theirs: Sequence[str], root: Sequence[str], share: float) -> bool:
 
     An identical sentence that is not the root is still reported.
     """
-    near = share_of_words(theirs, root)
-    return near >= LEAST and (share < 1 or near == 1)
+    near = word_overlap(theirs, root)
+    return near >= MIN_SHARE and (share < 1 or near == 1)
 
 
 def _revision_chain(twin: int | None) -> set[int]:
@@ -357,7 +357,7 @@ def words_to_compare(sentence: str, options: Sequence[str] = ()) -> list[str]:
     return [GAP if word == BLANK else word for word in words]
 
 
-def share_of_words(first: Sequence[str], second: Sequence[str]) -> float:
+def word_overlap(first: Sequence[str], second: Sequence[str]) -> float:
     """Return the fraction of words that two sentences share, 0–1: `winosmith.text.overlap`.
 
     It is 0 if they share less than `LEAST_CONTENT` of the content words. Without this condition,

@@ -105,21 +105,21 @@ class Problem(models.Model):
     def __str__(self) -> str:
         return f"{self.ref}: {self.sentence[:60]}"
 
-    def became(self, **columns: Any) -> None:
+    def sync_fields(self, **columns: Any) -> None:
         """Set fields of this instance that a query changed; reload `waits` and `public` on use."""
         for name, value in columns.items():
             setattr(self, name, value)
         for name in ("waits", "public"):
             self.__dict__.pop(name, None)
 
-    def note(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
+    def log_event(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
         """Log an event that does not change the state; `columns` are other fields of `Event`."""
-        event = self.unsaved_note(kind, by=by, **columns)
+        event = self.make_event(kind, by=by, **columns)
         event.save()
         return event
 
-    def unsaved_note(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
-        """Return the event that `note` saves, unsaved."""
+    def make_event(self, kind: str, *, by: Any = None, **columns: Any) -> Event:
+        """Return the event that `log_event` saves, unsaved."""
         state = self.state
         return Event(problem=self, actor=by, kind=kind, before=state, after=state, **columns)
 

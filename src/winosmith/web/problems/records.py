@@ -151,7 +151,7 @@ def as_public(rows: Sequence[Problem]) -> list[Datum]:
     data = [as_problem(row) for row in rows]
     hidden = _hidden_ancestors(data)
     perturbed = [row.pk for row, datum in zip(rows, data, strict=True) if datum.lineage]
-    measured = _measured_below_hidden(perturbed)
+    measured = _load_depths_below_hidden(perturbed)
     return [
         _without_hidden(datum, hidden, measured.get(row.pk)) if datum.lineage else datum
         for row, datum in zip(rows, data, strict=True)
@@ -224,7 +224,7 @@ SELECT v.problem_id, v.lineage, v.edit FROM perturb_version v WHERE v.problem_id
 """
 
 
-def _measured_below_hidden(keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
+def _load_depths_below_hidden(keys: Sequence[int]) -> dict[int, tuple[int | None, int | None]]:
     if not keys:
         return {}
     with connection.cursor() as cursor:

@@ -54,12 +54,12 @@ class Term:
     wanted: bool = True
 
 
-def parse(text: str) -> list[Term]:
+def parse_terms(text: str) -> list[Term]:
     """Split a search text into required and excluded terms.
 
-    >>> [(" ".join(term.words), term.wanted) for term in parse('cup "the jug" -broke')]
+    >>> [(" ".join(term.words), term.wanted) for term in parse_terms('cup "the jug" -broke')]
     [('cup', True), ('the jug', True), ('broke', False)]
-    >>> parse("doesn't _ ...")
+    >>> parse_terms("doesn't _ ...")
     [Term(words=('doesn', 't'), wanted=True)]
     """
     terms = []
@@ -107,10 +107,10 @@ class FullText:
                 [self.table, *(f"{self.table}_{name}" for name in _TRIGGERS)],
             )
             if cursor.fetchone()[0] < 1 + len(_TRIGGERS):
-                for statement in self._sqlite():
+                for statement in self._sqlite_statements():
                     cursor.execute(statement)
 
-    def said(self, terms: Iterable[Term]) -> str:
+    def match_argument(self, terms: Iterable[Term]) -> str:
         """Return the argument of SQLite's MATCH; at least one term must be required.
 
         Words contain only letters and digits, so they can't close the quotation marks.
@@ -119,9 +119,10 @@ class FullText:
         text = "(" + " AND ".join(f'"{words}"' for words in wanted) + ")"
         return text + "".join(f' NOT "{words}"' for words in unwanted)
 
-    def rows(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
+    def key_query(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
         """Return SQLite's query for the keys of matching problems, and its parameters."""
-        return f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s", [self.said(terms)]  # noqa: S608
+        query = f"SELECT rowid FROM {self.table} WHERE {self.table} MATCH %s"  # noqa: S608
+        return query, [self.match_argument(terms)]
 
     def condition(self, terms: Iterable[Term]) -> tuple[str, list[str]]:
         """Return PostgreSQL's condition for matching problems, and its parameters."""
@@ -130,7 +131,7 @@ class FullText:
         parts += ["!!phraseto_tsquery('simple', %s)"] * len(unwanted)
         return f"{_VECTOR} @@ ({' && '.join(parts)})", [*wanted, *unwanted]
 
-    def rare(self, terms: Iterable[Term], alias: str = "default") -> list[int] | None:
+    def find_if_rare(self, terms: Iterable[Term], alias: str = "default") -> list[int] | None:
         """Return the keys of all matching problems, unordered; None if there are more than `RARE`.
 
         To find the newest matches, a database must choose between scanning all problems and reading
@@ -142,7 +143,7 @@ class FullText:
             also = f" AND {self._only}" if self._only else ""
             rows = f"SELECT id FROM problems_problem WHERE {fits}{also}"  # noqa: S608
         else:
-            rows, values = self.rows(terms)
+            rows, values = self.key_query(terms)
         with connections[alias].cursor() as cursor:
             cursor.execute(f"{rows} LIMIT {RARE + 1}", values)
             found = [number for (number,) in cursor.fetchall()]
@@ -151,7 +152,7 @@ class FullText:
     def _where(self, row: str) -> str:
         return f" WHERE {row}.{self._only}" if self._only else ""
 
-    def _sqlite(self) -> Sequence[str]:
+    def _sqlite_statements(self) -> Sequence[str]:
         table = self.table
         add = (
             f"INSERT INTO {table}(rowid, sentence) SELECT new.id, new.sentence{self._where('new')};"
@@ -193,7 +194,7 @@ indexes: list[Callable[[str], None]] = [ensure]
 """Functions that create missing search indexes in a database after each migration."""
 
 
-def with_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
+def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
     """Return the public problems whose sentences contain all required and no excluded terms.
 
     Args:
@@ -207,7 +208,7 @@ def with_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]
     if not any(term.wanted for term in terms):
         return query.alias(place=F("id")).none()
     if connections[query.db].vendor == "postgresql":
-        few = _INDEX.rare(terms, query.db)
+        few = _INDEX.find_if_rare(terms, query.db)
         if few is not None:
             return query.filter(pk__in=few).alias(place=F("id"))
         where, values = _INDEX.condition(terms)
@@ -218,5 +219,5 @@ def with_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]
     return query.extra(  # noqa: S610 - values are parameters
         tables=[table],
         where=[f"problems_problem.id = +{table}.rowid", f"{table} MATCH %s"],
-        params=[_INDEX.said(terms)],
+        params=[_INDEX.match_argument(terms)],
     ).alias(place=RawSQL(f"{table}.rowid", (), BigIntegerField()))  # noqa: S611

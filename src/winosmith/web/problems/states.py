@@ -33,7 +33,7 @@ MOVES = {
 }
 """The states that can follow each state. Only an undo restores withdrawn and revised problems."""
 
-GONE = (State.WITHDRAWN, State.REVISED)
+REMOVED_STATES = (State.WITHDRAWN, State.REVISED)
 
 
 def move(problem: Problem, to: State, *, by: Person | None, kind: str, **columns: Any) -> Event:
@@ -60,7 +60,7 @@ def move(problem: Problem, to: State, *, by: Person | None, kind: str, **columns
         decided = timezone.now() if to in (State.VALID, State.REJECTED) else now.decided
         Problem.objects.filter(pk=now.pk).update(state=to, decided=decided)
         settle_waits([now.twin_id], new=[now.pk])
-        problem.became(state=to, decided=decided)
+        problem.sync_fields(state=to, decided=decided)
         return now.events.create(actor=by, kind=kind, before=before, after=to, **columns)
 
 
@@ -166,7 +166,7 @@ def _log_late(keys: Collection[int], twins: Iterable[list[Problem]]) -> None:
     late = [half.pk for of in twins if any(map(_is_open, of)) for half in of if half.pk in keys]
     rows = public_problems().filter(pk__in=late).order_by("pk") if late else ()
     reason = _("its other half was not decided within %d days") % settings.RULES.wait_days
-    Event.objects.bulk_create(row.unsaved_note(LATE, reason=reason) for row in rows)
+    Event.objects.bulk_create(row.make_event(LATE, reason=reason) for row in rows)
 
 
 def publish_due() -> int:
@@ -193,7 +193,7 @@ def _due_problems() -> QuerySet[Problem]:
     return Problem.objects.filter(over, ~Exists(asked), waits=True)
 
 
-def public_at_latest(problem: Problem) -> datetime | None:
+def latest_public_time(problem: Problem) -> datetime | None:
     """Return the latest time at which a problem becomes public; None unless it waits for its twin.
 
     A problem that is not valid, is under embargo, or would reveal the answer of a gold question

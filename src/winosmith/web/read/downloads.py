@@ -152,7 +152,7 @@ class Survey:
     """The content of a download.
 
     Attributes:
-        known: The format.
+        file_format: The format.
         rows: The keys of the rows, oldest first.
         digest: The `winosmith.Dataset.digest` of the problems.
         header: The columns of a table; empty for other formats.
@@ -162,7 +162,7 @@ class Survey:
             twins.
     """
 
-    known: Format
+    file_format: Format
     rows: array[int]
     digest: str
     header: tuple[str, ...]
@@ -170,13 +170,13 @@ class Survey:
     silent: bool
 
 
-def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) -> Survey:
+def survey(query: QuerySet[Problem], file_format: Format, *, skip_unfit: bool = False) -> Survey:
     """Read public problems once, and return the content of their file.
 
     Args:
         query: A part of `public_problems`; other problems in it are omitted.
-        known: One of `FILES`.
-        leave_out: Whether to omit problems that don't fit the format; otherwise `rows` includes
+        file_format: One of `FILES`.
+        skip_unfit: Whether to omit problems that don't fit the format; otherwise `rows` includes
             them, and the caller must show `unfit`.
     """
     state, header, kept = hashlib.sha256(), list[str](), array("q")
@@ -184,41 +184,41 @@ def survey(query: QuerySet[Problem], known: Format, *, leave_out: bool = False) 
     silent = True
     for chunk in iter_rows(load_keys(query.order_by("place")), needed_columns(public_problems())):
         data = as_public(chunk)
-        bad, columns = _try_format(data, known)
+        bad, columns = _try_format(data, file_format)
         unfit |= bad
         header = merge_columns(header, columns)
         for row, datum in zip(chunk, data, strict=True):
-            if not (leave_out and datum.id in bad):
+            if not (skip_unfit and datum.id in bad):
                 kept.append(row.pk)
                 state.update(_digest_line(datum))
                 silent &= not (datum.twin_id or datum.lineage)
-    if silent and known.name == TABLE and kept:
+    if silent and file_format.name == TABLE and kept:
         header = merge_columns(["answer", "twin_id"], header)
-    return Survey(known, kept, state.hexdigest(), tuple(header), unfit, silent)
+    return Survey(file_format, kept, state.hexdigest(), tuple(header), unfit, silent)
 
 
 def _digest_line(datum: Datum) -> bytes:
     return (canonical(problem_record(datum)) + "\n").encode("utf-8", "surrogatepass")
 
 
-def _try_format(data: list[Datum], known: Format) -> tuple[dict[str, str], list[str]]:
-    if known.name == "winosmith":
+def _try_format(data: list[Datum], file_format: Format) -> tuple[dict[str, str], list[str]]:
+    if file_format.name == "winosmith":
         return {}, []
     try:
-        written = _write_part(data, known)
+        written = _write_part(data, file_format)
     except InputError:
-        reasons = formats.find_unwritable(data, known.name)
+        reasons = formats.find_unwritable(data, file_format.name)
         bad = {data[at].id: reason for at, reason in reasons.items()}
-        written = _write_part([datum for datum in data if datum.id not in bad], known)
-        return bad, read_header(written) if known.name == TABLE else []
-    return {}, read_header(written) if known.name == TABLE else []
+        written = _write_part([datum for datum in data if datum.id not in bad], file_format)
+        return bad, read_header(written) if file_format.name == TABLE else []
+    return {}, read_header(written) if file_format.name == TABLE else []
 
 
-def _write_part(data: Sequence[Datum], known: Format, *, silent: bool = False) -> str:
-    if known.name == "winosmith":
+def _write_part(data: Sequence[Datum], file_format: Format, *, silent: bool = False) -> str:
+    if file_format.name == "winosmith":
         return "".join(formats.to_lines(data, marked=silent))
     file = StringIO(newline="")
-    get_writer(known.name).write(data, file)
+    get_writer(file_format.name).write(data, file)
     return file.getvalue()
 
 
@@ -229,12 +229,12 @@ def iter_file(found: Survey) -> Generator[bytes, None, None]:
         InputError: A problem was withdrawn after the survey; request the file again.
     """
     if not found.rows:
-        yield _write_part([], found.known).encode()
+        yield _write_part([], found.file_format).encode()
         return
     first = True
     for data in _iter_unchanged(found):
-        written = _write_part(data, found.known, silent=found.silent)
-        if found.known.name == TABLE:
+        written = _write_part(data, found.file_format, silent=found.silent)
+        if found.file_format.name == TABLE:
             written = align_columns(written, found.header, with_header=first)
         first = False
         yield written.encode()
@@ -288,7 +288,7 @@ def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFil
     return hashlib.file_digest(file, "sha256").hexdigest(), HeadedFile(b"", file)
 
 
-MOST = 240
+QUOTA = 240
 """Maximum number of downloads per hour for a network or account; each reads all its rows."""
 
 TYPES = {
@@ -325,12 +325,12 @@ def download_file(request: HttpRequest, name: str) -> HttpResponseBase:
     filters = Filters(request.GET)
     if not filters.is_valid():
         return render(request, "read/download_refused.html", {"filters": filters}, status=422)
-    rate_limit_reading(request, "download", MOST)
+    rate_limit_reading(request, "download", QUOTA)
     source: HeadedFile | Generator[bytes, None, None]
     if plain in VOTES:
         digest, source = open_votes_file(filters.apply(), plain)
     else:
-        found = survey(filters.apply(), FILES[plain], leave_out="fitting" in request.GET)
+        found = survey(filters.apply(), FILES[plain], skip_unfit="fitting" in request.GET)
         if found.unfit and "fitting" not in request.GET:
             return _report_unfit(request, plain, found)
         digest, source = found.digest, iter_file(found)
@@ -383,7 +383,7 @@ def _report_unfit(request: HttpRequest, name: str, found: Survey) -> HttpRespons
     if not wants_page(request):
         lines = [f"{ref}: {reason}" for ref, reason in unfit]
         message = (
-            f"422: {found.known.title} can't contain {len(found.unfit)} of {len(found.rows)} "
+            f"422: {found.file_format.title} can't contain {len(found.unfit)} of {len(found.rows)} "
             "problems; add fitting=1 to the URL to get the others."
         )
         return HttpResponse(
@@ -391,7 +391,7 @@ def _report_unfit(request: HttpRequest, name: str, found: Survey) -> HttpRespons
         )
     context = {
         "name": name,
-        "format": found.known,
+        "format": found.file_format,
         "all": len(found.rows),
         "fit": len(found.rows) - len(found.unfit),
         "unfit": unfit,

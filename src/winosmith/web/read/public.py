@@ -30,7 +30,7 @@ from winosmith.web.people.models import keyed_digest, person_of
 from winosmith.web.people.privacy import current_documents
 from winosmith.web.problems.models import Problem, State, Twin, Version
 from winosmith.web.problems.records import filter_family, filter_kind
-from winosmith.web.problems.search import Page, parse, with_terms
+from winosmith.web.problems.search import Page, filter_by_terms, parse_terms
 from winosmith.web.problems.states import public_problems
 
 
@@ -327,7 +327,7 @@ class Filters(forms.Form):
     def apply(self) -> QuerySet[Problem]:
         """Return the matching public problems; none if a field is not valid.
 
-        They have the alias `place` for ordering; see `winosmith.web.problems.search.with_terms`.
+        They have the alias `place` for sorting, as in `problems.search.filter_by_terms`.
         """
         query = public_problems().alias(place=F("id"))
         if not self.is_valid():
@@ -352,7 +352,7 @@ class Filters(forms.Form):
         if data["until"]:
             query = query.filter(twin__created__lte=_day_time(data["until"], time.max))
         if data["q"]:
-            query = with_terms(query, parse(data["q"]))
+            query = filter_by_terms(query, parse_terms(data["q"]))
         return query
 
 

@@ -29,8 +29,8 @@ from winosmith.web.people.gates import current_page, existing_writer
 from winosmith.web.people.models import Person, pseudonym
 from winosmith.web.problems.family import fold_steps, may_perturb, path_from_root, visible_steps
 from winosmith.web.problems.models import Problem, State, Twin
-from winosmith.web.problems.search import Term, parse
-from winosmith.web.problems.states import is_visible_to, public_at_latest, public_problems
+from winosmith.web.problems.search import Term, parse_terms
+from winosmith.web.problems.states import is_visible_to, latest_public_time, public_problems
 from winosmith.web.read.public import (
     Filters,
     capped_count,
@@ -60,7 +60,7 @@ def browse_problems(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "page": shown,
         "groups": _group_by_twin(shown.problems),
-        "terms": parse(filters.cleaned_data.get("q", "")),
+        "terms": parse_terms(filters.cleaned_data.get("q", "")),
         "count": count,
         "more": more,
         "kept": filters.kept().urlencode(),
@@ -82,7 +82,7 @@ def show_problem(request: HttpRequest, ref: str) -> HttpResponse:
     public = public_problems().filter(pk__in=[half.pk for half in halves])
     context = {
         "problem": found,
-        "halves": [(half, count_votes(half), public_at_latest(half)) for half in halves],
+        "halves": [(half, count_votes(half), latest_public_time(half)) for half in halves],
         "others": len(halves) - 1,
         "family": family,
         "may_perturb": may_perturb(person, found),

@@ -33,17 +33,17 @@ from winosmith.web.people.gates import existing_writer
 from winosmith.web.people.models import Person
 from winosmith.web.problems.models import ERASED_SENTENCE, Problem, State
 from winosmith.web.problems.records import as_public, iter_rows, load_keys, needed_columns
-from winosmith.web.problems.states import GONE, public_problems
+from winosmith.web.problems.states import REMOVED_STATES, public_problems
 from winosmith.web.rounds.models import Place, Round
 
 
-def results(round_: Round) -> dict[str, Any]:
+def results_context(round_: Round) -> dict[str, Any]:
     """Return the context of the page of a finished round."""
     record: Mapping[str, Any] = round_.record or {}
     return {
         "work": _work_context(record),
         "cards": _summary_cards(record),
-        "funnel": funnel(record["build"]["funnel"]),
+        "funnel": funnel_stages(record["build"]["funnel"]),
         "counts": record["build"]["counts"],
         "solvers": [_solver_row(name, own) for name, own in record["solvers"].items()],
         "people": _people_context(record["people"]),
@@ -64,7 +64,7 @@ def count_problems(round_: Round) -> dict[str, int | None]:
     return {"collected": build["funnel"]["collected"]["problems"], "kept": build["kept"]}
 
 
-def funnel(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+def funnel_stages(record: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the stages of the funnel, starting with the collected problems.
 
     Each stage has its name; the number of problems left after it, also in percent of those
@@ -531,7 +531,7 @@ def erase_remaining_texts() -> int:
     round also stores the splits of earlier problems, and a failed round has no places, so all
     rounds are checked for all erased texts.
     """
-    erased = Problem.objects.filter(state__in=GONE, sentence=ERASED_SENTENCE)
+    erased = Problem.objects.filter(state__in=REMOVED_STATES, sentence=ERASED_SENTENCE)
     gone = set(erased.values_list("ref", flat=True))
     if not gone:
         return 0

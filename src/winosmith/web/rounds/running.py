@@ -133,7 +133,7 @@ def load_recipe(round_: Round, pool: Path) -> RoundRecipe:
     return parse_round({**round_.recipe, **files}, folder=Path(round_.base or settings.SITE.folder))
 
 
-LEAST = 20
+MIN_PROBLEMS = 20
 """Minimum number of public problems for training, test and measurement."""
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
@@ -184,10 +184,10 @@ def create_round(
         if Round.objects.filter(name=name).exists() or round_.folder.exists():
             raise InputError(_("A round with this name already exists; choose another name."))
         count = public_problems().count()
-        if count < LEAST:
+        if count < MIN_PROBLEMS:
             raise InputError(
                 _("A round needs %(least)d public problems; there are %(count)d.")
-                % {"least": LEAST, "count": count}
+                % {"least": MIN_PROBLEMS, "count": count}
             )
         _check_not_busy()
         round_.last = Round.objects.exclude(published=None).order_by("-published").first()

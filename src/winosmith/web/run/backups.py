@@ -21,13 +21,13 @@ from winosmith.web._site import BACKUPS
 from winosmith.web.jobs import BACKUP, Job, Progress, note
 from winosmith.web.people.models import Person
 
-KEPT = 7
+MAX_BACKUPS = 7
 """Number of backups that are kept; older ones are deleted."""
 
 NAME = re.compile(r"site-\d{8}-\d{6}\.tar\.gz")
 
 
-def folder() -> Path:
+def backup_folder() -> Path:
     """Return the folder of the backups."""
     return Path(settings.SITE.folder, BACKUPS)
 
@@ -37,7 +37,7 @@ def list_backups() -> list[dict[str, Any]]:
 
     Each has the `name` of the file, its `size` in bytes, and the time when it was `made`.
     """
-    paths = [path for path in folder().glob("*.tar.gz") if NAME.fullmatch(path.name)]
+    paths = [path for path in backup_folder().glob("*.tar.gz") if NAME.fullmatch(path.name)]
     return [
         {
             "name": path.name,
@@ -61,7 +61,7 @@ def request_backup(person: Person) -> Job:
 
 
 def make_backup(job: Job, progress: Progress) -> dict[str, Any]:
-    """Make the backup that a job requests, and delete the oldest beyond `KEPT`.
+    """Make the backup that a job requests, and delete the oldest beyond `MAX_BACKUPS`.
 
     Raises:
         InputError: The job was started on another site, from whose backup this site was restored.
@@ -73,12 +73,12 @@ def make_backup(job: Job, progress: Progress) -> dict[str, Any]:
                 "restored; make a new backup."
             )
         )
-    path = folder() / f"site-{job.at:%Y%m%d-%H%M%S}.tar.gz"
-    folder().mkdir(mode=0o700, exist_ok=True)
-    for left in folder().glob(".site-*"):  # of an interrupted backup
+    path = backup_folder() / f"site-{job.at:%Y%m%d-%H%M%S}.tar.gz"
+    backup_folder().mkdir(mode=0o700, exist_ok=True)
+    for left in backup_folder().glob(".site-*"):  # of an interrupted backup
         shutil.rmtree(left, ignore_errors=True)
     if not path.exists():
         backup(settings.SITE, path)
-    for old in list_backups()[KEPT:]:
-        (folder() / old["name"]).unlink(missing_ok=True)
+    for old in list_backups()[MAX_BACKUPS:]:
+        (backup_folder() / old["name"]).unlink(missing_ok=True)
     return {"file": path.name, "bytes": path.stat().st_size}

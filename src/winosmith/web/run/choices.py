@@ -34,7 +34,7 @@ def _declarations() -> dict[str, dict[str, Any]]:
     return choosable(type(settings.RULES))
 
 
-def label(name: str) -> str:
+def setting_label(name: str) -> str:
     """Return the label of a setting, in the reader's language."""
     return _(label_and_hint(_declarations()[name])[0])
 
@@ -49,7 +49,7 @@ def _build_field(name: str, key: Mapping[str, Any]) -> forms.Field:
     # The form also contains the initial values, so that saving it does not revert a setting that
     # another admin has changed in the meantime.
     hint = label_and_hint(key)[1]
-    words: dict[str, Any] = {"label": label(name), "help_text": hint and _(hint)}
+    words: dict[str, Any] = {"label": setting_label(name), "help_text": hint and _(hint)}
     words["show_hidden_initial"] = True
     if "enum" in key:
         choices = [(one, value_label(name, one)) for one in key["enum"]]
@@ -125,10 +125,10 @@ class SettingsForm(forms.Form):
             try:
                 replace(settings.RULES, **typed)
             except RecipeError as error:
-                self.refuse(error)
+                self.add_recipe_error(error)
         return typed
 
-    def refuse(self, error: RecipeError) -> None:
+    def add_recipe_error(self, error: RecipeError) -> None:
         """Add the reason why a setting is invalid to the setting's field."""
         wanted = _(error.wanted) or str(error)
         self.add_error(error.key or None, f"{wanted[0].upper()}{wanted[1:]}.")

@@ -32,7 +32,7 @@ from winosmith.web.jobs import IMPORT, Job, Progress, Reading
 from winosmith.web.pages import ROW_FAULTS, retold
 from winosmith.web.people.models import Person
 from winosmith.web.problems.lookalikes import remember_published
-from winosmith.web.run.uploads import PIECE, max_bytes, store_file
+from winosmith.web.run.uploads import CHUNK_BYTES, max_bytes, store_file
 
 LONGEST = 80
 """Maximum length of a stored file name, as for the source of a published sentence."""
@@ -89,7 +89,7 @@ class FileForm(forms.Form):
     def clean_file(self) -> Any:
         """Reject a file that is too large for one request."""
         file = self.cleaned_data["file"]
-        if file and file.size > PIECE:
+        if file and file.size > CHUNK_BYTES:
             raise forms.ValidationError(
                 _(
                     "Without JavaScript, you can upload at most 0.9 MB; the "
@@ -107,7 +107,7 @@ class FileForm(forms.Form):
             self.add_error("file", forms.Field.default_error_messages["required"])
         return typed
 
-    def proposed(self, person: Person, **values: str) -> Job:
+    def propose_job(self, person: Person, **values: str) -> Job:
         """Store the file; return a preview as an unsaved job.
 
         This may take seconds, so it must be called outside of a transaction.

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from winosmith.web import jobs
 from winosmith.web.jobs import Job
-from winosmith.web.run.choices import label, value_label
+from winosmith.web.run.choices import setting_label, value_label
 from winosmith.web.run.files import ImportForm, translate_fault
 from winosmith.web.run.human_tests import TestForm
 from winosmith.web.run.studies import ListForm, PaidForm, PlacesForm, StudyForm
@@ -35,7 +35,10 @@ def describe_request(job: Job) -> list[tuple[Any, str]]:
     Empty fields are omitted, except for settings.
     """
     if job.kind == jobs.SETTINGS:
-        return [(label(name), _describe_setting(name, value)) for name, value in job.asked.items()]
+        return [
+            (setting_label(name), _describe_setting(name, value))
+            for name, value in job.asked.items()
+        ]
     texts = [(name, str(value)) for name, value in job.asked.items() if value is not None]
     return [_describe_field(job.kind, *each) for each in texts if each[1] not in ("", "False")]
 

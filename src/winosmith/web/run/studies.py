@@ -145,7 +145,7 @@ class PlacesForm(forms.Form):
         label=gettext_lazy("People sent by the market"), min_value=1, max_value=MOST_PLACES
     )
 
-    def proposed(self, person: Person, *, name: str) -> Job:
+    def propose_job(self, person: Person, *, name: str) -> Job:
         """Return a preview of the new number of places, as an unsaved job."""
         places = self.cleaned_data["places"]
         return Job(

@@ -30,7 +30,7 @@ ABANDONED_AFTER = timedelta(minutes=10)
 """Time after which an upload without a job, which was cancelled or interrupted, is deleted if its
 space is needed."""
 
-PIECE = 900_000
+CHUNK_BYTES = 900_000
 """Maximum bytes of a file in one request; a whole request has at most a million."""
 
 
@@ -39,13 +39,13 @@ def max_bytes() -> int:
     return int(settings.RULES.upload_mb) * 1_000_000
 
 
-def store_piece(mark: str, at: int, data: bytes) -> None:
+def store_chunk(mark: str, at: int, data: bytes) -> None:
     """Store a chunk of a file, readable only by the server's user; repeated calls have no effect.
 
     Args:
         mark: The mark of the future job, from `new_key`.
         at: The offset of the chunk in bytes; 0 starts a new file.
-        data: `PIECE` bytes, or the rest of the file.
+        data: `CHUNK_BYTES` bytes, or the rest of the file.
 
     Raises:
         InputError: The job already exists, an earlier chunk is missing, or the file or all files
@@ -115,7 +115,7 @@ def store_file(job: Job, typed: dict[str, Any]) -> Job:
     path = job.file
     try:
         if not sent:
-            store_piece(job.mark, 0, typed["file"].read())
+            store_chunk(job.mark, 0, typed["file"].read())
         elif not path.exists() or path.stat().st_size != typed["sent_bytes"]:
             raise InputError(_("The file did not arrive completely; send it again."))
         with path.open("rb") as file:

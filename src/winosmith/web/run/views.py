@@ -27,7 +27,7 @@ from winosmith.web.run import backups, files, human_tests, studies
 from winosmith.web.run.choices import SettingsForm, change_settings, settings_lock
 from winosmith.web.run.dashboard import page_context
 from winosmith.web.run.steps import count_left, list_faults, setup_steps
-from winosmith.web.run.uploads import PIECE, max_bytes, store_piece
+from winosmith.web.run.uploads import CHUNK_BYTES, max_bytes, store_chunk
 from winosmith.web.take.models import Round
 from winosmith.web.take.rounds import end_round, round_progress
 
@@ -125,7 +125,7 @@ def _store_preview(request: HttpRequest, form: Any, part: str = "", **values: st
     if sent and _admin_jobs().filter(mark=sent).exists():
         return str(sent)
     try:
-        job = form.proposed(request.user, **values)
+        job = form.propose_job(request.user, **values)
     except WinosmithError as error:
         _add_error(form, "file" if "file" in form.fields else None, error)
         return ""
@@ -146,7 +146,7 @@ def _store_preview(request: HttpRequest, form: Any, part: str = "", **values: st
 
 @require_POST
 @admins_only
-def upload_piece(request: HttpRequest, mark: str) -> HttpResponse:
+def upload_chunk(request: HttpRequest, mark: str) -> HttpResponse:
     """Store a chunk, with the byte offset `at`, of a file that is too large for one request."""
     at = request.GET.get("at", "")
     if not (re.fullmatch("[0-9a-f]{32}", mark) and re.fullmatch("[0-9]{1,12}", at)):
@@ -154,7 +154,7 @@ def upload_piece(request: HttpRequest, mark: str) -> HttpResponse:
     if request.content_type != "application/octet-stream":
         return HttpResponse(status=415)  # Django has already read a form's body
     try:
-        store_piece(mark, int(at), request.body)
+        store_chunk(mark, int(at), request.body)
     except WinosmithError as error:
         return HttpResponse(str(error), status=422, content_type="text/plain; charset=utf-8")
     return HttpResponse(status=204)
@@ -162,7 +162,7 @@ def upload_piece(request: HttpRequest, mark: str) -> HttpResponse:
 
 def _add_error(form: Form, field: str | None, error: WinosmithError) -> None:
     if isinstance(error, RecipeError) and isinstance(form, SettingsForm):
-        form.refuse(error)
+        form.add_recipe_error(error)
         return
     for line in str(error).splitlines():
         form.add_error(field, files.translate_fault(line))
@@ -190,12 +190,12 @@ def publish_test(request: HttpRequest, name: str) -> HttpResponseBase:
     """Show a preview of the publication of a closed human test."""
     person: Person = request.user
 
-    def proposed() -> Job:
+    def propose() -> Job:
         job = human_tests.propose_publishing(person, name)
         job.save()
         return job
 
-    done = _act_on_test(request, name, proposed)
+    done = _act_on_test(request, name, propose)
     return redirect("run:job", done) if isinstance(done, str) else done
 
 
@@ -345,8 +345,8 @@ def show_backups(request: HttpRequest) -> HttpResponseBase:
             return redirect("run:job", mark)
     context = {
         "kept": backups.list_backups(),
-        "most": backups.KEPT,
-        "folder": backups.folder(),
+        "most": backups.MAX_BACKUPS,
+        "folder": backups.backup_folder(),
         "jobs": _admin_jobs().filter(kind=BACKUP)[:LAST],
     }
     return _render(request, "run/backups.html", form, **context)
@@ -429,5 +429,5 @@ def _render(
     request: HttpRequest, page: str, form: Form, *, status: int = 200, **context: Any
 ) -> HttpResponse:
     address = _address(request).rstrip("/")
-    defaults = {"form": form, "piece": PIECE, "most": max_bytes(), "address": address}
+    defaults = {"form": form, "piece": CHUNK_BYTES, "most": max_bytes(), "address": address}
     return render(request, page, {**defaults, **context}, status=422 if form.errors else status)

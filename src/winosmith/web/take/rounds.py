@@ -25,7 +25,7 @@ from winosmith.web.problems.models import Problem, State
 from winosmith.web.problems.records import as_problem
 from winosmith.web.take.models import Material, Round, Sheet, Sitting
 from winosmith.web.take.results import compute_results, load_dataset, load_sittings
-from winosmith.web.take.sheets import minutes, problem_ids
+from winosmith.web.take.sheets import estimate_minutes, problem_ids
 
 if TYPE_CHECKING:
     from winosmith.dataset import Dropped
@@ -41,7 +41,7 @@ def consent_text(questions: list[int]) -> str:
         questions: The number of questions on each sheet.
     """
     least, most = min(questions), max(questions)
-    short, long = minutes(least), minutes(most)
+    short, long = estimate_minutes(least), estimate_minutes(most)
     numbers = {
         "questions": str(most) if least == most else f"{least} to {most}",
         "minutes": str(long) if short == long else f"{short} to {long}",
@@ -191,7 +191,7 @@ def _set_embargo(rows: Any) -> None:
     for row in Problem.objects.filter(pk__in=[row.pk for row in rows if row.embargo]):
         if not row.embargo:
             set_embargo(row)
-            row.note("embargo", reason=_("it is in a human test"))
+            row.log_event("embargo", reason=_("it is in a human test"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +338,7 @@ def publish_round(name: str, *, by: Person | None = None) -> Released:
             lift_embargo(row)
             row.released = True
             _add_canary(row, after.canary)
-            row.note("publish", by=by, reason=_("the human test %r has ended") % name)
+            row.log_event("publish", by=by, reason=_("the human test %r has ended") % name)
         locked.published = timezone.now()
         locked.save(update_fields=["published"])
     return Released(used, after.alternates, len(after.withheld), after.canary)

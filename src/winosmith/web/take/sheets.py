@@ -44,10 +44,10 @@ SECONDS_A_QUESTION = 18.3
 """Mean seconds per question (Davis, Morgenstern & Ortiz 2016, section 4)."""
 
 
-def minutes(questions: int) -> int:
+def estimate_minutes(questions: int) -> int:
     """Estimate the minutes that a number of questions takes; the minimum is 1.
 
-    >>> minutes(89)
+    >>> estimate_minutes(89)
     27
     """
     return max(1, round(questions * SECONDS_A_QUESTION / 60))
@@ -112,7 +112,7 @@ def may_take(person: Person | None) -> bool:
     return person is not None and not person.anonymous and person.is_active and not person.erased
 
 
-def unfinished(person: Person) -> Sitting | None:
+def unfinished_sitting(person: Person) -> Sitting | None:
     """Return the sheet of any round that a person is filling in, or None.
 
     Until it is submitted or given up, they get no other sheet and no problem to judge.
@@ -141,7 +141,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
         raise InputError(_("You need an account to take a test; log in first."))
     with writing():
         lock_reader(person)
-        out = unfinished(person)
+        out = unfinished_sitting(person)
         if out is not None and out.subject.round_id == round_.pk:
             return out
         if out is not None:
@@ -152,7 +152,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
         slot = current_slot(person)
         if slot is not None:
             give_back(slot)
-        subject = _subject(person, round_)
+        subject = _get_or_create_subject(person, round_)
         subject.declared = {**subject.declared, **checked}
         subject.save(update_fields=["declared"])
         record_reading(person, sheet)
@@ -204,7 +204,7 @@ def _ledger_name(person: int | None, subject: int) -> str:
     return f"x{subject}" if person is None else f"p{person}"
 
 
-def _subject(person: Person, round_: Round) -> Subject:
+def _get_or_create_subject(person: Person, round_: Round) -> Subject:
     found = Subject.objects.filter(round=round_, person=person).first()
     while found is None:
         code = "S" + "".join(secrets.choice(CODE_CHARACTERS) for _ in range(6))
@@ -461,7 +461,7 @@ def test_news(person: Person, after: datetime) -> Iterator[Item]:
 
 def test_work(person: Person) -> Iterator[Work]:
     """Yield a reminder of the sheet that a person is filling in, if any."""
-    out = unfinished(person)
+    out = unfinished_sitting(person)
     if out is not None:
         left = len(out.sheet.record["items"]) - out.answers.exclude(letter="").count()
         text = ngettext(

@@ -35,7 +35,7 @@ def show_tests(request: HttpRequest) -> HttpResponse:
             {"round": round_, **_sheet_sizes(round_)}
             for round_ in Round.objects.filter(state=Round.State.OPEN).order_by("-created")
         ],
-        "out": sheets.unfinished(person) if person else None,
+        "out": sheets.unfinished_sitting(person) if person else None,
         "taken": sittings.exclude(state=Sitting.State.GIVEN)
         .select_related("subject__round", "sheet")
         .order_by("-pk"),
@@ -81,8 +81,8 @@ def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> Htt
         "round": round_,
         **_sheet_sizes(round_),
         "person": person,
-        "hindrance": _why_not(person, round_) if person else "",
-        "out": sheets.unfinished(person) if person else None,
+        "hindrance": _find_hindrance(person, round_) if person else "",
+        "out": sheets.unfinished_sitting(person) if person else None,
         "declared": [
             {**each, "value": request.POST.get(f"declared-{each['name']}", "")}
             for each in round_.declared
@@ -97,8 +97,8 @@ def _render_test(request: HttpRequest, round_: Round, *, error: str = "") -> Htt
     return render(request, "take/about.html", page, status=422 if error else 200)
 
 
-def _why_not(person: Person, round_: Round) -> str:
-    out = sheets.unfinished(person)
+def _find_hindrance(person: Person, round_: Round) -> str:
+    out = sheets.unfinished_sitting(person)
     if out is not None:
         return ""  # the page links to it
     try:
@@ -118,8 +118,8 @@ def _sheet_sizes(round_: Round) -> dict[str, int]:
     return {
         "fewest": min(counts),
         "most": max(counts),
-        "shortest": sheets.minutes(min(counts)),
-        "longest_minutes": sheets.minutes(max(counts)),
+        "shortest": sheets.estimate_minutes(min(counts)),
+        "longest_minutes": sheets.estimate_minutes(max(counts)),
     }
 
 
@@ -146,7 +146,7 @@ def show_sheet(request: HttpRequest, ref: str) -> HttpResponseBase:
         "sitting": sitting,
         "sheet": asked,
         "told": sheets.get_instructions(asked),
-        "minutes": sheets.minutes(len(asked)),
+        "minutes": sheets.estimate_minutes(len(asked)),
     }
     return render(request, "take/instructions.html", page)
 
@@ -186,10 +186,10 @@ def _process_answer(request: HttpRequest, sitting: Sitting, item: humans.Item) -
             request, sitting, sheets.read_sheet(sitting.sheet), item.number, error=error
         )
 
-    return _process_form(request, sitting, act, _address(sitting, to or item.number), again)
+    return _process_form(request, sitting, act, _question_url(sitting, to or item.number), again)
 
 
-def _address(sitting: Sitting, number: int) -> str:
+def _question_url(sitting: Sitting, number: int) -> str:
     if number > len(sitting.sheet.record["items"]):
         return reverse("take:end", args=[sitting.ref])
     return reverse("take:question", args=[sitting.ref, max(1, number)])
@@ -320,7 +320,7 @@ def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
 
 def _render_thanks(request: HttpRequest, sitting: Sitting) -> HttpResponse:
     round_ = sitting.subject.round
-    further = not _why_not(cast(Person, request.user), round_)
+    further = not _find_hindrance(cast(Person, request.user), round_)
     page = {"sitting": sitting, "round": round_, "further": further}
     return render(request, "take/thanks.html", page)
 

@@ -35,7 +35,7 @@ from winosmith.web.problems.checks import mark_rejected, summarize, text_hints
 from winosmith.web.problems.family import find_root
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, State, Twin, Version
-from winosmith.web.problems.states import LATE, is_visible_to, public_at_latest, public_problems
+from winosmith.web.problems.states import LATE, is_visible_to, latest_public_time, public_problems
 from winosmith.web.write import rules
 from winosmith.web.write.models import Draft
 from winosmith.web.write.rules import TwinInput, examine_twin
@@ -94,7 +94,7 @@ MOST_NEAR = 3
 """Maximum number of near-duplicates shown."""
 
 
-def context(
+def draft_context(
     draft: Draft,
     typed: TwinInput,
     person: Person,
@@ -136,7 +136,7 @@ def context(
         "domain_faults": faults.get("domain", []),
         "halves": halves,
         "stored": stored,
-        "stored_typed": TwinInput.of(stored.typed) if stored else None,
+        "stored_typed": TwinInput.from_form(stored.typed) if stored else None,
         "error": error,
         **checks.form_context(typed.options, faults),
         **checks_context(draft, typed, person, faults),
@@ -148,7 +148,7 @@ def checks_context(
 ) -> dict[str, Any]:
     """Return the context of the checklist, which is updated during typing."""
     checks = mark_rejected(examine_twin(typed, draft.anchors), faults or {})
-    typed = typed.read()
+    typed = typed.without_long_texts()
     halves = typed.halves()
     meter = measure_association(halves)
     groups = ((0, _("First half")), (1, _("Second half")), (None, _("Both together")))
@@ -289,7 +289,7 @@ def twin_context(person: Person, found: Twin, error: str = "", sent: Any = None)
             {
                 "problem": problem,
                 "state": State(problem.state),
-                "until": public_at_latest(problem),
+                "until": latest_public_time(problem),
                 "readings": reading,
                 "votes": _visible_votes(problem),
                 "history": _history_rows(problem),

@@ -28,15 +28,15 @@ from winosmith.web.people.gates import act_once, stored_result
 from winosmith.web.people.models import Person, check_still_active
 from winosmith.web.people.privacy import has_agreed
 from winosmith.web.problems import checks
-from winosmith.web.problems.checks import Check, RefusedError, Verdict, by_field, hints, read_field
+from winosmith.web.problems.checks import Check, RefusedError, Verdict, read_field
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Twin, new_ref
 from winosmith.web.write.models import Draft
 
-MOST = 50
+MAX_DRAFTS = 50
 """Maximum number of drafts per person."""
 
-UNTOUCHED = timedelta(hours=1)
+MAX_UNUSED_AGE = timedelta(hours=1)
 """Age after which a topic without input is deleted when the person draws another topic."""
 
 
@@ -65,10 +65,10 @@ def start_draft(person: Person, topic: Topic) -> Draft:
         InputError: The person has the maximum number of drafts.
     """
     with writing():
-        mine, since = Draft.objects.filter(person=person), timezone.now() - UNTOUCHED
+        mine, since = Draft.objects.filter(person=person), timezone.now() - MAX_UNUSED_AGE
         mine.filter(version=0, revises=None, saved__lt=since).delete()
-        if mine.count() >= MOST:
-            raise InputError(_("You have %d drafts; finish or discard some first.") % MOST)
+        if mine.count() >= MAX_DRAFTS:
+            raise InputError(_("You have %d drafts; finish or discard some first.") % MAX_DRAFTS)
         return Draft.objects.create(person=person, **_topic_fields(topic))
 
 
@@ -102,7 +102,7 @@ def save_draft(draft: Draft, typed: TwinInput, version: int) -> Draft:
     check_length(typed)
     with writing():
         now = _lock(draft)
-        if TwinInput.of(now.typed) == typed:
+        if TwinInput.from_form(now.typed) == typed:
             return now
         if now.version != version:
             raise StaleDraftError(now)
@@ -115,9 +115,9 @@ def check_length(typed: TwinInput) -> None:
     Raises:
         InputError: The input is too long.
     """
-    if typed.size > checks.LARGEST:
+    if typed.size > checks.MAX_CHARACTERS:
         fault = _("This is far too long for a twin: more than %d characters.")
-        raise InputError(fault % checks.LARGEST)
+        raise InputError(fault % checks.MAX_CHARACTERS)
 
 
 def redraw_topic(draft: Draft, what: Literal["topic", "words"]) -> Draft:
@@ -208,7 +208,7 @@ FORM_RULES = ("domain", "options differ")
 """Rules on fields outside the halves; all other rules on the whole twin need both halves."""
 
 
-def submit(
+def submit_twin(
     person: Person,
     typed: TwinInput,
     draft: Draft,
@@ -232,7 +232,9 @@ def submit(
     """
     # Checked before the database is locked, so that others need not wait.
     faults = _find_faults(typed, draft.anchors)
-    found = [] if faults else hints(typed.halves(), person, without=draft.revises_id)
+    found = (
+        [] if faults else checks.moderator_hints(typed.halves(), person, without=draft.revises_id)
+    )
 
     def act() -> dict[str, str]:
         if not has_agreed(person):
@@ -279,7 +281,7 @@ def read_twin(twin: Twin) -> TwinInput:
     for number, problem in enumerate(problems[:2], 1):
         form[f"sentence_{number}"] = problem.sentence
         form[f"answer_{number}"] = "" if problem.answer is None else problem.answer
-    return TwinInput.of(form)
+    return TwinInput.from_form(form)
 
 
 def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str]]:
@@ -293,7 +295,7 @@ def _find_faults(typed: TwinInput, anchors: Sequence[str]) -> dict[str, list[str
         if (check.half is None or typed.sentences[check.half] or check.rule == "blank")
         and (check.verdict == "fail" or check.half is not None or check.rule in FORM_RULES)
     ]
-    return by_field(first or open_checks)
+    return checks.group_by_field(first or open_checks)
 
 
 def _create_twin(person: Person, typed: TwinInput, draft: Draft, found: Sequence[str]) -> Twin:
@@ -322,17 +324,17 @@ class TwinInput:
         sentences: The first and the second half, perhaps without a blank yet; a blank typed next to
             a word is separated from it.
         answers: The 0-based index of each half's correct option; the default differs by half.
-        parted: Whether each sentence had a blank that was separated from a word.
+        separated: Whether each sentence had a blank that was separated from a word.
     """
 
     domain: str = ""
     options: tuple[str, str] = ("", "")
     sentences: tuple[str, str] = ("", "")
     answers: tuple[int | None, int | None] = (0, 1)
-    parted: tuple[bool, bool] = field(default=(False, False), compare=False)
+    separated: tuple[bool, bool] = field(default=(False, False), compare=False)
 
     @classmethod
-    def of(cls, form: Mapping[str, Any]) -> TwinInput:
+    def from_form(cls, form: Mapping[str, Any]) -> TwinInput:
         """Read the input from a form or a stored draft, without invalid values."""
 
         def answer(name: str, preset: int) -> int | None:
@@ -373,7 +375,7 @@ class TwinInput:
         )
         return first, second
 
-    def read(self) -> TwinInput:
+    def without_long_texts(self) -> TwinInput:
         """Return the input without texts that are too long for the rules."""
         first, second = (
             checks.read_if_short(one, checks.LONGEST_SENTENCE) for one in self.sentences
@@ -381,7 +383,7 @@ class TwinInput:
         one, other = (
             checks.read_if_short(option, checks.LONGEST_OPTION) for option in self.options
         )
-        return TwinInput(self.domain, (one, other), (first, second), self.answers, self.parted)
+        return TwinInput(self.domain, (one, other), (first, second), self.answers, self.separated)
 
     @property
     def empty(self) -> bool:
@@ -424,7 +426,7 @@ def examine_twin(typed: TwinInput, anchors: Sequence[str]) -> list[Check]:
 
     A separate rule reports text that is too long; the other rules are not checked until then.
     """
-    whole, typed = typed, typed.read()
+    whole, typed = typed, typed.without_long_texts()
     usable = checks.are_distinct(typed.options)
     anchor = find_anchor(typed.sentences, anchors)
     rows: dict[int, int] = {}
@@ -529,7 +531,7 @@ def _check_half(seen: _Checked, half: int, written: str) -> list[Check]:
     return [
         Check("length", "fail", one.label, "", advice, field, half)
         if one.rule == "length"
-        else one.waiting()
+        else one.as_todo()
         for one in found
     ]
 
@@ -544,7 +546,7 @@ def _check_blank(seen: _Checked, half: int, field: str) -> Check:
         advice = _("Use only one blank; there are %d.") % count
     else:
         advice = _("Put the blank, an underscore “_”, where one of the options belongs.")
-    figure = _("separated from the words next to it") if seen.typed.parted[half] else ""
+    figure = _("separated from the words next to it") if seen.typed.separated[half] else ""
     return Check("blank", verdict, _("One blank “_”"), figure, advice, field, half)
 
 

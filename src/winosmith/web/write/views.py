@@ -43,7 +43,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
         except InputError as refused:
             error = str(refused)
     person = gates.existing_writer(request)
-    shown = [(one, rules.TwinInput.of(one.typed)) for one in rules.list_drafts(person)]
+    shown = [(one, rules.TwinInput.from_form(one.typed)) for one in rules.list_drafts(person)]
     context = {
         "drafts": shown,
         "counts": pages.count_problems(person),
@@ -81,15 +81,20 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
     if found is None or person is None:
         return _redirect_to_twin(request, person, ref)
     if request.method != "POST":
-        return _render(request, pages.context(found, rules.TwinInput.of(found.typed), person))
-    typed, do = rules.TwinInput.of(request.POST), request.POST.get("do", "check")
+        return _render(
+            request, pages.draft_context(found, rules.TwinInput.from_form(found.typed), person)
+        )
+    typed, do = rules.TwinInput.from_form(request.POST), request.POST.get("do", "check")
     if do != "submit":
         _count_typing(request, "save")
     if do == "copy":
         typed = _copy_first_half(typed)
     try:
         rules.check_length(typed)
-        if found.version != _parse_version(request) and rules.TwinInput.of(found.typed) != typed:
+        if (
+            found.version != _parse_version(request)
+            and rules.TwinInput.from_form(found.typed) != typed
+        ):
             raise rules.StaleDraftError(found)
         if do == "submit":
             return _submit(request, person, found, typed)
@@ -97,15 +102,17 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
         if do in ("topic", "words"):
             rules.redraw_topic(saved, "topic" if do == "topic" else "words")
     except rules.StaleDraftError as stale:
-        return _render(request, pages.context(found, typed, person, stored=stale.draft), 409)
+        return _render(request, pages.draft_context(found, typed, person, stored=stale.draft), 409)
     except RefusedError as refused:
         kept = _save_unsent(request, found, typed)
-        return _render(request, pages.context(kept, typed, person, faults=refused.faults), 422)
+        return _render(
+            request, pages.draft_context(kept, typed, person, faults=refused.faults), 422
+        )
     except gates.RateLimitError:
         _save_unsent(request, found, typed)
         raise
     except InputError as refused:
-        return _render(request, pages.context(found, typed, person, error=str(refused)), 422)
+        return _render(request, pages.draft_context(found, typed, person, error=str(refused)), 422)
     place = "topic" if do in ("topic", "words") else "checks"
     return redirect(f"{reverse('write:draft', args=[ref])}#{place}")
 
@@ -129,7 +136,7 @@ def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
     return render(
         request,
         "write/checks.html",
-        pages.checks_context(found, rules.TwinInput.of(request.POST), person),
+        pages.checks_context(found, rules.TwinInput.from_form(request.POST), person),
     )
 
 
@@ -144,12 +151,12 @@ def save_draft(request: HttpRequest, ref: str) -> HttpResponse:
         twin = rules.submitted_twin(person, ref)
         where = reverse("write:twin", args=[twin]) if twin else reverse("write:start")
         return JsonResponse({"sent": bool(twin), "where": where}, status=410)
-    typed = rules.TwinInput.of(request.POST)
+    typed = rules.TwinInput.from_form(request.POST)
     try:
         _count_typing(request, "save")
         saved = rules.save_draft(found, typed, _parse_version(request))
     except rules.StaleDraftError as stale:
-        other = rules.TwinInput.of(stale.draft.typed)
+        other = rules.TwinInput.from_form(stale.draft.typed)
         context = {"draft": found, "stored": stale.draft, "stored_typed": other, "typed": typed}
         return render(request, "write/conflict.html", context, status=409)
     except gates.RateLimitError as many:
@@ -179,7 +186,7 @@ def _submit(
     if not has_agreed(person):
         rules.save_draft(found, typed, _parse_version(request))
         return redirect(f"{reverse('people:consent')}?{urlencode({'next': request.path})}")
-    twin = rules.submit(
+    twin = rules.submit_twin(
         person,
         typed,
         found,
