@@ -82,9 +82,9 @@ def measure_depths(
         "new", sentence, _ANY, lineage=Lineage(str(path[0].pk), str(path[-1].pk), edits, declared)
     )
     found = depths(Dataset([*_path_data(path), row]))[-1]
-    gone = [problem.sentence == ERASED_SENTENCE for problem in path]
+    erased = [problem.sentence == ERASED_SENTENCE for problem in path]
     return found._replace(
-        lineage=None if any(gone) else found.lineage, edit=None if gone[0] else found.edit
+        lineage=None if any(erased) else found.lineage, edit=None if erased[0] else found.edit
     )
 
 
@@ -260,9 +260,9 @@ def lift_embargo(problem: Problem, *, by: Person | None = None) -> int:
     Version.objects.filter(problem=problem).update(covered=False)
     freed = _spread_embargo([problem.pk], by, embargo=False)
     # Problems that had no embargo are already public, or wait for another reason.
-    for some in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
-        twins = Problem.objects.filter(pk__in=some).values_list("twin", flat=True)
-        settle_waits(set(twins), new=some)
+    for chunk in chunked([problem.pk, *freed] if lifted else freed, CHUNK):
+        twins = Problem.objects.filter(pk__in=chunk).values_list("twin", flat=True)
+        settle_waits(set(twins), new=chunk)
     problem.sync_fields(embargo=False)
     return len(freed)
 
@@ -297,8 +297,8 @@ def _spread_embargo(keys: Sequence[int], by: Person | None, *, embargo: bool) ->
     while above:
         below = [
             row
-            for some in chunked(above, CHUNK)
-            for row in _load_children(some, covered=not embargo)
+            for chunk in chunked(above, CHUNK)
+            for row in _load_children(chunk, covered=not embargo)
         ]
         for rows in chunked(below, CHUNK):
             keys = [row.pk for row in rows]

@@ -210,15 +210,15 @@ def _without_hidden(
 
 
 _BELOW_HIDDEN = """
-WITH RECURSIVE way(start, above) AS (
+WITH RECURSIVE path(start, above) AS (
     SELECT problem_id, parent_id FROM perturb_version
     WHERE parent_id IS NOT NULL AND problem_id IN (%s)
     UNION
-    SELECT way.start, v.parent_id FROM way JOIN perturb_version v ON v.problem_id = way.above
+    SELECT path.start, v.parent_id FROM path JOIN perturb_version v ON v.problem_id = path.above
     WHERE v.parent_id IS NOT NULL
 )
 SELECT v.problem_id, v.lineage, v.edit FROM perturb_version v WHERE v.problem_id IN (
-    SELECT way.start FROM way JOIN problems_problem p ON p.id = way.above
+    SELECT path.start FROM path JOIN problems_problem p ON p.id = path.above
     WHERE NOT p.public
 )
 """

@@ -91,7 +91,7 @@ def public_problems() -> QuerySet[Problem]:
 
 
 def gold_questions() -> QuerySet[Problem]:
-    """Return the gold questions in use; to publish the rest of their twins would reveal answers.
+    """Return the gold questions in use; publishing the rest of their twins would reveal answers.
 
     Retired, withdrawn and replaced gold questions are not in use.
     """
@@ -136,19 +136,19 @@ def settle_waits(twins: Collection[int], new: Collection[int] = ()) -> None:
     columns = "twin", "state", "gold", "decided", "waits"
     for half in Problem.objects.filter(twin__in=twins).only(*columns):
         halves[half.twin_id].append(half)
-    gold = {key for key, of in halves.items() if any(half.gold for half in of)}
-    asked = (
+    gold = {key for key, both in halves.items() if any(half.gold for half in both)}
+    in_use = (
         set(gold_questions().filter(twin__in=gold).values_list("twin", flat=True)) if gold else gold
     )
     for waits in (True, False):
         found = [
             half.pk
-            for twin, of in halves.items()
-            for half in of
+            for twin, both in halves.items()
+            for half in both
             if half.waits != waits
             and waits
             == (
-                ((twin in asked and not half.gold) or _still_waits(of))
+                ((twin in in_use and not half.gold) or _still_waits(both))
                 and half.state in DECIDED
                 and (half.waits or half.pk in new)
             )
@@ -163,7 +163,9 @@ def settle_waits(twins: Collection[int], new: Collection[int] = ()) -> None:
 
 
 def _log_late(keys: Collection[int], twins: Iterable[list[Problem]]) -> None:
-    late = [half.pk for of in twins if any(map(_is_open, of)) for half in of if half.pk in keys]
+    late = [
+        half.pk for both in twins if any(map(_is_open, both)) for half in both if half.pk in keys
+    ]
     rows = public_problems().filter(pk__in=late).order_by("pk") if late else ()
     reason = _("its other half was not decided within %d days") % settings.RULES.wait_days
     Event.objects.bulk_create(row.make_event(LATE, reason=reason) for row in rows)
@@ -176,9 +178,9 @@ def publish_due() -> int:
     `SiteRules.wait_days`, and never earlier.
     """
     twins = set(_due_problems().values_list("twin", flat=True))
-    for some in chunked(twins, CHUNK):
+    for chunk in chunked(twins, CHUNK):
         with writing():
-            settle_waits(some)
+            settle_waits(chunk)
     return len(twins)
 
 

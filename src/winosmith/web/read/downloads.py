@@ -280,8 +280,8 @@ def open_votes_file(query: QuerySet[Problem], name: str) -> tuple[str, HeadedFil
     folder = Path(tempfile.mkdtemp(prefix="votes-"))
     try:
         path = folder / name
-        found = (public.filter(pk__in=some) for some in chunked(keys, CHUNK))
-        write_votes((vote for chunk in found for vote in iter_responses(chunk)), path)
+        queries = (public.filter(pk__in=chunk) for chunk in chunked(keys, CHUNK))
+        write_votes((vote for rows in queries for vote in iter_responses(rows)), path)
         file = path.open("rb")  # the open file stays readable after its folder is deleted
     finally:
         shutil.rmtree(folder)

@@ -96,7 +96,7 @@ def start_round(request: HttpRequest) -> HttpResponse:
 @require_POST
 @gates.admins_only
 def change_round(request: HttpRequest, name: str, do: str) -> HttpResponse:
-    """Publish, stop or resume a round, once per form."""
+    """Publish, stop or resume a round, once per form; `do` is the action."""
     round_, person = get_visible_round(request, name), cast(Person, request.user)
     acts: dict[str, tuple[Callable[[], object], str]] = {
         "publish": (lambda: running.publish_round(person, round_), _("The round is published.")),

@@ -27,7 +27,7 @@ from winosmith.web.pages import renew_rules
 from winosmith.web.people.models import Person
 
 PENDING = "chosen.new"
-"""File in the site's folder with the new settings, until their log entry is on the disk."""
+"""File in the site's folder with the new settings, until their log entry is committed."""
 
 
 def _declarations() -> dict[str, dict[str, Any]]:

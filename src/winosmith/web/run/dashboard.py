@@ -96,7 +96,7 @@ class Periods:
                 yield period, *rest
 
     def sum(self, pairs: Iterable[tuple[Any, ...]]) -> list[int]:
-        """Return the sum of the numbers in each period, from pairs of a period and a number."""
+        """Return the sum for each period, from pairs of a period and a number."""
         sums = [0] * self.bars
         for period, n in pairs:
             sums[period] += n

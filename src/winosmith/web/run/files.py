@@ -35,7 +35,7 @@ from winosmith.web.problems.lookalikes import remember_published
 from winosmith.web.run.uploads import CHUNK_BYTES, max_bytes, store_file
 
 LONGEST = 80
-"""Maximum length of a stored file name, as for the source of a published sentence."""
+"""Maximum length of a stored file name, the same as for the source of a published sentence."""
 
 LISTED = 100
 """Maximum number of listed records that can't be imported."""

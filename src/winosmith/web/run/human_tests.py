@@ -103,7 +103,7 @@ def open_test(job: Job, progress: Progress) -> dict[str, Any]:
 
 
 def propose_publishing(person: Person, name: str) -> Job:
-    """Return a preview of the publication of a closed test, as an unsaved job.
+    """Return a preview of publishing a closed test, as an unsaved job.
 
     Raises:
         InputError: The test is open or published, or another open test uses its problems.

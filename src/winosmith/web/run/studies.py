@@ -35,7 +35,7 @@ from winosmith.web.run.files import LISTED, FileForm, job_file
 
 
 class StudyForm(forms.ModelForm):
-    """The work and pay of a study."""
+    """The form for a new study: its work and pay."""
 
     provider = forms.ChoiceField(
         label=gettext_lazy("Crowd market"),
@@ -93,7 +93,7 @@ class StudyForm(forms.ModelForm):
         }
 
     def validate_unique(self) -> None:
-        """Skip the check, because `create_study` detects taken names and repeated submissions."""
+        """Skip the check: `create_study` detects taken names and repeated submissions."""
 
 
 def create_study_for(person: Person, values: dict[str, Any]) -> tuple[Study, str]:
@@ -146,7 +146,7 @@ class PlacesForm(forms.Form):
     )
 
     def propose_job(self, person: Person, *, name: str) -> Job:
-        """Return a preview of the new number of places, as an unsaved job."""
+        """Return a preview of the new number of people, as an unsaved job."""
         places = self.cleaned_data["places"]
         return Job(
             actor=person,

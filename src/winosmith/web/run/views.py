@@ -200,7 +200,7 @@ def publish_test(request: HttpRequest, name: str) -> HttpResponseBase:
 
 
 def _act_on_test(request: HttpRequest, name: str, act: Callable[[], Job]) -> HttpResponseBase | str:
-    """Act on a test once per form; return the job's mark, or an error page."""
+    """Carry out an action on a test, once per form; return the job's mark, or an error page."""
     get_object_or_404(Round, name=name)
     try:
         done = form_once(request, request.user, lambda: {"job": act().mark})
@@ -213,7 +213,7 @@ def _act_on_test(request: HttpRequest, name: str, act: Callable[[], Job]) -> Htt
 
 @admins_only
 def show_studies(request: HttpRequest) -> HttpResponseBase:
-    """Show the studies; create another study, and show its link, only once."""
+    """Show the studies, or create a study and show its link, which is not shown again."""
     form, person = studies.StudyForm(request.POST or None), request.user
     made: list[tuple[Study, str]] = []
     if request.method == "POST" and form.is_valid():
@@ -242,7 +242,7 @@ STUDY_FORMS: dict[str, type[Any]] = {
 
 @admins_only
 def show_study(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a study, and previews of changes to its admissions or votes."""
+    """Show a study, and create previews of changes to its admissions or votes."""
     found = get_object_or_404(Study, name=name)
     which = request.POST.get("do", "")
     first = {"places": {"places": found.places}}

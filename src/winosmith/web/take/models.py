@@ -47,7 +47,7 @@ class Round(models.Model):
         return f"{self.name}, {self.get_state_display()}"
 
     def blocks(self) -> list[tuple[bool, str]]:
-        """Return the paragraphs of the consent text, each with whether it is a heading."""
+        """Return the paragraphs of the consent text, and whether each is a heading."""
         return paragraphs(self.consent)
 
 
@@ -69,7 +69,7 @@ class Material(models.Model):
 
 
 class Sheet(models.Model):
-    """One test of a round in one order.
+    """The questions of a round's test in one of their orders.
 
     Attributes:
         code: The code made by `humans.Sheet` from the items and their order.

@@ -345,7 +345,7 @@ def publish_round(name: str, *, by: Person | None = None) -> Released:
 
 
 def plan_publishing(name: str) -> Released:
-    """Return the effect of `publish_round`, without writing anything.
+    """Return the result that `publish_round` would have, without writing anything.
 
     The canary differs, because it is drawn when the round is published.
 

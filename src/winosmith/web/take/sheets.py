@@ -101,7 +101,7 @@ def record_reading(person: Person, sheet: Sheet) -> None:
 
 
 CODE_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
-"""The characters of codes: they can't be confused with each other, and form no words."""
+"""The characters of respondents' codes: none looks like another, and they form no words."""
 
 LONGEST = 200
 """Maximum number of characters of a declared text or a note."""
@@ -160,7 +160,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
 
 
 def choose_sheet(person: Person, round_: Round) -> Sheet:
-    """Return the next sheet for a person, as `humans.assign` chooses after earlier assignments.
+    """Choose the next sheet for a person by `humans.assign`, given all earlier assignments.
 
     Raises:
         InputError: The round is closed, or they know part of each of its tests.
@@ -214,7 +214,7 @@ def _get_or_create_subject(person: Person, round_: Round) -> Subject:
 
 
 def _clean_declared(round_: Round, declared: Mapping[str, str]) -> dict[str, str]:
-    """Return the declared values that the round asks for, with normal spaces.
+    """Return the declared values that the round asks for, with single spaces.
 
     Raises:
         InputError: A value is too long, or is not one of the choices.
@@ -417,7 +417,7 @@ def remove_note(person: Person, ref: str, key: str) -> None:
 
 
 def submit_sheet(person: Person, ref: str) -> Sitting:
-    """Submit a sheet; empty answers stay empty, and nothing can be changed later.
+    """Submit a sheet; unanswered questions stay so, and nothing can be changed later.
 
     A sheet with a median of less than `SiteRules.hold_pace_seconds` per question is put on hold: it
     is excluded from results until a moderator approves it.

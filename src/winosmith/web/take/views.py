@@ -22,7 +22,7 @@ from winosmith.web.take.results import results_context
 from winosmith.web.take.rounds import approve_sheet, list_assignments, results_job, round_progress
 
 MAX_STARTS = 60
-"""Maximum number of tests that a person may start within an hour; each start shows a sheet."""
+"""Maximum number of tests that a person may start per hour, because each start shows a sheet."""
 
 
 @require_safe
@@ -44,7 +44,7 @@ def show_tests(request: HttpRequest) -> HttpResponse:
 
 
 def show_test(request: HttpRequest, name: str) -> HttpResponseBase:
-    """Show a test with its consent text, and start it."""
+    """Show a test with its consent text; on POST, start it."""
     round_ = get_object_or_404(Round, name=name)
     if request.method == "POST":
         return _start_test(request, round_)
@@ -299,7 +299,7 @@ def _render_end(request: HttpRequest, sitting: Sitting, *, error: str = "") -> H
 
 @gates.accounts_only
 def give_up_test(request: HttpRequest, ref: str) -> HttpResponseBase:
-    """Ask for confirmation, and give up a sheet."""
+    """Ask for confirmation; on POST, give up a sheet."""
     sitting = _get_sitting(request, ref)
     person = cast(Person, request.user)
 

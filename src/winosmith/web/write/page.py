@@ -240,7 +240,7 @@ def version_context(person: Person | None, twin: Twin) -> dict[str, Any] | None:
 
 
 def version_contexts(person: Person | None, twins: Iterable[Twin]) -> dict[int, dict[str, Any]]:
-    """Return the contexts of `version_context` by the key of the twin; other twins are omitted."""
+    """Return the `version_context` of each perturbed problem among twins, by the twin's key."""
     rows = Version.objects.filter(problem__twin__in=list(twins), parent__isnull=False)
     found: dict[int, dict[str, Any]] = {}
     for version in rows.select_related("problem", "parent__twin").order_by("problem"):

@@ -59,7 +59,7 @@ def draw_topic() -> Topic:
 
 
 def start_draft(person: Person, topic: Topic) -> Draft:
-    """Start a draft on a topic, and delete the person's topics without input after an hour.
+    """Start a draft on a topic; the person's drafts without input for an hour are deleted.
 
     Raises:
         InputError: The person has the maximum number of drafts.
@@ -140,7 +140,7 @@ def discard_draft(draft: Draft) -> None:
 
 
 def get_or_create_revision(person: Person, twin: Twin, typed: TwinInput) -> Draft:
-    """Return the draft that revises a twin; a new draft is filled with the twin."""
+    """Return the draft that revises a twin, or create one with the twin's text."""
     with writing():
         draft, _new = Draft.objects.get_or_create(
             revises=twin,
@@ -197,7 +197,7 @@ def drop_drafts(person: Person, _texts: bool) -> None:
 
 
 def adopt_drafts(account: Person, anonymous: Person) -> None:
-    """Move the drafts of a person without an account to an account."""
+    """Move the drafts of an anonymous person to an account."""
     Draft.objects.filter(person=anonymous).update(person=account)
 
 
@@ -397,7 +397,7 @@ class TwinInput:
 
 
 RULES = StructureRules("winogrande")
-"""WinoGrande's rules for authors."""
+"""The structural rules of WinoGrande."""
 
 LEAST_WORDS, MOST_WORDS = RULES.length or (1, checks.LONGEST_SENTENCE)
 OVERLAP = RULES.overlap or 0.0
@@ -410,7 +410,7 @@ PLACEHOLDERS = ("option 1", "option 2")
 
 
 def find_anchor(sentences: Sequence[str], anchors: Sequence[str]) -> str:
-    """Return the anchor words that occur in all sentences, or else the one in most sentences.
+    """Return the anchor words that occur in all sentences, or else in the most sentences.
 
     >>> find_anchor(["Boil the water now.", "Cool the water now."], ["boil", "water"])
     'water'

@@ -119,7 +119,7 @@ def show_draft(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def check_draft(request: HttpRequest, ref: str) -> HttpResponse:
-    """Return the checklist for the input in a form, as a part of the page; nothing is stored.
+    """Return the checklist for the input of a form, as a part of the page; nothing is stored.
 
     If the twin was submitted in the meantime, the status is 204, and the page does not change.
     """
@@ -262,7 +262,7 @@ def withdraw_twin(request: HttpRequest, ref: str) -> HttpResponse:
 
 @require_POST
 def revise_twin(request: HttpRequest, ref: str) -> HttpResponse:
-    """Open the form, filled with a twin, to write a version that replaces it."""
+    """Open a draft, filled with a twin's text, for a revision that replaces the twin."""
     person, found = _get_own_twin(request, ref)
     version = pages.version_context(person, found)
     if version is not None:
