@@ -81,7 +81,7 @@ def find_flagged_words(text: str, listed: Iterable[str]) -> list[str]:
     ['idiot']
     """
     listed = tuple(listed)
-    shown = as_seen(text) if listed else ""
+    shown = normalize_appearance(text) if listed else ""
     return [word for word in listed if word.strip(" *") and _compile_pattern(word).search(shown)]
 
 
@@ -124,7 +124,7 @@ def find_shouting(text: str) -> list[str]:
 
 
 def _compile_pattern(listed: str) -> re.Pattern[str]:
-    word = as_seen(listed.strip())
+    word = normalize_appearance(listed.strip())
     begins = word.endswith("*")
     inside = r"\s+".join(map(re.escape, word.rstrip("*").split()))
     return re.compile(rf"(?<!\w){inside}" + ("" if begins else r"(?!\w)"))
@@ -170,10 +170,10 @@ def find_foreign_lookalikes(text: str) -> list[str]:
     return sorted({_character_name(letter) for letter in letters if _looks_latin(letter)})
 
 
-def as_seen(text: str) -> str:
+def normalize_appearance(text: str) -> str:
     r"""Return a text as a reader sees it: case-folded, in Latin letters, nothing invisible.
 
-    >>> as_seen("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
+    >>> normalize_appearance("ІDI\u00adOT")  # with a Cyrillic first letter and a soft hyphen
     'idiot'
     """
     plain = normalize(text, "NFKC")
@@ -281,7 +281,7 @@ def mark_rejected(checks: Iterable[Check], faults: Mapping[str, Sequence[str]]) 
     ]
 
 
-def next_step(checks: Sequence[Check]) -> str:
+def first_advice(checks: Sequence[Check]) -> str:
     """Return the advice of the first failed check, or else of the first open check."""
     halves = {None: "", 0: _("First half") + ": ", 1: _("Second half") + ": "}
     for verdict in ("fail", "todo"):
@@ -298,7 +298,7 @@ def summarize(checks: Sequence[Check]) -> dict[str, Any]:
         "passed": times["pass"],
         "failed": times["fail"],
         "all": len(checks) - times["unchecked"],
-        "next": next_step(checks),
+        "next": first_advice(checks),
         "ready": not times["fail"] and not times["todo"],
     }
 

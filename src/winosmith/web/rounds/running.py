@@ -191,7 +191,7 @@ def create_round(
             )
         _check_not_busy()
         round_.last = Round.objects.exclude(published=None).order_by("-published").first()
-        _save(round_)
+        _save_and_queue(round_)
     return round_
 
 
@@ -210,7 +210,7 @@ def cancel_round(round_: Round) -> None:
         locked.state, locked.busy = Round.State.CANCELLED, False
         locked.ended = timezone.now()
         locked.save(update_fields=["state", "busy", "ended"])
-        job = Job.objects.filter(mark=_mark(locked), state__in=BUSY)
+        job = Job.objects.filter(mark=_job_mark(locked), state__in=BUSY)
         job.update(state=Job.State.STOPPED, ended=locked.ended)
 
 
@@ -228,7 +228,7 @@ def resume_round(round_: Round) -> None:
         _check_not_busy()
         locked.state, locked.busy = Round.State.WAITING, True
         locked.error, locked.ended = "", None
-        _save(locked)
+        _save_and_queue(locked)
 
 
 def publish_round(by: Person | None, round_: Round) -> None:
@@ -261,7 +261,7 @@ def _check_not_busy() -> None:
         )
 
 
-def _save(round_: Round) -> None:
+def _save_and_queue(round_: Round) -> None:
     """Save a waiting round, and queue its job."""
     try:
         with transaction.atomic():
@@ -273,7 +273,7 @@ def _save(round_: Round) -> None:
 
 def _lock(round_: Round) -> Round:
     """Lock the rows of a round and its job, in the order in which `Job.stop` locks them."""
-    Job.objects.select_for_update(no_key=True).filter(mark=_mark(round_)).first()
+    Job.objects.select_for_update(no_key=True).filter(mark=_job_mark(round_)).first()
     return Round.objects.select_for_update(no_key=True).get(pk=round_.pk)
 
 
@@ -600,13 +600,13 @@ def _last_folder(round_: Round) -> str | None:
     return str(folder) if (folder / "round.json").exists() else None
 
 
-def _mark(round_: Round) -> str:
+def _job_mark(round_: Round) -> str:
     return f"round-{round_.pk}"
 
 
 def queue_round(round_: Round) -> Job:
     """Queue the job of a round, which has the same job for all its attempts; return the job."""
-    mark = _mark(round_)
+    mark = _job_mark(round_)
     with writing():
         columns = {"kind": ROUND, "asked": {"name": round_.name}, "actor": round_.started_by}
         Job.objects.get_or_create(mark=mark, defaults={**columns, "state": Job.State.WAITING})

@@ -127,5 +127,5 @@ def publish_test(job: Job, progress: Progress) -> dict[str, Any]:
     return _release_counts(rounds.publish_round(name, by=job.decided))
 
 
-def _release_counts(plan: rounds.Released) -> dict[str, int]:
+def _release_counts(plan: rounds.Publication) -> dict[str, int]:
     return {"used": plan.used, "alternates": plan.alternates, "withheld": plan.withheld}

@@ -195,8 +195,8 @@ def _set_embargo(rows: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
-    """The problems of a published round.
+class Publication:
+    """The result of publishing a round.
 
     Attributes:
         used: The number of problems that the round used.
@@ -316,7 +316,7 @@ def approve_sheet(round_: Round, ref: str, by: Person) -> None:
             _queue_results(locked)
 
 
-def publish_round(name: str, *, by: Person | None = None) -> Released:
+def publish_round(name: str, *, by: Person | None = None) -> Publication:
     """Publish the problems that a closed round used, with their other halves.
 
     This is the policy of Davis et al. (2016, section 6). All problems of the round get a canary.
@@ -341,10 +341,10 @@ def publish_round(name: str, *, by: Person | None = None) -> Released:
             row.log_event("publish", by=by, reason=_("the human test %r has ended") % name)
         locked.published = timezone.now()
         locked.save(update_fields=["published"])
-    return Released(used, after.alternates, len(after.withheld), after.canary)
+    return Publication(used, after.alternates, len(after.withheld), after.canary)
 
 
-def plan_publishing(name: str) -> Released:
+def plan_publishing(name: str) -> Publication:
     """Return the result that `publish_round` would have, without writing anything.
 
     The canary differs, because it is drawn when the round is published.
@@ -353,7 +353,7 @@ def plan_publishing(name: str) -> Released:
         InputError, DataError: As in `publish_round`.
     """
     used, after = _plan_publication(get_round(name))
-    return Released(used, after.alternates, len(after.withheld), after.canary)
+    return Publication(used, after.alternates, len(after.withheld), after.canary)
 
 
 def _plan_publication(round_: Round) -> tuple[int, humans.Published]:

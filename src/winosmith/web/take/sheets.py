@@ -107,7 +107,7 @@ LONGEST = 200
 """Maximum number of characters of a declared text or a note."""
 
 
-def may_take(person: Person | None) -> bool:
+def may_take_tests(person: Person | None) -> bool:
     """Return whether a person can take tests, which requires an active account."""
     return person is not None and not person.anonymous and person.is_active and not person.erased
 
@@ -137,7 +137,7 @@ def assign_sheet(person: Person, round_: Round, declared: Mapping[str, str]) -> 
         InputError: They have no account, have a sheet of another round, or know part of every test;
             the round is closed; or a declared value is not one of the choices.
     """
-    if not may_take(person):
+    if not may_take_tests(person):
         raise InputError(_("You need an account to take a test; log in first."))
     with writing():
         lock_reader(person)
@@ -451,7 +451,7 @@ def _end_sitting(person: Person, ref: str, state: str) -> Sitting:
 
 def test_news(person: Person, after: datetime) -> Iterator[Item]:
     """Yield the new tests that a person may take."""
-    if not may_take(person):
+    if not may_take_tests(person):
         return
     rows = Round.objects.filter(state=Round.State.OPEN, created__gt=after)
     for round_ in rows.exclude(subjects__person=person).order_by("-created")[:MOST]:

@@ -110,7 +110,7 @@ def _find_hindrance(person: Person, round_: Round) -> str:
 
 def _current_person(request: HttpRequest) -> Person | None:
     person = request.user if request.user.is_authenticated else None
-    return cast(Person, person) if sheets.may_take(person) else None
+    return cast(Person, person) if sheets.may_take_tests(person) else None
 
 
 def _sheet_sizes(round_: Round) -> dict[str, int]:

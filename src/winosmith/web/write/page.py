@@ -49,7 +49,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FilledHalf:
     """A reading of a half: the half with one of the options in its blank.
 
     Attributes:
@@ -62,12 +62,12 @@ class Filled:
     pieces: tuple[Piece, ...]
 
 
-def preview_readings(typed: TwinInput) -> list[tuple[Filled, ...]]:
+def preview_readings(typed: TwinInput) -> list[tuple[FilledHalf, ...]]:
     """Return the readings of each half, one per option; a half without one blank has none."""
     first, second = typed.sentences
     return [
         tuple(
-            Filled(
+            FilledHalf(
                 option, answer == number, _fill_blank(mark_differences(half, other or half), option)
             )
             for number, option in enumerate(typed.options)

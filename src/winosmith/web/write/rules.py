@@ -410,7 +410,7 @@ PLACEHOLDERS = ("option 1", "option 2")
 
 
 def find_anchor(sentences: Sequence[str], anchors: Sequence[str]) -> str:
-    """Return the anchor words that occur in all sentences, or else in the most sentences.
+    """Return the anchor words that occur in all sentences, or else the word in most sentences.
 
     >>> find_anchor(["Boil the water now.", "Cool the water now."], ["boil", "water"])
     'water'
