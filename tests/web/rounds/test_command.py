@@ -107,7 +107,7 @@ def test_a_recipe_of_the_sites_folder_is_named(db: Any, carry_out: Callable[...,
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--site", "x", "--out", "y", "--redraw"], "leave --out, --redraw out"),
+        (["--site", "x", "--out", "y", "--redraw"], "can't be combined with --out, --redraw"),
         ([], "a site"),
         (["r.toml"], "--out"),
         (["r.toml", "--out", "y", "--name", "n"], "--name needs --site"),
