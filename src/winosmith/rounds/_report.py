@@ -293,24 +293,24 @@ _Path = tuple[str, ...]
 
 _FIGURES: tuple[tuple[str, _Path, str], ...] = (
     ("collected", ("build", "funnel", "collected", "problems"), ",d"),
-    ("valid share of what was collected", ("valid",), ".1%"),
+    ("valid fraction of collected problems", ("valid",), ".1%"),
     ("kept", ("build", "kept"), ",d"),
     ("train_xl", ("build", "counts", "train_xl"), ",d"),
     ("dev", ("build", "counts", "dev"), ",d"),
     ("test", ("build", "counts", "test"), ",d"),
-    ("a linear model on what was collected", ("artifacts", "before"), ".1%"),
-    ("a linear model on what was kept", ("artifacts", "after"), ".1%"),
+    ("linear model's accuracy, collected", ("artifacts", "before"), ".1%"),
+    ("linear model's accuracy, kept", ("artifacts", "after"), ".1%"),
     ("KL along the first component, kept", ("artifacts", "kl"), ".3f"),
-    ("judges agree with a kept answer", ("people", "agree"), ".1%"),
-    ("kept with all judges agreeing", ("people", "unanimous"), ".1%"),
-    ("people who had not judged are right", ("people", "accuracy"), ".1%"),
+    ("votes for the answers of kept problems", ("people", "agree"), ".1%"),
+    ("kept problems with unanimous judges", ("people", "unanimous"), ".1%"),
+    ("accuracy of people who had not judged", ("people", "accuracy"), ".1%"),
 )
 """Name, path in the record, and format specification of each result."""
 
 _OF_SOLVERS: tuple[tuple[str, _Path, str], ...] = (
     ("accuracy on this round's dev and test", ("accuracy", "value"), ".1%"),
-    ("whole twins right", ("twins", "value"), ".1%"),
-    ("mean depth of its errors", ("stability", "mean", "value"), ".2f"),
+    ("whole twins correct", ("twins", "value"), ".1%"),
+    ("mean depth of errors", ("stability", "mean", "value"), ".2f"),
     ("families without an error", ("stability", "consistency", "value"), ".1%"),
 )
 

@@ -119,7 +119,7 @@ def test_the_same_file_comes_in_once(
     [
         ("", "empty"),
         ("one,two\n1,2\n", "cups.csv:1: no known format fits its content<"),
-        ("PAR1\nand the rest", "Only the command can read Parquet"),
+        ("PAR1\nand the rest", "Only the command line can read Parquet"),
         ("BZh91AY&SY", "the file is compressed; unpack it first"),
         (
             "a,b\n“c”,d\n".encode("cp1252"),
@@ -306,7 +306,7 @@ def test_a_large_file_comes_in_pieces_and_is_read_by_a_thread(
 ) -> None:
     """More than one request holds is kept, read, shown and let in as a small file is."""
     data, mark = _large(20), new_key()
-    monkeypatch.setattr("winosmith.web.run.files.PIECE", piece := 1000)
+    monkeypatch.setattr("winosmith.web.run.files.CHUNK_BYTES", piece := 1000)
     assert send("/admin/import/", file=data.decode(), as_="judging").status_code == 422
     assert _pieces(send, data, piece, mark) == [204] * -(-len(data) // piece)
     path = kept / "uploads" / mark
@@ -376,7 +376,7 @@ def test_all_files_together_have_a_bound(
         assert _pieces(send, bytes(990_000), 495_000, mark) == [204, 204]
     refused = send(f"/admin/files/{new_key()}/?at=0", body=bytes(60_000))
     assert refused.status_code == 422
-    assert b"take all the space" in refused.content
+    assert b"use all the space" in refused.content
     assert len(list((kept / "uploads").iterdir())) == MAX_FILES
     assert send(f"/admin/files/{marks[0]}/?at=990000", body=bytes(10_000)).status_code == 204
     assert send(f"/admin/files/{new_key()}/?at=0", body=bytes(40_000)).status_code == 204

@@ -297,7 +297,7 @@ def appeal(person: Person, problem: Problem, text: str) -> Appeal:
             raise InputError(
                 gettext("There is no decision to appeal against, or you have already appealed.")
             )
-        now.note("appeal", by=person, reason=text)
+        now.log_event("appeal", by=person, reason=text)
         return Appeal.objects.create(problem=now, person=person, text=text)
 
 
@@ -490,7 +490,7 @@ def _apply_action(problem: Problem, action: Action, **note: Any) -> Event:
     if action.name in ("show", "unshow"):
         _set_chosen(problem.twin, action.name == "show")
     if action.name in ("show", "unshow", "decline"):
-        return problem.note(**note)
+        return problem.log_event(**note)
     return _move_problem(problem, action.new_state or _state_before_withdrawal(problem), **note)
 
 
@@ -516,7 +516,7 @@ def _move_problem(problem: Problem, to: State, **note: Any) -> Event:
 
 def _set_embargo(problem: Problem, embargo: bool, **note: Any) -> Event:
     (set_embargo if embargo else lift_embargo)(problem, by=note["by"])
-    return problem.note(**note)
+    return problem.log_event(**note)
 
 
 def undoable_decision(person: Person, problem: Problem) -> Event | None:
@@ -555,7 +555,7 @@ def undo(person: Person, event: Event, *, reason: str, batch: str) -> Event:
         if event.kind in ("show", "unshow"):
             _set_chosen(problem.twin, event.kind == "unshow")
         if event.before == event.after:
-            taken = problem.note(**note)
+            taken = problem.log_event(**note)
         else:
             taken = _move_problem(problem, State(event.before), **note)
         Appeal.objects.filter(answer=event).update(answer=None)

@@ -26,7 +26,7 @@ from winosmith.web.predict.models import Prediction
 from winosmith.web.problems.family import fold_steps, path_from_root, visible_steps
 from winosmith.web.problems.lookalikes import find_lookalikes
 from winosmith.web.problems.models import Event, Problem, Version
-from winosmith.web.problems.states import LATE, public_at_latest
+from winosmith.web.problems.states import LATE, latest_public_time
 
 
 def list_rows(reader: Person, problems: Sequence[Problem], other: str = "") -> list[dict[str, Any]]:
@@ -61,7 +61,7 @@ def list_rows(reader: Person, problems: Sequence[Problem], other: str = "") -> l
             "own": not decisions.may_decide(reader, problem),
             "appeal": appeals.get(problem.pk, ""),
             "root": roots.get(problem.pk, ""),
-            "until": public_at_latest(problem),
+            "until": latest_public_time(problem),
         }
         for problem in problems
     ]

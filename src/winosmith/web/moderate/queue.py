@@ -30,7 +30,7 @@ from winosmith.web.people.models import Person, find_person
 from winosmith.web.people.news import MAX_ITEMS, Item, Work
 from winosmith.web.problems.models import Problem, State, Twin
 from winosmith.web.problems.records import filter_family, filter_kind
-from winosmith.web.problems.search import FullText, Page, Term, parse
+from winosmith.web.problems.search import FullText, Page, Term, parse_terms
 
 _INDEX = FullText("moderate_search")
 
@@ -62,17 +62,17 @@ def filter_hinted(query: QuerySet[Problem]) -> QuerySet[Problem]:
     return query.extra(where=["problems_problem.hints <> '[]'"])
 
 
-def filter_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
+def filter_by_terms(query: QuerySet[Problem], terms: list[Term]) -> QuerySet[Problem]:
     """Return the problems whose sentences contain all required terms and no excluded term."""
     if not any(term.wanted for term in terms):
         return query.none()
-    rare = _INDEX.rare(terms, query.db)
+    rare = _INDEX.find_if_rare(terms, query.db)
     if rare is not None:
         return query.filter(pk__in=rare)
     if connections[query.db].vendor == "postgresql":
         condition, values = _INDEX.condition(terms)
     else:
-        rows, values = _INDEX.rows(terms)
+        rows, values = _INDEX.key_query(terms)
         condition = f"EXISTS ({rows} AND rowid = problems_problem.id)"
     return query.extra(where=[condition], params=values)  # noqa: S610
 
@@ -207,7 +207,7 @@ def filter_queue(where: QueueFilters) -> QuerySet[Problem]:
         older = where.age.startswith("over-")
         query = query.filter(**{"created__lt" if older else "created__gte": since})
     if where.text:
-        query = filter_terms(query, parse(where.text))
+        query = filter_by_terms(query, parse_terms(where.text))
     return query
 
 

@@ -23,7 +23,7 @@ from winosmith.web.people.privacy import has_agreed
 from winosmith.web.predict.asking import request_predictions
 from winosmith.web.predict.models import Model
 from winosmith.web.problems import checks
-from winosmith.web.problems.checks import Check, Verdict, by_field
+from winosmith.web.problems.checks import Check, Verdict, group_by_field
 from winosmith.web.problems.family import (
     add_to_family,
     lock_family_root,
@@ -34,7 +34,7 @@ from winosmith.web.problems.family import (
 )
 from winosmith.web.problems.lookalikes import Half
 from winosmith.web.problems.models import Problem, State, Twin, Version, new_ref
-from winosmith.web.problems.states import GONE, is_visible_to, lock_problem
+from winosmith.web.problems.states import REMOVED_STATES, is_visible_to, lock_problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ def run_checks(typed: SentenceInput, place: Place) -> list[Check]:
     if read.sentence == typed.sentence:
         return found
     measured = ("length", "options", "answer")
-    return [one if one.rule in measured else one.waiting() for one in found]
+    return [one if one.rule in measured else one.as_todo() for one in found]
 
 
 def _check_blank(typed: SentenceInput) -> Check:
@@ -237,7 +237,7 @@ def _check_new(typed: SentenceInput, place: Place) -> Check:
 def _describe_copy(place: Place, digest: str) -> str:
     same = (
         Version.objects.filter(root=place.root, digest=digest)
-        .exclude(problem__state__in=(*GONE, State.REJECTED))
+        .exclude(problem__state__in=(*REMOVED_STATES, State.REJECTED))
         .exclude(problem__embargo=True)
     )
     if place.revises:
@@ -256,7 +256,7 @@ def _describe_copy(place: Place, digest: str) -> str:
 def _describe_half(place: Place, digest: str) -> str:
     halves = Problem.objects.select_related("twin").filter(twin=place.root.twin_id)
     for half in halves.exclude(pk=place.root.pk):
-        seen = half.state not in GONE and is_visible_to(place.person, half)
+        seen = half.state not in REMOVED_STATES and is_visible_to(place.person, half)
         if seen and version_digest(half.sentence, half.options) == digest:
             return _("This is the other half of the original’s twin; change one more word.")
     return ""
@@ -396,7 +396,9 @@ def submitted_problem(person: Person | None, key: str) -> str:
 
 
 def _check_rules(typed: SentenceInput, place: Place) -> None:
-    faults = by_field(one for one in run_checks(typed, place) if one.verdict in ("fail", "todo"))
+    faults = group_by_field(
+        one for one in run_checks(typed, place) if one.verdict in ("fail", "todo")
+    )
     if faults:
         raise checks.RefusedError(faults)
 
@@ -413,7 +415,7 @@ def _create_version(person: Person, typed: SentenceInput, place: Place) -> Probl
         revises=old.twin if old else None,
     )
     half = Half(typed.sentence, typed.options, typed.answer)
-    found = checks.hints([half], person, without=twin.revises_id, family=place.root)
+    found = checks.moderator_hints([half], person, without=twin.revises_id, family=place.root)
     record = _build_record(typed, place)
     (problem,) = submit_twin(twin, [half], found, embargo=embargo, record=record)
     against = Model.objects.filter(name=typed.against, current=True).first()

@@ -26,7 +26,7 @@ from winosmith.web.perturb.rules import Place, SentenceInput
 from winosmith.web.problems.checks import RefusedError
 from winosmith.web.problems.family import fold_steps, may_perturb, path_from_root, visible_steps
 from winosmith.web.problems.models import Problem, State, Version
-from winosmith.web.problems.search import parse
+from winosmith.web.problems.search import parse_terms
 from winosmith.web.problems.states import is_visible_to
 from winosmith.web.read.public import capped_count, get_page as page_of
 
@@ -47,7 +47,7 @@ def show_start(request: HttpRequest) -> HttpResponse:
         "filters": filters,
         "page": shown,
         "listed": pages.list_with_families(shown.problems),
-        "terms": parse(filters.cleaned_data.get("q", "")),
+        "terms": parse_terms(filters.cleaned_data.get("q", "")),
         "count": count,
         "more": more,
         "others": others,
