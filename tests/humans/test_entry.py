@@ -14,7 +14,7 @@ from winosmith.humans import (
     Answer,
     Entry,
     Item,
-    Noted,
+    Note,
     Remark,
     Sheet,
     Sitting,
@@ -136,7 +136,7 @@ def test_a_form_comes_back_as_it_was_saved(tmp_path: Path) -> None:
     """A sitting written as the form writes it is read as the same sitting."""
     sitting = Sitting(
         "S1", A, {1: Answer("B", 2.5), 3: Answer("X")}, "2026-11-21T10:00:00Z",
-        "2026-11-21T10:20:00Z", 900.0, (Noted(1, "a novel"),), (Noted(None, "jug"),), False,
+        "2026-11-21T10:20:00Z", 900.0, (Note(1, "a novel"),), (Note(None, "jug"),), False,
         {"age": "30"},
     )  # fmt: skip
     path = tmp_path / "form.json"

@@ -33,7 +33,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class Note:
     """A subject's remark on a question: a recognised text, or an unknown word.
 
     Attributes:
@@ -69,8 +69,8 @@ class Sitting:
     started: str | None = None
     ended: str | None = None
     seconds: float | None = None
-    recognised: tuple[Noted, ...] = ()
-    words: tuple[Noted, ...] = ()
+    recognised: tuple[Note, ...] = ()
+    words: tuple[Note, ...] = ()
     native: bool | None = None
     attributes: Mapping[str, str] = field(default_factory=dict)
     where: str = ""
@@ -268,8 +268,8 @@ def _make_sitting(record: Mapping[str, Any], sheet: Sheet, path: Path) -> Sittin
     )
 
 
-def _parse_notes(records: Any, name: str) -> tuple[Noted, ...]:
-    return tuple(Noted(record.get("number"), str(record[name])) for record in records or ())
+def _parse_notes(records: Any, name: str) -> tuple[Note, ...]:
+    return tuple(Note(record.get("number"), str(record[name])) for record in records or ())
 
 
 def make_answers_record(sitting: Sitting) -> dict[str, Any]:
@@ -292,9 +292,9 @@ def make_answers_record(sitting: Sitting) -> dict[str, Any]:
     }
 
 
-_LONG = {"subject", "sheet", "number", "answer", "seconds"}
+_ROW_PER_ANSWER_COLUMNS = {"subject", "sheet", "number", "answer", "seconds"}
 
-_MOST_DIGITS = 10
+_MAX_DIGITS = 10
 
 
 def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sitting]:
@@ -378,7 +378,7 @@ def _check_columns(columns: list[str], is_long: bool, path: str | Path) -> None:
 
 
 def _check_names(columns: Iterable[str], is_long: bool) -> None:
-    known = _LONG if is_long else {"subject", "sheet"}
+    known = _ROW_PER_ANSWER_COLUMNS if is_long else {"subject", "sheet"}
     for name in columns:
         if name not in known and (is_long or _parse_question(name) is None):
             raise DataError(
@@ -389,7 +389,7 @@ def _check_names(columns: Iterable[str], is_long: bool) -> None:
 
 def _parse_question(name: str) -> int | None:
     digits = name.removeprefix("q")
-    is_number = digits.isascii() and digits.isdigit() and len(digits) < _MOST_DIGITS
+    is_number = digits.isascii() and digits.isdigit() and len(digits) < _MAX_DIGITS
     return int(digits) if is_number else None
 
 

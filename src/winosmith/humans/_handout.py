@@ -25,21 +25,21 @@ from winosmith.report import join_names
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class SubjectQuestion:
     """An optional question about the subject.
 
     Attributes:
         name: key of the answer ("native").
-        asked: the question.
+        question: the question.
         choices: the possible answers; empty for free text.
     """
 
     name: str
-    asked: str
+    question: str
     choices: tuple[str, ...] = ()
 
 
-DECLARED = (Declared("native", "Is English your first language?", ("yes", "no")),)
+SUBJECT_QUESTIONS = (SubjectQuestion("native", "Is English your first language?", ("yes", "no")),)
 """The question to the participants of 2016 (Davis et al. 2016, section 2)."""
 
 _EXAMPLE = {
@@ -59,8 +59,8 @@ def has_blanks(sheet: Sheet) -> bool:
     return 2 * sum(item.text[1] == BLANK for item in sheet.items) > len(sheet)
 
 
-def words(
-    blank: bool, declared: tuple[Declared, ...], *, paper: bool = True, alone: bool = False
+def make_instructions(
+    blank: bool, declared: tuple[SubjectQuestion, ...], *, paper: bool = True, alone: bool = False
 ) -> dict[str, Any]:
     """Return the instructions and the questions at the end.
 
@@ -124,7 +124,7 @@ def words(
             ["Did you ask about a word? Number of the question, and the word:", 1],
         ],
         "declared": [
-            {"name": d.name, "asked": f"{d.asked} (Optional.)", "choices": list(d.choices)}
+            {"name": d.name, "asked": f"{d.question} (Optional.)", "choices": list(d.choices)}
             for d in declared
         ],
         "thanks": "Thank you. Please check that no box is empty.",
@@ -135,8 +135,11 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 
-def form(
-    sheet: Sheet, *, subject: str | None = None, declared: Sequence[Declared] = DECLARED
+def render_form(
+    sheet: Sheet,
+    *,
+    subject: str | None = None,
+    declared: Sequence[SubjectQuestion] = SUBJECT_QUESTIONS,
 ) -> str:
     """Return an HTML page that asks a sheet's questions one at a time.
 
@@ -157,7 +160,7 @@ def form(
     return _load_template().render(
         sheet=sheet,
         subject=subject,
-        words=words(has_blanks(sheet), tuple(declared), paper=False),
+        words=make_instructions(has_blanks(sheet), tuple(declared), paper=False),
         version=ANSWERS_VERSION,
         policy=policy,
         style=_escape(style),
@@ -211,17 +214,17 @@ _NO_CHARACTER = "\ufffe"
 
 _GLYPH = re.compile(rb'href="(#[^"]*)"')
 
-_NAMED = 8
+_MAX_NAMED = 8
 """Largest number of missing characters in a message."""
 
 
-def pdf(
+def render_pdf(
     sheet: Sheet,
     *,
     large: bool = False,
     paper: Paper = "a4",
     subject: str | None = None,
-    declared: Sequence[Declared] = DECLARED,
+    declared: Sequence[SubjectQuestion] = SUBJECT_QUESTIONS,
     fonts: str | Path | None = None,
 ) -> bytes:
     """Return a sheet as PDF, with the same bytes for the same sheet and version of typst.
@@ -257,9 +260,12 @@ def pdf(
 
 
 def check_glyphs(
-    sheet: Sheet, *, declared: Sequence[Declared] = DECLARED, fonts: str | Path | None = None
+    sheet: Sheet,
+    *,
+    declared: Sequence[SubjectQuestion] = SUBJECT_QUESTIONS,
+    fonts: str | Path | None = None,
 ) -> None:
-    """Raise the errors that `pdf` would raise.
+    """Raise the errors that `render_pdf` would raise.
 
     Raises:
         MissingExtraError: typst is not installed (the extra `print`).
@@ -269,7 +275,11 @@ def check_glyphs(
 
 
 def _make_data(
-    sheet: Sheet, large: bool, paper: Paper, subject: str | None, declared: tuple[Declared, ...]
+    sheet: Sheet,
+    large: bool,
+    paper: Paper,
+    subject: str | None,
+    declared: tuple[SubjectQuestion, ...],
 ) -> str:
     items = [
         {key: item[key] for key in ("number", "text", "snippet", "label")}
@@ -284,7 +294,7 @@ def _make_data(
             "large": large,
             "paper": paper,
             "subject": subject,
-            "words": words(has_blanks(sheet), declared),
+            "words": make_instructions(has_blanks(sheet), declared),
         },
         ensure_ascii=False,
     )
@@ -299,7 +309,7 @@ def _is_inside_fonts(sheet: Sheet, data: str, fonts: str | Path | None) -> bool:
     folder = None if fonts is None else str(fonts)
     if lacking := _describe_missing(signs, folder, False):
         where = next(place for place, text in texts if not set(lacking).isdisjoint(text))
-        named = join_names([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _NAMED)
+        named = join_names([f"{sign} (U+{ord(sign):04X})" for sign in lacking], _MAX_NAMED)
         whose = "of this machine" if fonts is None else f"of this machine and of {fonts}"
         raise InputError(
             f"sheet {sheet.name}: the fonts {whose} lack {named}, first in {where}; give a folder "

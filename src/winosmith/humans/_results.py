@@ -14,7 +14,7 @@ from winosmith import metrics
 from winosmith.dataset import Dataset
 from winosmith.errors import DataError
 from winosmith.humans import _subjects, _tally
-from winosmith.humans._subjects import Groups, Remark, Subject, Without
+from winosmith.humans._subjects import Groups, Remark, Subject, WithoutWeakest
 from winosmith.humans._tally import Level, Pace
 from winosmith.metrics import Proportion, Reliability
 from winosmith.options import Seed, checked
@@ -81,7 +81,7 @@ class Results(Result):
 
 
 @checked
-def results(
+def compute_results(
     dataset: Dataset,
     responses: Sequence[Response],
     subjects: Iterable[Subject] = (),
@@ -225,7 +225,7 @@ class TestResult(Result):
     histogram: Mapping[Level, int] = field(metadata={"json": _tally.make_levels_record})
     chance: _tally.Chance
     groups: Groups | None
-    without: Without | None
+    without: WithoutWeakest | None
     kappa: Reliability
     alpha: Reliability
     course: _tally.Course | None

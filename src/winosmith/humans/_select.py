@@ -251,7 +251,7 @@ def _explain_not_chosen(
     return reasons
 
 
-_SLACK = 1e-9
+_TOLERANCE = 1e-9
 """Tolerance for the rounding of a sum of fractions."""
 
 
@@ -271,7 +271,7 @@ class Limit:
 
     def holds(self, chosen: npt.NDArray[np.bool_]) -> bool:
         """Return whether a choice, (n,), satisfies the constraint."""
-        return float(self.weights @ chosen) <= self.most + _SLACK
+        return float(self.weights @ chosen) <= self.most + _TOLERANCE
 
 
 def make_limits(dataset: Dataset, sound: Sequence[int], rules: Rules) -> list[Limit]:
@@ -336,7 +336,7 @@ def _compute_excesses(problems: Sequence[Problem], name: str) -> Iterator[tuple[
 _ROUNDING = 1e-7
 """Tolerance for the sum of agreement when breaking ties; HiGHS's is 1e-6 per row."""
 
-_SECONDS = 60.0
+_TIME_LIMIT = 60.0
 """Time limit of one integer programme, in seconds."""
 
 
@@ -386,18 +386,18 @@ def _solve_choice(worth: Floats, limits: Sequence[Limit]) -> Chosen:
         integrality=np.ones(len(worth)),
         bounds=Bounds(0, 1),
         constraints=constraints,
-        options={"mip_rel_gap": 0.0, "time_limit": _SECONDS},
+        options={"mip_rel_gap": 0.0, "time_limit": _TIME_LIMIT},
     )
     if found.status == 2:
         raise InputError(
             "no choice of this size satisfies the constraints; loosen a balance or the size"
         )
     if found.status != 0:
-        raise InputError(f"no optimal choice was found in {_SECONDS:g} s; loosen a balance")
+        raise InputError(f"no optimal choice was found in {_TIME_LIMIT:g} s; loosen a balance")
     return np.asarray(found.x) > 0.5
 
 
-FEWEST = 4
+MIN_PEOPLE = 4
 """Least number of people for cross-fitting."""
 
 
@@ -454,8 +454,8 @@ def cross_fit(
     rules = rules or Rules()
     said = [response for response in responses if response.purpose == "test"]
     people = sorted({response.participant for response in said})
-    if len(people) < FEWEST:
-        raise DataError(f"{len(people)} people answered; cross-fitting needs at least {FEWEST}")
+    if len(people) < MIN_PEOPLE:
+        raise DataError(f"{len(people)} people answered; cross-fitting needs at least {MIN_PEOPLE}")
     whole = set(select(dataset, tally(dataset, said), rules, seed).rows)
     held_out: list[Response] = []
     sizes, shared = [], []

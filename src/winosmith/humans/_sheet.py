@@ -109,8 +109,8 @@ class Item:
 COMMON = "common"
 """The name of the test that everybody may take next to one version of the schemas."""
 
-_SIGNS = "23456789BCDFGHJKLMNPQRSTVWXZ"
-_CHECK = 4
+_CHECK_CHARACTERS = "23456789BCDFGHJKLMNPQRSTVWXZ"
+_CHECK_LENGTH = 4
 """The signs of the check in a code, and how many it has. No sign is taken for another, none are
 vowels, so that no word comes out, and a code that was misread fits once in 600,000 times."""
 
@@ -159,9 +159,9 @@ class Sheet:
         held = [[item.number, item.problem_id, *item.shown] for item in self.items]
         record = {"data": self.data, "seed": self.seed, "name": self.name, "items": held}
         rest, check = int(hashlib.sha256(canonical(record).encode()).hexdigest(), 16), ""
-        for _ in range(_CHECK):
-            rest, sign = divmod(rest, len(_SIGNS))
-            check += _SIGNS[sign]
+        for _ in range(_CHECK_LENGTH):
+            rest, sign = divmod(rest, len(_CHECK_CHARACTERS))
+            check += _CHECK_CHARACTERS[sign]
         return f"{self.name}-{check}"
 
     def __getitem__(self, number: int) -> Item:
@@ -185,7 +185,7 @@ def get_text(problem: Problem) -> str:
     return " ".join(problem.replace_blank(problem.pronoun or BLANK).split())
 
 
-_MOST_AFTER, _LEAST = 6, 3
+_MAX_WORDS_AFTER, _MIN_WORDS = 6, 3
 """Words of a snippet after the pronoun at most, and of a whole snippet at least."""
 
 _CLAUSE_END = re.compile(r"[.,;:?!—–][\"'”’)]*$")
@@ -227,7 +227,7 @@ def make_snippet(problem: Problem) -> Pieces:
     if any(given):
         return _add_space_before(given[0], before), pronoun, _add_space_after(given[1], after)
     following = _cut_at_clause_end(after.split())
-    preceding = _cut_to_last_clause(before.split(), _LEAST - 1 - len(following))
+    preceding = _cut_to_last_clause(before.split(), _MIN_WORDS - 1 - len(following))
     return (
         _add_space_before(" ".join(preceding), before),
         pronoun,
@@ -245,7 +245,7 @@ def _add_space_after(words: str, after: str) -> str:
 
 def _cut_at_clause_end(words: list[str]) -> list[str]:
     taken: list[str] = []
-    for word in words[:_MOST_AFTER]:
+    for word in words[:_MAX_WORDS_AFTER]:
         if taken and word.lower() in _CLAUSE_START:
             break
         taken.append(word)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from winosmith import data
 from winosmith.errors import DataError, FormatError
-from winosmith.humans._answers import Noted, Sitting
+from winosmith.humans._answers import Note, Sitting
 from winosmith.humans._tally import Level, make_histogram, make_levels_record
 from winosmith.options import Texts, declaration, from_table, to_table
 from winosmith.results import Result, computed
@@ -115,7 +115,7 @@ def _measure_seconds(sitting: Sitting) -> float | None:
     return None if None in each else sum(filter(None, each))
 
 
-def _make_remark(noted: Noted, sitting: Sitting) -> Remark:
+def _make_remark(noted: Note, sitting: Sitting) -> Remark:
     problem = None if noted.number is None else sitting.sheet[noted.number].problem_id
     return Remark(problem, noted.text)
 
@@ -141,7 +141,7 @@ def _merge(subject: Subject, declared: Subject, sittings: Sequence[Sitting]) -> 
 
 def _name_words(remarks: Iterable[Remark], sittings: Sequence[Sitting]) -> tuple[Remark, ...]:
     return tuple(
-        _make_remark(Noted(int(r.problem), r.text), sittings[0])
+        _make_remark(Note(int(r.problem), r.text), sittings[0])
         if r.problem is not None and r.problem.isdigit() and len(sittings) == 1
         else r
         for r in remarks
@@ -241,7 +241,7 @@ def _parse_remarks(cell: str) -> Iterator[Remark]:
 
 Floats = npt.NDArray[np.float64]
 
-FEW = 10
+SMALL_GROUP = 10
 """Group size below which a caution is given; Davis et al. (2016, section 4.1) had 7 and 12."""
 
 _DRAWS = 9_999
@@ -278,7 +278,7 @@ class Groups(Result):
     @computed()
     def caution(self) -> str:
         """A caution about small groups; empty for groups of 10 or more."""
-        if min(self.native, self.others) >= FEW:
+        if min(self.native, self.others) >= SMALL_GROUP:
             return ""
         return (
             f"With {self.native} native speaker{'s' * (self.native != 1)} and {self.others} "
@@ -354,7 +354,7 @@ def _test_by_welch(a: Floats, b: Floats) -> tuple[float | None, tuple[float, flo
 
 
 @dataclass(frozen=True, slots=True)
-class Without(Result):
+class WithoutWeakest(Result):
     """Results of a test without its weakest subjects.
 
     Attributes:
@@ -379,7 +379,7 @@ def omit_weakest(
     natives: Sequence[bool | None],
     weakest: int,
     seed: int = 0,
-) -> Without | None:
+) -> WithoutWeakest | None:
     """Return the results without the lowest scores; None if fewer than two subjects remain.
 
     Ties are broken by the order of the codes.
@@ -400,7 +400,7 @@ def omit_weakest(
     asked = np.count_nonzero(~np.isnan(kept), axis=0)
     correct = np.nansum(kept, axis=0).astype(int)
     levels = (level for level in zip(correct.tolist(), asked.tolist(), strict=True) if level[1])
-    return Without(
+    return WithoutWeakest(
         tuple(names[at] for at in out),
         len(left),
         float(scores[left].mean()),

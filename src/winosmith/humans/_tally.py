@@ -261,7 +261,7 @@ class Slope(Result):
         change: the change: the mean of the subjects' least-squares slopes or, adjusted for items,
             the least-squares slope of all answers with effects for each subject and item.
         interval: 95 % interval (Student's t over subjects); None for fewer than two subjects or,
-            adjusted for items, fewer than `FEWEST`.
+            adjusted for items, fewer than `MIN_SUBJECTS`.
         subjects: number of subjects in the estimate.
     """
 
@@ -337,10 +337,10 @@ def measure_course(
     return Course(tuple(parts), change, slower, adjusted)
 
 
-FEWEST = 5
+MIN_SUBJECTS = 5
 """Least number of subjects for an interval that is adjusted for items."""
 
-_PASSES, _SETTLED = 1_000, 1e-10
+_MAX_PASSES, _TOLERANCE = 1_000, 1e-10
 
 
 def _fit_slope_within_levels(
@@ -359,14 +359,14 @@ def _fit_slope_within_levels(
     known = there & ~np.isnan(values)
     x = _center_by_level(along, known)
     of_each = (x**2).sum(axis=1)
-    whole, subjects = float(of_each.sum()), int((of_each > _SETTLED).sum())
-    if whole < _SETTLED:
+    whole, subjects = float(of_each.sum()), int((of_each > _TOLERANCE).sum())
+    if whole < _TOLERANCE:
         return None
     y = _center_by_level(values, known)
     change = float((x * y).sum() / whole)
     answers, levels = int(known.sum()), int(known.any(axis=0).sum() + known.any(axis=1).sum())
     free = answers - levels
-    if subjects < FEWEST or free < 1:
+    if subjects < MIN_SUBJECTS or free < 1:
         return Slope(change, None, subjects)
     left = y - change * x
     alone = float((left**2).sum()) / free / whole
@@ -387,13 +387,13 @@ def _center_by_level(values: Floats, known: npt.NDArray[np.bool_]) -> Floats:
     """
     left = np.where(known, values, 0.0)
     counts = [np.maximum(known.sum(axis=axis, keepdims=True), 1) for axis in (1, 0)]
-    for _ in range(_PASSES):
+    for _ in range(_MAX_PASSES):
         most = 0.0
         for axis, count in zip((1, 0), counts, strict=True):
             level = left.sum(axis=axis, keepdims=True) / count
             left = np.where(known, left - level, 0.0)
             most = max(most, float(np.abs(level).max()))
-        if most < _SETTLED:
+        if most < _TOLERANCE:
             break
     return left
 
@@ -504,14 +504,14 @@ class Grim:
 
     Attributes:
         possible: subject → counts that round to the score; empty if the score is impossible.
-        otherwise: subject with an impossible score → counts that give it by truncating or by
+        other_roundings: subject with an impossible score → counts that give it by truncating or by
             rounding up.
-        by_subject: least and largest sum of correct answers from `possible` and `otherwise`.
+        by_subject: least and largest sum of correct answers from `possible` and `other_roundings`.
         by_item: sum of correct answers from the histogram.
     """
 
     possible: Mapping[str, tuple[int, ...]]
-    otherwise: Mapping[str, tuple[int, ...]]
+    other_roundings: Mapping[str, tuple[int, ...]]
     by_subject: tuple[int, int]
     by_item: int
 
@@ -526,7 +526,7 @@ class Grim:
         low, high = self.by_subject
         return not self.impossible and low <= self.by_item <= high
 
-    def needed(self, subject: str) -> int | None:
+    def infer_count(self, subject: str) -> int | None:
         """Return the subject's count that makes both sums equal.
 
         None if another score is impossible or ambiguous.
@@ -541,17 +541,17 @@ def check_grim(test: PrintedTest) -> Grim:
     """Return the counts consistent with each printed score (GRIM, Brown & Heathers 2017).
 
     >>> found = check_grim(PrintedTest(89, {"S16": "0.86"}, {1: 77, 0: 12}))
-    >>> found.possible, found.otherwise, found.needed("S16")
+    >>> found.possible, found.other_roundings, found.infer_count("S16")
     ({'S16': ()}, {'S16': (76, 77)}, 77)
     """
     possible = {
         who: possible_counts(printed, test.items, scale=1) for who, printed in test.scores.items()
     }
-    otherwise = {
+    other_roundings = {
         who: possible_counts(test.scores[who], test.items, scale=1, rounding="any")
         for who, counts in possible.items()
         if not counts
     }
-    read = [counts or otherwise[who] or (0, test.items) for who, counts in possible.items()]
+    read = [counts or other_roundings[who] or (0, test.items) for who, counts in possible.items()]
     sums = sum(min(counts) for counts in read), sum(max(counts) for counts in read)
-    return Grim(possible, otherwise, sums, test.right_by_item)
+    return Grim(possible, other_roundings, sums, test.right_by_item)
