@@ -267,11 +267,11 @@ def test_a_ledger_that_stays_locked_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After ten seconds the message names the ledger."""
-    monkeypatch.setattr(_assign, "_PATIENCE", 0.1)
+    monkeypatch.setattr(_assign, "_LOCK_TIMEOUT", 0.1)
     path = tmp_path / "ledger.json"
     with (
         lock_ledger(path),
-        pytest.raises(OutputError, match=r"another process has been writing .*ledger\.json"),
+        pytest.raises(OutputError, match=r"another process has locked .*ledger\.json"),
         lock_ledger(path),
     ):
         pass

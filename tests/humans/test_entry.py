@@ -99,7 +99,7 @@ def test_both_layouts_of_a_table_give_the_same_answers(tmp_path: Path) -> None:
             3,
             r"'S1' already answered question 1.*csv:2\)",
         ),
-        ("subject,number,answer\nS1,1,C\n", 2, "question 1 has no answer 'C'; it is one of A, B"),
+        ("subject,number,answer\nS1,1,C\n", 2, "question 1 has no answer 'C'; use one of A, B"),
         ("subject,number,answer\nS1,one,A\n", 2, "'one' is not the number of a question"),
         ("subject,number,answer,seconds\nS1,1,A,-2\n", 2, "'-2' is not a number of seconds"),
         ("subject,number,answer,seconds\nS1,1,A,inf\n", 2, "'inf' is not a number of seconds"),

@@ -130,7 +130,7 @@ MANY = "".join(chr(ord(NOWHERE) + at) for at in range(11))
             [
                 f"the fonts of this machine lack {NOWHERE} (U+40000), first in question 2 ('n1')",
                 "`fonts=`",
-                "(`winosmith humans sheets --form --no-render_pdf`)",
+                "(`winosmith humans sheets --form --no-pdf`)",
             ],
         ),
         (

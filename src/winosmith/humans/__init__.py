@@ -1,4 +1,4 @@
-"""Human tests of Winograd schemas: sheets, assignment, answers, results, the reliable subset.
+"""Human tests of Winograd schemas: sheets, assignment, answers, results and reliable subsets.
 
 >>> from winosmith import formats, humans
 >>> humans.Rules(size=60).per_text

@@ -24,7 +24,7 @@ class Answer:
     Attributes:
         letter: "A", "B", …; "X" for ambiguous.
         seconds: time for the question in seconds; None if it was not timed.
-        where: its file and line, for errors.
+        where: its file and line, for error messages.
     """
 
     letter: str
@@ -82,7 +82,7 @@ class Sitting:
         return {**self.attributes, **native}
 
     def place(self, number: int) -> str:
-        """Return the place of an answer, for messages."""
+        """Return the location of an answer, for error messages."""
         return self.answers[number].where or self.where or f"sheet {self.sheet.code}"
 
 
@@ -90,9 +90,9 @@ def check_sittings(sittings: Sequence[Sitting]) -> None:
     """Check that every sheet was entered once, and that nobody saw both halves of a schema.
 
     Raises:
-        DataError: a subject has a test twice (it was entered twice, or two subjects have the same
-            code), the same question on two sheets, both halves of a schema, or contradictory
-            answers about themselves; names both places.
+        DataError: a subject took a test twice (it was entered twice, or two subjects have the same
+            code), saw a question on two sheets or both halves of a schema, or gave contradictory
+            answers about themselves; the message names both locations.
     """
     taken: dict[tuple[str, str, str], Sitting] = {}
     schemas: dict[tuple[str, str], tuple[Sitting, int]] = {}
@@ -203,7 +203,7 @@ def read_answer_form(path: str | Path, sheets: Mapping[str, Sheet]) -> Sitting:
 
 
 def parse_sitting(record: Any, sheets: Mapping[str, Sheet], path: str | Path) -> Sitting:
-    """Return the sitting of an answers record; raises as `read_answer_form`."""
+    """Return the sitting of an answers record; raises the same errors as `read_answer_form`."""
     path = Path(path)
     if isinstance(record, dict) and record.get("winosmith") == "entry":
         raise FormatError(
@@ -314,7 +314,7 @@ def read_answer_table(path: str | Path, sheets: Mapping[str, Sheet]) -> list[Sit
 
     Raises:
         FormatError: a column is missing or unknown; a sheet, question or answer is unknown; or a
-            subject answered a question twice; names the line.
+            subject answered a question twice. The message names the line.
     """
     rows = data.read(path)
     names = [name.lower() for name in rows.names]
@@ -434,7 +434,7 @@ UNDO = ("\x7f", "\b", "-")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The state of entering a sheet by keyboard.
+    """The state of the keyboard entry of a sheet.
 
     Attributes:
         sitting: the answers so far.
@@ -524,7 +524,7 @@ class Difference:
 
 
 def compare_entries(first: Sitting, second: Sitting) -> Sequence[Difference]:
-    """Return the questions on which two entries of the same sheet differ, in order.
+    """Return the questions with different answers in two entries of the same sheet, in order.
 
     Raises:
         DataError: the entries have different subjects or sheets.

@@ -1,12 +1,12 @@
 """Test sheets of any data set, and their assignment to subjects.
 
-Halves of schemas are assigned to different tests; their items are ordered and labelled. Nobody sees
-both halves of a schema, and all sheets are used equally often. Subjects come one at a time, in any
-order, and may return. An assignment depends only on the ledger, the seed and the subject's code.
+The halves of a schema are assigned to different tests. Nobody sees both halves of a schema, and all
+sheets are used equally often. Subjects come one at a time, in any order, and may come back. An
+assignment depends only on the ledger, the seed and the subject's code.
 
-The ledger records the sheets of each subject, over all sessions and data sets. It is a JSON file
-that should be kept as long as the subjects may return. It contains the sheets, so that it is known
-what a subject saw even if the folder of the sheets is deleted.
+The ledger records the sheets of each subject over all sessions and data sets. Keep this JSON file
+as long as subjects may come back. It contains the sheets, so it records what a subject saw even if
+the folder with the sheets is deleted.
 
     winosmith   "ledger"
     version     1
@@ -55,7 +55,7 @@ class Sheets:
     """The sheets of a data set.
 
     Attributes:
-        sheets: each test in each of its orders; tests are sorted by name, the common one last.
+        sheets: each test in each of its orders; tests are sorted by name, the common test last.
         left_out: the problems that are on no sheet, with the reason.
     """
 
@@ -77,7 +77,7 @@ def make_sheets(
     title: Annotated[str, Field(description="Title of the sheets.")] = TITLE,
     alike: Fraction = ALIKE,
 ) -> Sheets:
-    """Make test sheets: each version has one half of each schema; a common sheet has the singles.
+    """Make test sheets: each version has half of every schema; a common test has the singles.
 
     Args:
         dataset: problems with a blank; their pronoun is optional.
@@ -85,12 +85,12 @@ def make_sheets(
         orders: number of orders of each test, at most the number of problems.
         seed: random seed of the assignment of halves and of the orders.
         title: title of the sheets.
-        alike: fraction of shared words, 0–1, from which a text is labelled as different from the
-            previous one.
+        alike: minimum fraction of words, 0–1, that a text must share with the previous text to be
+            labelled as different from it.
 
     Raises:
         RecipeError: `orders`, `seed` or `alike` is out of range.
-        DataError: there are no problems, a problem is a question or has more than 23 options, or a
+        DataError: there are no problems, a problem has no blank or more than 23 options, or a
             version's name or the number of orders is invalid.
 
     >>> made = make_sheets(Dataset([
@@ -130,7 +130,7 @@ def _check_arguments(dataset: Dataset, versions: Sequence[str], orders: int) -> 
     for problem in dataset:
         if len(problem.options) > len(_sheet.LETTERS):
             raise DataError(
-                f"{problem.id!r} has {len(problem.options)} options; a test sheet has places for "
+                f"{problem.id!r} has {len(problem.options)} options; a test sheet allows at most "
                 f"{len(_sheet.LETTERS)}"
             )
     if len(versions) < 2 or len(set(versions)) < len(versions) or _sheet.COMMON in versions:
@@ -186,21 +186,21 @@ def _choose_label(previous: Problem | None, problem: Problem, alike: float) -> L
 _STAGE = "sheets"
 
 _MIN_QUESTIONS = 10
-"""Least number of single questions for a common test; fewer are added to every version."""
+"""Minimum number of single questions for a common test; fewer are added to every version."""
 
 
 def make_sort_key(*keys: object) -> bytes:
-    """Return a pseudorandom sort key that depends only on a seed and the given items."""
+    """Return a pseudorandom sort key that depends only on the arguments."""
     return hashlib.sha256("\0".join(map(str, keys)).encode()).digest()
 
 
 def group_schemas(dataset: Dataset) -> list[list[int]]:
-    """Return groups of rows; a person may see only one text of a group.
+    """Return groups of rows; a person may see only one text of each group.
 
     The groups are the blocks of `winosmith.blocks`: the halves of a twin, a family, copies, and
-    look-alikes (the same options and 70 % of the words), as reading one influences the reading of
-    the other. Several questions on the same text are in one group, and may be seen together, as in
-    the tests of 2016 (Davis et al., section 2).
+    look-alikes (the same options and 70 % of the words), because reading one text influences the
+    reading of another. Questions on the same text are in one group, and a person may see all of
+    them, as in the tests of 2016 (Davis et al., section 2).
 
     >>> from winosmith import Problem
     >>> pair = [Problem(n, f"The cup hit the jug and _ {n}.", ("cup", "jug"), 0, "t")
@@ -224,8 +224,8 @@ class TestRows:
 
     Attributes:
         tests: name of each test → its rows, in the order of the data; no test is empty.
-        schema: for each row the key of its group (`group_schemas`).
-        left_out: copies, and texts for which there is no test, with the reason.
+        schema: key of the group of each row (`group_schemas`).
+        left_out: omitted copies, and texts for which there is no test, with the reason.
     """
 
     tests: dict[str, tuple[int, ...]]
@@ -237,7 +237,7 @@ def assign_to_tests(dataset: Dataset, versions: Sequence[str], seed: int) -> Tes
     """Assign the texts of each group of `group_schemas` to tests at random, one per test.
 
     If a group has more texts than there are tests, a random schema with both halves is preferred to
-    single halves, as both halves must be tested (Davis et al. 2016, section 4.4).
+    single halves, because both halves must be tested (Davis et al. 2016, section 4.4).
 
     A group with one text goes to the common test or, if that test would have fewer than ten
     questions, to every version, because nobody takes two versions. The assignment depends only on
@@ -293,7 +293,7 @@ def assign_to_tests(dataset: Dataset, versions: Sequence[str], seed: int) -> Tes
 def _choose_texts(dataset: Dataset, texts: dict[str, list[int]], tests: int, seed: int) -> set[str]:
     """Choose texts of a group, at most one for each test.
 
-    Schemas with both halves come first, then single texts, each in random order. A half is omitted
+    Schemas with both halves are chosen first, then single texts, in random order. A half is omitted
     if there is no test for its other half, unless no other text is left.
     """
     if len(texts) <= tests:
@@ -367,19 +367,19 @@ def assign(
     """Assign a sheet to a subject.
 
     Tests are excluded if the subject has seen a related text on any sheet of the ledger: the other
-    half, a near-duplicate or the same text. Of the others, the one that was least often taken at
-    this position of a subject's session is chosen, so that half of the subjects start with the
+    half, a near-duplicate or the same text. Of the remaining tests, the one chosen least often as a
+    subject's first (second, …) test is preferred, so that half of the subjects start with the
     common test; then the version, and then the order, with the fewest takers. The seed and the
     subject's code break ties. Dropped sheets count as seen, but not as taken.
 
-    A subject who still has one of these sheets gets the same sheet again.
+    A subject who has not finished one of these sheets gets the same sheet again.
 
     Args:
         ledger: the earlier assignments.
         sheets: the available sheets.
         subject: code of the subject.
         test: name of a required test; None for any.
-        another: whether the subject has finished the current sheet, and takes another one.
+        another: whether the subject has finished the current sheet, and takes a new sheet.
         seed: random seed of ties.
 
     Returns:
@@ -468,8 +468,8 @@ def _find_least_taken(
     shows = {
         name: {group[_make_key(orders[0], item)] for item in orders[0].items}
         for name, orders in tests.items()
-    }  # versions of the same schemas are represented by the first of them
-    rivals = {name: next(one for one in tests if shows[one] & shows[name]) for name in tests}
+    }  # versions of the same schemas are represented by their first version
+    rivals = {name: next(other for other in tests if shows[other] & shows[name]) for name in tests}
     at = len(ledger.assignments_of(subject))
     places: dict[str, int] = {}
     came = dict.fromkeys(rivals.values(), 0)
@@ -496,7 +496,7 @@ _LOCK_TIMEOUT = 10.0
 """Seconds to wait while another process writes the ledger."""
 
 State = Literal["given", "done", "dropped"]
-"""Whether the subject is working on a sheet, has completed it, or has given it up."""
+"""Whether the subject is working on a sheet, has completed it, or has abandoned it."""
 
 Code = Annotated[
     str,
@@ -516,7 +516,7 @@ class Assignment:
     sheet: str
     """Code of the sheet."""
     state: State = "given"
-    """Whether the subject is working on the sheet, has completed it, or has given it up."""
+    """Whether the subject is working on the sheet, has completed it, or has abandoned it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -536,7 +536,7 @@ class Ledger:
         return tuple(given for given in self.given if given.subject == subject)
 
     def count_takers(self, sheet: str) -> int:
-        """Return the number of subjects who have the sheet, or completed it."""
+        """Return the number of subjects who are working on a sheet or have completed it."""
         return sum(given.sheet == sheet and given.state != "dropped" for given in self.given)
 
     def add_assignment(self, subject: str, sheet: Sheet) -> Ledger:
@@ -556,7 +556,7 @@ class Ledger:
 
 
 def read_ledger(path: str | Path) -> Ledger:
-    """Read a ledger; a missing file gives an empty ledger.
+    """Return the ledger in a file, or an empty ledger if the file does not exist.
 
     Raises:
         FormatError: the file is not a ledger, or lacks the content of an assigned sheet.
@@ -598,7 +598,7 @@ def lock_ledger(path: str | Path) -> Iterator[None]:
         lock = FileLock(f"{path}.lock").acquire(timeout=_LOCK_TIMEOUT)
     except Timeout:
         raise OutputError(
-            f"another process has been writing {path} for {_LOCK_TIMEOUT:g} s; try again"
+            f"another process has locked {path} for {_LOCK_TIMEOUT:g} s; try again"
         ) from None
     except OSError as error:
         raise OutputError(f"{path} can't be written: {error.strerror}") from error

@@ -1,6 +1,6 @@
 """Sheets for subjects as browser forms and PDF, with the same instructions.
 
-A form is one HTML file that loads nothing and sends nothing. PDF is made by typst from winosmith's
+A form is one HTML file that loads nothing and sends nothing. typst makes the PDF from winosmith's
 template and the sheet's text as JSON data.
 """
 
@@ -40,7 +40,7 @@ class SubjectQuestion:
 
 
 SUBJECT_QUESTIONS = (SubjectQuestion("native", "Is English your first language?", ("yes", "no")),)
-"""The question to the participants of 2016 (Davis et al. 2016, section 2)."""
+"""The question that the participants of 2016 were asked (Davis et al. 2016, section 2)."""
 
 _EXAMPLE = {
     "text": [
@@ -62,7 +62,7 @@ def has_blanks(sheet: Sheet) -> bool:
 def make_instructions(
     blank: bool, declared: tuple[SubjectQuestion, ...], *, paper: bool = True, alone: bool = False
 ) -> dict[str, Any]:
-    """Return the instructions and the questions at the end.
+    """Return the texts of a sheet: the instructions, an example and the questions at the end.
 
     Args:
         blank: whether texts have a blank instead of a pronoun.
@@ -144,8 +144,8 @@ def render_form(
     """Return an HTML page that asks a sheet's questions one at a time.
 
     The browser stores answers and times immediately, so that nothing is lost if the page is closed,
-    and saves them to a file at the end (`read_answer_form` describes it). The page has neither
-    correct answers nor problem ids, and its content security policy allows only its own script.
+    and saves them to a file at the end (see `read_answer_form`). The page has neither correct
+    answers nor problem ids, and its content security policy allows only its own script.
 
     Args:
         sheet: the sheet.
@@ -199,7 +199,7 @@ def _load_template() -> Template:
 Paper = Literal["a4", "us-letter"]
 
 _IN_OUR_FONTS = re.compile(r"[\u0000-\u052F\u0590-\u05FF\u1E00-\u22FF\u2500-\u259F\uFB00-\uFB4F]*")
-"""Latin, Greek, Cyrillic, Hebrew and punctuation: covered by the fonts inside typst."""
+"""Latin, Greek, Cyrillic, Hebrew and punctuation, which typst's built-in fonts cover."""
 
 _PROBE = """\
 #let asked = json(bytes(sys.inputs.asked))
@@ -207,15 +207,15 @@ _PROBE = """\
 #set text(font: ("Libertinus Serif", "New Computer Modern", "DejaVu Sans Mono"), lang: "en")
 #for each in asked { page[#each#strong(each)] }
 """
-"""A page for each character, in the fonts of the sheet's template, plain and bold."""
+"""A typst document with a page for each character, plain and bold, in the fonts of a sheet."""
 
 _NO_CHARACTER = "\ufffe"
-"""A character that no font has; typst draws a box for it, as for any missing character."""
+"""A character that no font has, so typst draws the box of a missing character."""
 
 _GLYPH = re.compile(rb'href="(#[^"]*)"')
 
 _MAX_NAMED = 8
-"""Largest number of missing characters in a message."""
+"""Maximum number of missing characters in a message."""
 
 
 def render_pdf(
@@ -229,9 +229,9 @@ def render_pdf(
 ) -> bytes:
     """Return a sheet as PDF, with the same bytes for the same sheet and version of typst.
 
-    It uses the fonts inside typst; only for other scripts (Arabic, Chinese, …) it also uses the
-    fonts of this machine and of `fonts`. A character that no font has is an error, as it would be
-    printed as an empty box.
+    typst's built-in fonts are used; only for other scripts (Arabic, Chinese, …) the fonts of this
+    machine and of `fonts` are used, too. A character that no font has is an error, because it would
+    be printed as an empty box.
 
     Args:
         sheet: the sheet; its problem ids are not printed.
@@ -243,7 +243,7 @@ def render_pdf(
 
     Raises:
         MissingExtraError: typst is not installed (the extra `print`).
-        InputError: no font has a character; the message names the character and its place.
+        InputError: no font has a character; the message names the character and the question.
     """
     typst = require("typst", "print")
     data = _make_data(sheet, large, paper, subject, tuple(declared))
@@ -269,7 +269,7 @@ def check_glyphs(
 
     Raises:
         MissingExtraError: typst is not installed (the extra `print`).
-        InputError: no font has a character; the message names the character and its place.
+        InputError: no font has a character; the message names the character and the question.
     """
     _is_inside_fonts(sheet, _make_data(sheet, False, "a4", None, tuple(declared)), fonts)
 
@@ -323,8 +323,8 @@ def _iterate_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
     for item in sheet.items:
         shown = "".join((*item.text, *item.snippet, *item.options))
         yield f"question {item.number} ({item.problem_id!r})", shown
-    held = json.loads(data)
-    around = {key: held[key] for key in ("title", "code", "subject", "words")}
+    record = json.loads(data)
+    around = {key: record[key] for key in ("title", "code", "subject", "words")}
     yield "the title or the instructions", json.dumps(around, ensure_ascii=False)
 
 
@@ -332,9 +332,8 @@ def _iterate_texts(sheet: Sheet, data: str) -> Iterator[tuple[str, str]]:
 def _describe_missing(characters: str, fonts: str | None, inside: bool) -> str:
     """Return the characters that no font has.
 
-    As typst draws the same box for all of them, without a warning, each is drawn separately and
-    compared with a character that no font has. Characters that draw nothing (joiners, spaces) are
-    not missing.
+    typst draws the same box for all of them, without a warning. So each character is drawn and
+    compared with one that no font has. Invisible characters (joiners, spaces) are not missing.
     """
     if not characters:
         return ""

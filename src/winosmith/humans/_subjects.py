@@ -1,4 +1,4 @@
-"""Subjects: their codes, answers about themselves, times and sheets; and comparisons of groups."""
+"""Subjects: their codes, answers about themselves, times and sheets, and comparisons of groups."""
 
 from __future__ import annotations
 
@@ -181,7 +181,8 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
     columns are attributes.
 
     Raises:
-        FormatError: a record can't be read, or two subjects have the same code; names the line.
+        FormatError: a record can't be read, or two subjects have the same code; the message names
+            the line.
     """
     rows = data.read(path)
     if not rows.is_typed and "subject" not in map(str.lower, rows.names):
@@ -242,23 +243,23 @@ def _parse_remarks(cell: str) -> Iterator[Remark]:
 Floats = npt.NDArray[np.float64]
 
 SMALL_GROUP = 10
-"""Group size below which a caution is given; Davis et al. (2016, section 4.1) had 7 and 12."""
+"""Group size below which results get a caution; Davis et al. (2016, section 4.1) had 7 and 12."""
 
 _DRAWS = 9_999
 
 
 @dataclass(frozen=True, slots=True)
 class Groups(Result):
-    """Native speakers and others in one test.
+    """A comparison of native speakers with others in one test.
 
     Attributes:
         native: number of native speakers.
         others: number of other subjects.
         means: mean scores, 0–1, of native speakers and others.
-        welch: two-sided p-value of Welch's t-test (1947); None for fewer than two people in a group
-            or without variance.
+        welch: two-sided p-value of Welch's t-test (1947); None if a group has fewer than two people
+            or if there is no variance.
         permutation: two-sided p-value of the permutation test; exact for few subjects.
-        interval: 95 % interval of the difference (Welch); None if `welch` is.
+        interval: 95 % interval of the difference (Welch); None if `welch` is None.
     """
 
     native: int
@@ -310,16 +311,16 @@ def compare_groups(
 
 
 def compare_scores(scores: Floats, natives: Sequence[bool | None], seed: int) -> Groups | None:
-    """Apply `compare_groups` to the subjects' scores, (n,), with a known first language."""
+    """Compare the scores, (n,), of native speakers with those of others; see `compare_groups`."""
     known = np.array([[native is True, native is False] for native in natives])
     return compare_groups(scores[known[:, 0]].tolist(), scores[known[:, 1]].tolist(), seed)
 
 
 def _compute_permutation_p_value(a: Floats, b: Floats, seed: int) -> float:
-    """Return the fraction of permutations with an absolute difference at least as large.
+    """Return the fraction of permutations whose absolute difference is at least the observed one.
 
-    Uses all assignments of the labels if they are few, otherwise random ones and the observed one.
-    (scipy's test requires two people per group; WS.a of 2016 had one native speaker.)
+    Uses all assignments of labels if they are few, otherwise random assignments and the observed
+    one. (scipy's test requires two people per group; WS.a of 2016 had one native speaker.)
     """
     pool, total = np.concatenate([a, b]), float(a.sum() + b.sum())
     if math.comb(len(pool), len(a)) <= _DRAWS:
@@ -361,9 +362,10 @@ class WithoutWeakest(Result):
         left_out: codes of the omitted subjects, the weakest first.
         subjects: number of remaining subjects.
         mean: mean score of the remaining subjects, 0–1.
-        groups: native speakers and others among them; None if unknown.
+        groups: the remaining native speakers compared with the other remaining subjects; None if
+            unknown.
         histogram: (remaining subjects who were correct, remaining subjects asked) → number of
-            items, the best first; items without remaining subjects are not counted.
+            items, the best first; items without remaining subjects are omitted.
     """
 
     left_out: tuple[str, ...]
@@ -380,14 +382,14 @@ def omit_weakest(
     weakest: int,
     seed: int = 0,
 ) -> WithoutWeakest | None:
-    """Return the results without the lowest scores; None if fewer than two subjects remain.
+    """Return the results without the weakest subjects; None if fewer than two would remain.
 
     Ties are broken by the order of the codes.
 
     Args:
         right: 1 for correct, 0 for incorrect, NaN for not asked, (subjects, items).
         names: codes of the subjects.
-        natives: for each subject, whether they are a native speaker; None if not declared.
+        natives: whether each subject is a native speaker; None if not declared.
         weakest: number of lowest scores to omit.
         seed: random seed of the permutation test.
     """
