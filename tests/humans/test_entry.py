@@ -274,7 +274,7 @@ def test_keys_are_a_stack_of_answers(keys: str) -> None:
             continue
         assert after is not None
         entry = after
-    assert (entry.at, entry.press("ab")) == (len(stack) + 1, None)
+    assert (entry.next_number, entry.press("ab")) == (len(stack) + 1, None)
     typed = {number: letter for number, letter in enumerate(stack, 1) if letter != " "}
     assert {number: a.letter for number, a in entry.sitting.answers.items()} == typed
 
@@ -288,7 +288,7 @@ def test_an_entry_resumes_where_it_was(tmp_path_factory: pytest.TempPathFactory,
         entry = entry.press(key) or entry
         entry.save(path)
         again = Entry.resume(path, A, "S1")
-        assert again.at == entry.at
+        assert again.next_number == entry.next_number
         assert make_answers_record(again.sitting) == make_answers_record(entry.sitting)
 
 

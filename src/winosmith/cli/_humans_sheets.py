@@ -564,7 +564,7 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
         echo("", err=True)
     if entry.item is not None:
         raise Interrupted(
-            f"Question {entry.at} of {len(sheet)} is next; {path} has the answers so far, "
+            f"Question {entry.next_number} of {len(sheet)} is next; {path} has the answers so far, "
             "and the same command resumes"
         )
     echo(f"All {len(sheet)} questions of {subject} are in {path}.", err=True)
@@ -573,7 +573,7 @@ def type_answers(sheet: Sheet, subject: str, path: Path) -> Sitting:
 
 def _print_instructions(entry: Entry, path: Path) -> None:
     sheet = entry.sitting.sheet
-    verb = "Resuming" if entry.at > 1 else "Typing"
+    verb = "Resuming" if entry.next_number > 1 else "Typing"
     echo(
         f"{verb} {entry.sitting.subject} on {sheet.code}, {len(sheet)} questions. A letter is an "
         "answer, X ambiguous,\nspace an empty one; backspace undoes; Ctrl-C stops and keeps the "
@@ -595,10 +595,10 @@ def _show_question(entry: Entry) -> None:
 
 
 def _show_answer(before: Entry, after: Entry) -> None:
-    if after.at < before.at:
+    if after.next_number < before.next_number:
         echo("(back)", err=True)
         return
-    given = after.sitting.answers.get(before.at)
+    given = after.sitting.answers.get(before.next_number)
     echo(given.letter if given else "-", err=True)
 
 

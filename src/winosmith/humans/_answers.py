@@ -81,10 +81,6 @@ class Sitting:
         native = {} if self.native is None else {"native": "yes" if self.native else "no"}
         return {**self.attributes, **native}
 
-    def place(self, number: int) -> str:
-        """Return the location of an answer, for error messages."""
-        return self.answers[number].where or self.where or f"sheet {self.sheet.code}"
-
 
 def check_sittings(sittings: Sequence[Sitting]) -> None:
     """Check that every sheet was entered once, and that nobody saw both halves of a schema.
@@ -438,34 +434,36 @@ class Entry:
 
     Attributes:
         sitting: the answers so far.
-        at: number of the next question; at the end, one more than the number of questions.
+        next_number: number of the next question; at the end, one more than the number of questions.
     """
 
     sitting: Sitting
-    at: int = 1
+    next_number: int = 1
 
     @property
     def item(self) -> Item | None:
         """The next question; None at the end."""
         sheet = self.sitting.sheet
-        return sheet[self.at] if self.at <= len(sheet) else None
+        return sheet[self.next_number] if self.next_number <= len(sheet) else None
 
-    def keys(self) -> str:
-        """Return the valid letters for the next question."""
+    @property
+    def valid_letters(self) -> str:
+        """The letters that are valid for the next question."""
         return "" if self.item is None else self.item.letters + AMBIGUOUS
 
     def press(self, key: str) -> Entry | None:
-        """Return the state after a key, or None if the key has no meaning here."""
-        if key in UNDO and self.at > 1:
-            kept = {n: given for n, given in self.sitting.answers.items() if n < self.at - 1}
-            return Entry(replace(self.sitting, answers=kept), self.at - 1)
+        """Return the state after a key, or None if the key is invalid for the question."""
+        if key in UNDO and self.next_number > 1:
+            last = self.next_number - 1
+            answers = {n: given for n, given in self.sitting.answers.items() if n < last}
+            return Entry(replace(self.sitting, answers=answers), last)
         if key == SKIP and self.item is not None:
-            return replace(self, at=self.at + 1)
+            return replace(self, next_number=self.next_number + 1)
         letter = key.upper()
-        if len(letter) != 1 or letter not in self.keys():
+        if len(letter) != 1 or letter not in self.valid_letters:
             return None
-        answers = {**self.sitting.answers, self.at: Answer(letter)}
-        return Entry(replace(self.sitting, answers=answers), self.at + 1)
+        answers = {**self.sitting.answers, self.next_number: Answer(letter)}
+        return Entry(replace(self.sitting, answers=answers), self.next_number + 1)
 
     def save(self, path: Path) -> None:
         """Save the state atomically, for `resume`.
@@ -474,7 +472,7 @@ class Entry:
         """
         record = make_answers_record(self.sitting)
         if self.item is not None:
-            record = {**record, "winosmith": "entry", "next": self.at}
+            record = {**record, "winosmith": "entry", "next": self.next_number}
         with atomic_write(path) as file:
             file.write(json.dumps(record, ensure_ascii=False, indent=1) + "\n")
 
