@@ -15,9 +15,9 @@ from winosmith import Dataset, Extra, practice
 from winosmith.humans import CANARY, make_canary
 from winosmith.outputs import sha256
 from winosmith.records import canonical, problem_record
-from winosmith.release import Content, Released, Splitting, about_of, release, verify
-from winosmith.release._content import sight
-from winosmith.release._source import checksums_of
+from winosmith.release import Content, Released, Splitting, parse_about, release, verify
+from winosmith.release._content import digest_visible
+from winosmith.release._source import compute_checksums
 from winosmith.release._verify import check_checksums
 
 
@@ -64,9 +64,9 @@ def test_no_change_of_a_file_passes_the_released_checksums(copied: Path) -> None
     for path in paths:
         whole = path.read_bytes()
         path.write_bytes(whole + b" ")
-        assert list(check_checksums(copied, record, checksums_of(copied))), path
+        assert list(check_checksums(copied, record, compute_checksums(copied))), path
         path.write_bytes(whole)
-    assert not list(check_checksums(copied, record, checksums_of(copied)))
+    assert not list(check_checksums(copied, record, compute_checksums(copied)))
 
 
 def test_another_name_of_the_folder_is_found(copied: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:
     told = Dataset(
         (replace(p, id=f"{n}-{p.answer}", twin_id=None) for n, p in enumerate(made)), "test"
     )
-    blind = sorted(told, key=lambda p: (sight(p), p.id))
+    blind = sorted(told, key=lambda p: (digest_visible(p), p.id))
     test = Dataset((replace(p, answer=None, extra=Extra({CANARY: mark})) for p in blind), "test")
     folder = rewritten(Content(about(), {"test": test}, mark), tmp_path / "n/x")
     assert not [fault for fault in found(folder) if "answer" in fault]
@@ -175,4 +175,4 @@ def test_a_test_set_whose_ids_tell_is_found(tmp_path: Path) -> None:
 def test_about_is_checked_by_the_rules_of_release_toml(small: Released) -> None:
     """What release.json says of a release reads back as what its makers said."""
     record = json.loads((small.folder / "release.json").read_text("utf-8"))
-    assert about_of(record["about"]) == small.content.about
+    assert parse_about(record["about"]) == small.content.about

@@ -13,7 +13,7 @@ import pytest
 from tests.release.conftest import found, rewritten, seal, with_problem
 from winosmith import Dataset, Edit, Extra, Lineage, Problem
 from winosmith.release import Content, Released, Tombstone
-from winosmith.release._content import sight
+from winosmith.release._content import digest_visible
 
 
 def _answer(problem: Problem) -> Problem:
@@ -27,7 +27,7 @@ def _extra(**more: object) -> Callable[[Problem], Problem]:
 
 def _named(content: Content, problem: Problem) -> Problem:
     """Return a problem with the id that its sentence and options make."""
-    return replace(problem, id=f"{content.about.name}-{sight(problem)[:12]}")
+    return replace(problem, id=f"{content.about.name}-{digest_visible(problem)[:12]}")
 
 
 def _copy_across(change: Callable[[Problem], Problem]) -> Callable[[Content], Content]:

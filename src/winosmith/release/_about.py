@@ -32,7 +32,7 @@ _TERMS = {
     "AGPL-3.0-only AGPL-3.0-or-later",
 }
 
-_CREATIVE = re.compile(r"CC-BY(-NC)?(-SA|-ND)?-([1234]\.[05])")
+_CREATIVE_COMMONS = re.compile(r"CC-BY(-NC)?(-SA|-ND)?-([1234]\.[05])")
 """Creative Commons' licences except CC0, whose names spell their terms."""
 
 _COMPATIBLE = {
@@ -44,7 +44,7 @@ _COMPATIBLE = {
 """Other licences under which a share-alike work may be redistributed, by its own text or by
 Creative Commons' list of compatible licences (2015)."""
 
-_HUB = frozenset(
+_HUB_LICENCES = frozenset(
     "cc0-1.0 mit isc apache-2.0 bsd-2-clause bsd-3-clause mpl-2.0 unlicense cc-by-2.0 cc-by-2.5 "
     "cc-by-3.0 cc-by-4.0 cc-by-sa-3.0 cc-by-sa-4.0 cc-by-nc-2.0 cc-by-nc-3.0 cc-by-nc-4.0 "
     "cc-by-nd-4.0 cc-by-nc-nd-3.0 cc-by-nc-nd-4.0 cc-by-nc-sa-2.0 cc-by-nc-sa-3.0 cc-by-nc-sa-4.0 "
@@ -54,24 +54,24 @@ _HUB = frozenset(
 """The identifiers of the Hugging Face hub."""
 
 
-def terms_of(licence: str) -> frozenset[str] | None:
+def get_licence_terms(licence: str) -> frozenset[str] | None:
     """Return the terms of a licence, or None if it is unknown.
 
-    >>> sorted(terms_of("CC-BY-NC-SA-4.0")), sorted(terms_of("CC0-1.0")), terms_of("Ours-1")
-    (['attribution', 'non-commercial', 'share-alike'], [], None)
+    >>> sorted(get_licence_terms("CC-BY-NC-SA-4.0")), get_licence_terms("Ours-1")
+    (['attribution', 'non-commercial', 'share-alike'], None)
     """
-    if found := _CREATIVE.fullmatch(licence):
+    if found := _CREATIVE_COMMONS.fullmatch(licence):
         more = {"-SA": "share-alike", "-ND": "no-derivatives", "-NC": "non-commercial"}
         return frozenset({"attribution", *(more[part] for part in found.groups()[:2] if part)})
     return next((terms for terms, names in _TERMS.items() if licence in names.split()), None)
 
 
-def conflict(
+def explain_conflict(
     inner: str, inner_terms: Collection[str], outer: str, outer_terms: Collection[str]
 ) -> str | None:
     """Return why works under one licence can't be redistributed under another, or None.
 
-    >>> conflict("ODbL-1.0", ["share-alike"], "CC-BY-4.0", ["attribution"])
+    >>> explain_conflict("ODbL-1.0", ["share-alike"], "CC-BY-4.0", ["attribution"])
     'ODbL-1.0 is share-alike: a work that contains it must be under ODbL-1.0 too, not CC-BY-4.0'
     """
     if inner == outer:
@@ -80,7 +80,7 @@ def conflict(
         return f"{inner} allows no adaptation: it can't be redistributed under {outer}"
     if "share-alike" in inner_terms:
         allowed = [inner]
-        if found := _CREATIVE.fullmatch(inner):
+        if found := _CREATIVE_COMMONS.fullmatch(inner):
             stem, version = inner.removesuffix(found[3]), found[3]
             later = [v for v in ("2.0", "2.5", "3.0", "4.0") if v > version >= "2.0"]
             allowed += [f"{stem}{v}" for v in later]
@@ -100,14 +100,14 @@ def conflict(
     return None
 
 
-def hub_licence(licence: str) -> str:
+def get_hub_licence(licence: str) -> str:
     """Return the identifier of a licence on the Hugging Face hub, or "other".
 
-    >>> hub_licence("CC-BY-4.0"), hub_licence("GPL-3.0-only"), hub_licence("LicenseRef-ours")
+    >>> get_hub_licence("CC-BY-4.0"), get_hub_licence("GPL-3.0-only"), get_hub_licence("LicenseRef-ours")
     ('cc-by-4.0', 'gpl-3.0', 'other')
     """
     name = re.sub(r"-(only|or-later)$", "", licence.lower())
-    return next((one for one in (name, name.removesuffix("-1.0")) if one in _HUB), "other")
+    return next((one for one in (name, name.removesuffix("-1.0")) if one in _HUB_LICENCES), "other")
 
 
 TEMPLATE = files("winosmith.release").joinpath("templates/release.toml").read_text("utf-8")
@@ -119,7 +119,7 @@ SECTIONS = {
 }
 """The sections of the datasheet: their questions, by the keys of the answers."""
 
-KEYS = tuple(key for questions in SECTIONS.values() for key in questions)
+QUESTION_KEYS = tuple(key for questions in SECTIONS.values() for key in questions)
 
 Text = Annotated[str, Field(min_length=1), StringConstraints(strip_whitespace=True)]
 Stated = Annotated[str, StringConstraints(strip_whitespace=True)]
@@ -136,13 +136,15 @@ def _check_date(date: str) -> str:
 
 
 def _check_questions(answers: Mapping[str, str]) -> Mapping[str, str]:
-    if unknown := [key for key in answers if key not in KEYS]:
-        raise ValueError(f"unknown keys ({', '.join(unknown)}); the keys are {', '.join(KEYS)}")
+    if unknown := [key for key in answers if key not in QUESTION_KEYS]:
+        raise ValueError(
+            f"unknown keys ({', '.join(unknown)}); the keys are {', '.join(QUESTION_KEYS)}"
+        )
     return answers
 
 
 def _check_licence(licence: str) -> str:
-    if terms_of(licence) is None and not licence.startswith("LicenseRef-"):
+    if get_licence_terms(licence) is None and not licence.startswith("LicenseRef-"):
         raise ValueError(
             "it is unknown; use an SPDX identifier such as CC-BY-4.0, or LicenseRef-… with its "
             "terms: terms = ['attribution']"
@@ -176,9 +178,9 @@ class DataSource:
         return "All other sources" if self.name == "*" else self.name
 
     @property
-    def asks(self) -> frozenset[str]:
+    def licence_terms(self) -> frozenset[str]:
         """The terms of the licence."""
-        return frozenset(self.terms) | (terms_of(self.licence) or frozenset())
+        return frozenset(self.terms) | (get_licence_terms(self.licence) or frozenset())
 
 
 @declaration
@@ -249,9 +251,9 @@ class About:
             raise ValueError(f"the organisations {unknown!r} are not in authors; add them")
 
     @property
-    def asks(self) -> frozenset[str]:
+    def licence_terms(self) -> frozenset[str]:
         """The terms of the licence."""
-        return frozenset(self.terms) | (terms_of(self.licence) or frozenset())
+        return frozenset(self.terms) | (get_licence_terms(self.licence) or frozenset())
 
     @property
     def full_name(self) -> str:
@@ -259,9 +261,9 @@ class About:
         return f"{self.name} {self.version}"
 
     @property
-    def licence_address(self) -> str:
+    def licence_url(self) -> str:
         """The address of the licence's text at SPDX, or the name of a LicenseRef-…."""
-        known = terms_of(self.licence) is not None
+        known = get_licence_terms(self.licence) is not None
         return f"https://spdx.org/licenses/{self.licence}.html" if known else self.licence
 
     @property
@@ -283,12 +285,12 @@ def read_about(path: str | Path, *, version: str | None = None) -> About:
     """
     table = read_toml(path)
     try:
-        return about_of({**table, **({"version": version} if version else {})})
+        return parse_about({**table, **({"version": version} if version else {})})
     except RecipeError as error:
         raise RecipeError(f"{path}: {error}") from None
 
 
-def about_of(table: Mapping[str, Any]) -> About:
+def parse_about(table: Mapping[str, Any]) -> About:
     """Return the description in a table.
 
     Raises:

@@ -13,19 +13,25 @@ from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 from winosmith.records import problem_record
 from winosmith.release._about import About
-from winosmith.release._content import Tombstone, forms, side_of, sight, unique_problems
+from winosmith.release._content import (
+    Tombstone,
+    digest_visible,
+    get_side,
+    iterate_forms,
+    unique_problems,
+)
 from winosmith.release._source import Previous, Source
 
-DIGITS = 12
+ID_DIGITS = 12
 """Of an id: 48 bits, with which 50,000 problems share one by chance once in 200,000 releases."""
 
 
-def id_of(problem: Problem, name: str) -> str:
+def make_id(problem: Problem, name: str) -> str:
     """Return the id that is made from what a solver sees; the first of several copies has it."""
-    return f"{name}-{sight(problem)[:DIGITS]}"
+    return f"{name}-{digest_visible(problem)[:ID_DIGITS]}"
 
 
-def digest_ids(
+def assign_ids(
     parts: Mapping[str, Dataset],
     name: str,
     before: Previous | None = None,
@@ -48,7 +54,7 @@ def digest_ids(
             made from the first one, unless the previous release has that of the second.
 
     >>> old = Dataset([Problem("mine-0", "The _ fell.", ("cup", "jug"), 1, "mine-t0")])
-    >>> new = digest_ids({"dev": old}, "mine")["dev"][0]
+    >>> new = assign_ids({"dev": old}, "mine")["dev"][0]
     >>> new.id, new.twin_id
     ('mine-683a48eccc36', 'mine-t0d6f43992b50')
     """
@@ -56,20 +62,20 @@ def digest_ids(
     copies: Counter[str] = Counter()
     ids: dict[str, str] = {}
     for old, problem in problems.items():
-        stems = [id_of(one, name) for one in (problem, (second or {}).get(old)) if one]
-        made = next((one for one in stems if before and one in before.published), stems[0])
+        stems = [make_id(one, name) for one in (problem, (second or {}).get(old)) if one]
+        made = next((one for one in stems if before and one in before.published_ids), stems[0])
         copies[made] += 1
         ids[old] = f"{made}-{copies[made]}" if copies[made] > 1 else made
 
-    def names_by(prefix: str, key: _Key, taken: Iterable[str] = ()) -> dict[str, str]:
+    def name_groups(prefix: str, key: _Key, taken: Iterable[str] = ()) -> dict[str, str]:
         return _group_names(problems, ids, f"{name}-{prefix}", key, before, taken)
 
-    twins = names_by("t", lambda p: p.twin_id)
-    roots = names_by("x", lambda p: p.lineage.root if p.lineage else None)
+    twins = name_groups("t", lambda p: p.twin_id)
+    roots = name_groups("x", lambda p: p.lineage.root if p.lineage else None)
     relatives = {
-        **names_by("y", lambda p: p.lineage.parent if p.lineage else None, roots.values()),
+        **name_groups("y", lambda p: p.lineage.parent if p.lineage else None, roots.values()),
         **roots,
-        **(_published(problems, source, name, before) if before and source else {}),
+        **(_find_published_ids(problems, source, name, before) if before and source else {}),
         **ids,
     }
     name_of, twin_of = relatives.__getitem__, twins.__getitem__
@@ -83,7 +89,7 @@ _Key = Callable[[Problem], str | None]
 """Returns the name of a problem's twin, root or parent."""
 
 
-def _published(
+def _find_published_ids(
     problems: Mapping[str, Problem], source: Source, name: str, before: Previous
 ) -> dict[str, str]:
     """Return the ids with which roots and parents outside the parts were published."""
@@ -92,10 +98,14 @@ def _published(
     for one in {one for lineage in lineages for one in (lineage.root, lineage.parent)}:
         absent = source.absent.get(one)
         of_text = (
-            [id_of(p, name) for p in forms(absent, bool(before.content.keyed))] if absent else []
+            [make_id(p, name) for p in iterate_forms(absent, bool(before.content.keyed))]
+            if absent
+            else []
         )
-        of_source = before.by_source.get(source.old_ids.get(one, one))
-        found[one] = next((id_ for id_ in (*of_text, of_source) if id_ in before.published), None)
+        of_source = before.ids_by_source.get(source.old_ids.get(one, one))
+        found[one] = next(
+            (id_ for id_ in (*of_text, of_source) if id_ in before.published_ids), None
+        )
     return {one: id_ for one, id_ in found.items() if id_ is not None}
 
 
@@ -120,7 +130,7 @@ def _group_names(
     taken = set(others)
     for group, held in members.items():
         held.sort()
-        digest = hashlib.sha256("\0".join(held).encode()).hexdigest()[:DIGITS]
+        digest = hashlib.sha256("\0".join(held).encode()).hexdigest()[:ID_DIGITS]
         earlier = (key(former[one]) for one in held if one in former)
         names[group] = next((one for one in earlier if one and one not in taken), prefix + digest)
         taken.add(names[group])
@@ -132,7 +142,7 @@ Changes = Mapping[str, Mapping[str, str]]
 the id of the new problem, of "changed" the fields, of "moved" the sides."""
 
 
-def changes(
+def find_changes(
     parts: Mapping[str, Dataset],
     before: Previous,
     reasons: Mapping[str, str],
@@ -153,12 +163,12 @@ def changes(
         absent: the reasons why the source omits problems, by the ids that they would have.
     """
     now, then = unique_problems(parts), before.problems
-    sides, old_sides = _sides(parts), _sides(before.content.parts)
+    sides, old_sides = _map_sides(parts), _map_sides(before.content.parts)
     missing = {one for one in then if one not in now}
-    edited = _edited(now, then, missing - reasons.keys(), source_ids, before.by_source)
+    edited = _find_edited(now, then, missing - reasons.keys(), source_ids, before.ids_by_source)
     made = set(edited.values())
     stayed = [one for one in now if one in then]
-    differing = {one: ", ".join(_differing(then[one], now[one])) for one in stayed}
+    differing = {one: ", ".join(_find_changed_fields(then[one], now[one])) for one in stayed}
     return {
         "added": {one: "" for one in now if one not in then and one not in made},
         "withdrawn": {
@@ -176,7 +186,7 @@ def changes(
     }
 
 
-def _edited(
+def _find_edited(
     now: Mapping[str, Problem],
     then: Mapping[str, Problem],
     missing: set[str],
@@ -196,11 +206,11 @@ def _edited(
     return {one: found[one] for one in then if one in found}
 
 
-def _sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
-    return {problem.id: side_of(part) for part, dataset in parts.items() for problem in dataset}
+def _map_sides(parts: Mapping[str, Dataset]) -> dict[str, str]:
+    return {problem.id: get_side(part) for part, dataset in parts.items() for problem in dataset}
 
 
-def _differing(old: Problem, new: Problem) -> list[str]:
+def _find_changed_fields(old: Problem, new: Problem) -> list[str]:
     """Name the fields that differ; an answer that one of them withholds has moved, not changed."""
     one, two = (problem_record(p) for p in (old, new))
     for record, problem in ((one, old), (two, new)):
@@ -212,7 +222,7 @@ def _differing(old: Problem, new: Problem) -> list[str]:
     return [name for name in names if one.get(name) != two.get(name)]
 
 
-def tombstones(found: Changes, before: Previous, about: About) -> tuple[Tombstone, ...]:
+def make_tombstones(found: Changes, before: Previous, about: About) -> tuple[Tombstone, ...]:
     """Return the tombstones of this release and of earlier ones, by id; not of restored ids."""
     kept = [stone for stone in before.content.tombstones if stone.id not in about.restored]
     for one, reason in found["withdrawn"].items():

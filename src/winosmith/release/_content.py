@@ -33,7 +33,7 @@ from winosmith.options import declaration, text_matching, to_table
 from winosmith.problem import Lineage, Problem
 from winosmith.records import canonical
 from winosmith.release._about import About
-from winosmith.release._interchange import JUDGES, QUESTION_COLUMNS, columns_of
+from winosmith.release._interchange import JUDGES, QUESTION_COLUMNS, find_used_columns
 from winosmith.report import Drawing, Signature, Table
 from winosmith.validate import count_unvalidated
 
@@ -62,17 +62,17 @@ KINDS = ("twin", *KEY_FIELDS)
 """What two sides may be required not to share; "twin" means twins, families and near-duplicates."""
 
 
-def part_of_file(stem: str) -> str | None:
+def match_part(stem: str) -> str | None:
     """Return the part that the name of a file means, or None.
 
-    >>> part_of_file("validation"), part_of_file("train_xs"), part_of_file("twins")
+    >>> match_part("validation"), match_part("train_xs"), match_part("twins")
     ('dev', 'train_xs', None)
     """
     name = _ALIASES.get(stem.lower(), stem.lower())
     return name if name in PARTS else None
 
 
-def side_of(part: str) -> str:
+def get_side(part: str) -> str:
     """Return the side of a part: all training parts are one side."""
     return TRAIN if part.startswith(TRAIN) else part
 
@@ -84,7 +84,7 @@ def sort_parts(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
 
 def sort_test(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
     """Return the parts with test ordered by a digest of its texts, which reveals no answers."""
-    test = sorted(parts.get(TEST, ()), key=lambda p: (sight(p), p.id))
+    test = sorted(parts.get(TEST, ()), key=lambda p: (digest_visible(p), p.id))
     return {**parts, **({TEST: Dataset(test, TEST)} if test else {})}
 
 
@@ -119,18 +119,18 @@ def configurations(parts: Iterable[str]) -> dict[str, dict[str, str]]:
     return found or {"default": shared}
 
 
-def sight(problem: Problem) -> str:
+def digest_visible(problem: Problem) -> str:
     """Return a digest of what a solver sees: the sentence and its options, in 64 digits."""
     seen = "\0".join((problem.sentence, *problem.options))
     return hashlib.sha256(seen.encode()).hexdigest()
 
 
-def forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
+def iterate_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
     """Yield the problem and, for a keyed release, the forms in which it may be published."""
     yield from list_presentations(problem) if keyed else (problem,)
 
 
-def find_straddles(
+def find_split_groups(
     parts: Mapping[str, Dataset], kinds: Iterable[str]
 ) -> Iterator[tuple[tuple[str, int], tuple[str, int], str]]:
     """Yield two problems of each group that two sides share.
@@ -147,14 +147,14 @@ def find_straddles(
     seen: set[tuple[str, str]] = set()
     for part, dataset in parts.items():
         for row, problem in enumerate(dataset):
-            if (key := (side_of(part), problem.id)) not in seen:
+            if (key := (get_side(part), problem.id)) not in seen:
                 seen.add(key)
                 places.append((part, row))
                 problems.append(problem)
-    sides = [side_of(part) for part, _ in places]
+    sides = [get_side(part) for part, _ in places]
     problems = formats.pair_files(problems, sides)
     for kind in kinds:
-        groups: Iterable[list[int]] = numbered_blocks(problems)
+        groups: Iterable[list[int]] = find_blocks(problems)
         if kind != "twin":
             rows: dict[str, list[int]] = {}
             for at, problem in enumerate(problems):
@@ -164,11 +164,11 @@ def find_straddles(
         for first, *rest in groups:
             other = next((one for one in rest if sides[one] != sides[first]), None)
             if other is not None:
-                why = _why(problems[first], problems[other], kind)
+                why = _explain_relation(problems[first], problems[other], kind)
                 yield places[first], places[other], why
 
 
-def numbered_blocks(problems: Iterable[Problem]) -> list[list[int]]:
+def find_blocks(problems: Iterable[Problem]) -> list[list[int]]:
     """Return the ascending rows of each block of problems, of which several may have one id."""
     data = Dataset(
         replace(p, id=f"{at}", lineage=p.lineage or Lineage(p.id, p.id))
@@ -177,7 +177,7 @@ def numbered_blocks(problems: Iterable[Problem]) -> list[list[int]]:
     return [sorted(block) for block in blocks(data)]
 
 
-def _why(one: Problem, other: Problem, kind: str) -> str:
+def _explain_relation(one: Problem, other: Problem, kind: str) -> str:
     """Return the reason why two problems belong together, which may be a third problem."""
     if kind != "twin":
         return f"both are from the {kind} {getattr(one.origin, KEY_FIELDS[kind])!r}"
@@ -204,7 +204,7 @@ def check_origins(dataset: Dataset, kinds: Iterable[str]) -> None:
             )
 
 
-def split(
+def split_dataset(
     dataset: Dataset,
     kinds: Iterable[str],
     *,
@@ -257,7 +257,7 @@ RECORD, CHECKSUMS, TOMBSTONES = "release.json", "checksums.txt", "tombstones.jso
 
 MADE_WITH = f"winosmith {__version__}"
 
-ADDRESS = 12
+NAME_DIGITS = 12
 """Digits of the digest in the name of a release's folder."""
 
 Text = Annotated[str, Field(min_length=1)]
@@ -286,7 +286,7 @@ class Tombstone:
 
 
 @declaration
-class Coins:
+class CoinStatement:
     """`keyed` in release.json: the public statement about the coins of a keyed release."""
 
     commitment: Annotated[str, text_matching("[0-9a-f]{64}", "64 hexadecimal digits")]
@@ -352,7 +352,7 @@ class Content:
     tombstones: Sequence[Tombstone] = ()
     changes: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     history: str = ""
-    keyed: Coins | None = None
+    keyed: CoinStatement | None = None
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
@@ -423,7 +423,7 @@ class Content:
     @cached_property
     def columns(self) -> Mapping[str, tuple[str, str]]:
         """The kind and meaning of each column of its tables; none is empty in all parts."""
-        found = columns_of(self.problems)
+        found = find_used_columns(self.problems)
         more = QUESTION_COLUMNS if self.has_questions else {}
         return {name: more.get(name, of) for name, of in found.items()}
 
@@ -470,7 +470,7 @@ class Content:
     @property
     def options(self) -> str:
         """The numbers of options, in words."""
-        return _extremes([len(problem.options) for problem in self.problems])
+        return _format_range([len(problem.options) for problem in self.problems])
 
     @property
     def by_source(self) -> Counter[str]:
@@ -492,7 +492,7 @@ class Content:
             return ""
         return (
             f"{len(counts):,} of {len(self.problems):,} problems were judged, each by "
-            f"{_extremes(counts)} people."
+            f"{_format_range(counts)} people."
         )
 
     @property
@@ -510,12 +510,12 @@ class Content:
         return {part: detectable_differences(dataset) for part, dataset in every.items()}
 
 
-def _extremes(counts: Sequence[int]) -> str:
+def _format_range(counts: Sequence[int]) -> str:
     """Return the least and the greatest of some counts, as "2 to 4"; "2" if they are equal."""
     return " to ".join(map(str, sorted({min(counts), max(counts)})))
 
 
-def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def make_record(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """Return the object of release.json.
 
     Args:
@@ -541,21 +541,21 @@ def record_of(content: Content, files: Mapping[str, Mapping[str, Any]]) -> dict[
         "build": dict(content.build),
         "files": {path: dict(files[path]) for path in sorted(files)},
     }
-    return {"digest": digest_of(record), **record}
+    return {"digest": compute_digest(record), **record}
 
 
-def digest_of(record: Mapping[str, Any]) -> str:
+def compute_digest(record: Mapping[str, Any]) -> str:
     """Return the digest of release.json's object without its digest; it covers all files."""
     rest = {key: value for key, value in sorted(record.items()) if key != "digest"}
     return hashlib.sha256(canonical(rest).encode()).hexdigest()
 
 
-def address(record: Mapping[str, Any]) -> str:
+def make_folder_name(record: Mapping[str, Any]) -> str:
     """Return the name of a release's folder: NAME-VERSION-DIGITS."""
     about = record["about"]
-    return f"{about['name']}-{about['version']}-{record['digest'][:ADDRESS]}"
+    return f"{about['name']}-{about['version']}-{record['digest'][:NAME_DIGITS]}"
 
 
-def checksum_text(sums: Mapping[str, str]) -> str:
+def format_checksums(sums: Mapping[str, str]) -> str:
     """Return the text of checksums.txt, as sha256sum reads it."""
     return "".join(f"{sums[path]}  {path}\n" for path in sorted(sums))

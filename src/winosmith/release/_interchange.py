@@ -23,7 +23,7 @@ from winosmith.escape import for_json, for_markdown, markdown_block, markdown_co
 from winosmith.models import split_sentence
 from winosmith.outputs import OutputFolder
 from winosmith.problem import Origin, Problem
-from winosmith.release._about import hub_licence
+from winosmith.release._about import get_hub_licence
 from winosmith.report import format_value
 from winosmith.text import count_noun
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
-class _Ready(str):
+class _Escaped(str):
     """A text that is escaped already."""
 
 
@@ -50,37 +50,37 @@ def _environment(markdown: bool) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        finalize=_escaped if markdown else None,
+        finalize=_escape if markdown else None,
     )
     environment.filters |= {
-        "block": lambda text: _blocks([text]),
-        "blocks": _blocks,
-        "code": lambda text: _Ready(markdown_code(text)),
+        "block": lambda text: _format_paragraphs([text]),
+        "blocks": _format_paragraphs,
+        "code": lambda text: _Escaped(markdown_code(text)),
         "digits": lambda number: f"{number:,}",
-        "hub_licence": hub_licence,
-        "hub_size": _hub_size,
-        "json": lambda value: _Ready(for_json(json.dumps(value, ensure_ascii=False))),
+        "hub_licence": get_hub_licence,
+        "hub_size": _get_hub_size,
+        "json": lambda value: _Escaped(for_json(json.dumps(value, ensure_ascii=False))),
         "number_of": count_noun,
-        "ready": _Ready,
+        "ready": _Escaped,
         "shown": format_value,
         "stated": lambda text: text or "not stated",
     }
     return environment
 
 
-def _escaped(value: object) -> str:
-    if isinstance(value, _Ready):
+def _escape(value: object) -> str:
+    if isinstance(value, _Escaped):
         return value
     return f"{value:,}" if isinstance(value, int) else for_markdown(value)
 
 
-def _blocks(texts: Iterable[str | None]) -> _Ready:
+def _format_paragraphs(texts: Iterable[str | None]) -> _Escaped:
     """Return paragraphs of Markdown by the makers, or "not stated"."""
     found = [block for text in texts if (block := markdown_block(text or "").strip())]
-    return _Ready("\n\n".join(found) or "not stated")
+    return _Escaped("\n\n".join(found) or "not stated")
 
 
-def _hub_size(problems: int) -> str:
+def _get_hub_size(problems: int) -> str:
     """Return the size category of the Hugging Face hub."""
     names = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M")
     return next((name for at, name in enumerate(names) if problems < 10 ** (at + 3)), "n>1M")
@@ -88,7 +88,7 @@ def _hub_size(problems: int) -> str:
 
 JUDGES, JUDGED_BY = "release.judges", "release.judged_by"
 REMOVED_BY, PHASE = "release.removed_by", "release.phase"
-OWN_KEYS = (JUDGES, JUDGED_BY, REMOVED_BY, PHASE)
+RELEASE_KEYS = (JUDGES, JUDGED_BY, REMOVED_BY, PHASE)
 """The keys of `extra` that a release adds, and that have columns of their own."""
 
 COLUMNS: Mapping[str, tuple[str, str]] = {
@@ -128,22 +128,22 @@ QUESTION_COLUMNS: Mapping[str, tuple[str, str]] = {
 }
 """The same if some problems aren't sentences with one `_` and at most five options."""
 
-_ROWS = 10_000
+_ROW_GROUP_SIZE = 10_000
 """Rows of a row group: small enough for viewers that load one."""
 
 
-def columns_of(problems: Iterable[Problem]) -> dict[str, tuple[str, str]]:
+def find_used_columns(problems: Iterable[Problem]) -> dict[str, tuple[str, str]]:
     """Return the columns in which some problem has a value.
 
     The text is the question if no problem has a blank; otherwise it is the sentence.
     """
-    rows = [_row(problem) for problem in problems]
+    rows = [_make_row(problem) for problem in problems]
     used = {name for row in rows for name, value in row.items() if value is not None}
     used -= {"sentence" if all(row["question"] for row in rows) else "question"}
     return {name: of for name, of in COLUMNS.items() if name in used}
 
 
-def table_of(problems: Iterable[Problem], columns: Iterable[str] | None = None) -> Any:
+def make_table(problems: Iterable[Problem], columns: Iterable[str] | None = None) -> Any:
     """Return the problems as a pyarrow table, one row each, in order.
 
     Args:
@@ -158,14 +158,14 @@ def table_of(problems: Iterable[Problem], columns: Iterable[str] | None = None) 
     edit = arrow.struct([("op", text), ("at", number), ("old", text), ("new", text)])
     kinds = {"text": text, "number": number, "texts": arrow.list_(text), "edits": arrow.list_(edit)}
     rows = list(problems)
-    names = columns_of(rows) if columns is None else columns
+    names = find_used_columns(rows) if columns is None else columns
     schema = arrow.schema([(name, kinds[COLUMNS[name][0]]) for name in names])
-    return arrow.Table.from_pylist([_row(problem) for problem in rows], schema=schema)
+    return arrow.Table.from_pylist([_make_row(problem) for problem in rows], schema=schema)
 
 
-def _row(problem: Problem) -> dict[str, Any]:
+def _make_row(problem: Problem) -> dict[str, Any]:
     extra: dict[str, Any] = dict(problem.extra)
-    row = {name.removeprefix("release."): extra.pop(name, None) for name in OWN_KEYS}
+    row = {name.removeprefix("release."): extra.pop(name, None) for name in RELEASE_KEYS}
     if row["judged_by"] is not None:
         row["judged_by"] = str(row["judged_by"]).split(" ")
     if not problem.blank_is_unique:
@@ -185,7 +185,7 @@ def _row(problem: Problem) -> dict[str, Any]:
     }
 
 
-def parquet(table: Any, metadata: Mapping[str, str]) -> bytes:
+def format_parquet(table: Any, metadata: Mapping[str, str]) -> bytes:
     """Return the bytes of a Parquet file with texts as metadata, and without date and host."""
     encoded = {key.encode(): value.encode() for key, value in sorted(metadata.items())}
     file = BytesIO()
@@ -193,7 +193,7 @@ def parquet(table: Any, metadata: Mapping[str, str]) -> bytes:
         table.replace_schema_metadata(encoded),
         file,
         compression="zstd",
-        row_group_size=_ROWS,
+        row_group_size=_ROW_GROUP_SIZE,
         version="2.6",
     )
     return file.getvalue()
@@ -220,7 +220,7 @@ _FIELDS = {
 """The fields that lm-evaluation-harness reads; a label as text means that contexts differ."""
 
 
-def inspect_task(
+def write_inspect_task(
     dataset: Dataset, folder: str | Path, *, name: str | None = None, canary: str = ""
 ) -> str:
     """Write a task of inspect_ai: the problems as multiple choice, the error clustered by twin.
@@ -240,24 +240,26 @@ def inspect_task(
         DataError: there is no problem, or one without an answer.
         OutputError: the folder holds something else.
     """
-    _check(dataset)
+    _check_exportable(dataset)
     name = name or dataset.name
-    recipe = {"task": "inspect-ai", "name": task_name(name)}
-    _write(dataset, folder, recipe, inspect_files(dataset, name, canary))
-    return task_name(name)
+    recipe = {"task": "inspect-ai", "name": make_task_name(name)}
+    _write_task(dataset, folder, recipe, make_inspect_files(dataset, name, canary))
+    return make_task_name(name)
 
 
-def inspect_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
+def make_inspect_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
     """Return the files of a task of inspect_ai, by name."""
-    title = one_line(name or task_name(name)).replace("\\", "\\\\").replace('"', '\\"')
-    texts = {"note": _note(canary), "title": title, "name": task_name(name)}
+    title = one_line(name or make_task_name(name)).replace("\\", "\\\\").replace('"', '\\"')
+    texts = {"note": _format_canary_line(canary), "title": title, "name": make_task_name(name)}
     return {
-        "problems.jsonl": _lines(_sample(problem, _mark(canary)) for problem in dataset),
-        f"{task_name(name)}.py": render("inspect_ai.py.j2", **texts),
+        "problems.jsonl": _format_lines(
+            _make_sample(problem, _make_canary_field(canary)) for problem in dataset
+        ),
+        f"{make_task_name(name)}.py": render("inspect_ai.py.j2", **texts),
     }
 
 
-def lm_eval_task(
+def write_lm_eval_task(
     dataset: Dataset,
     folder: str | Path,
     *,
@@ -295,19 +297,19 @@ def lm_eval_task(
         DataError: there is no problem, or one without an answer.
         OutputError: the folder holds something else.
     """
-    _check(dataset)
+    _check_exportable(dataset)
     name = name or dataset.name
-    files = lm_eval_files(dataset, name, canary, prompt, score)
-    recipe = {"task": "lm-eval", "name": task_name(name), "prompt": prompt, "score": score}
-    _write(dataset, folder, recipe, files)
+    files = make_lm_eval_files(dataset, name, canary, prompt, score)
+    recipe = {"task": "lm-eval", "name": make_task_name(name), "prompt": prompt, "score": score}
+    _write_task(dataset, folder, recipe, files)
     return tuple(Path(file).stem for file in files if file.endswith(".yaml"))
 
 
-def lm_eval_files(
+def make_lm_eval_files(
     dataset: Dataset, name: str, canary: str, prompt: str = "", score: Score = "partial"
 ) -> dict[str, str]:
     """Return the files of tasks for lm-evaluation-harness, by name."""
-    records = [{**_record(problem), **_mark(canary)} for problem in dataset]
+    records = [{**_make_record(problem), **_make_canary_field(canary)} for problem in dataset]
     kinds = {"full": records}
     if score == "partial":
         kinds = {
@@ -317,25 +319,30 @@ def lm_eval_files(
     files = {}
     for kind, held in kinds.items():
         if held:
-            task = f"{task_name(name)}_{kind}"
-            texts = {"note": _note(canary), "task": task, "kind": kind, **_FIELDS[kind]}
-            files[f"{kind}.jsonl"] = _lines(held)
+            task = f"{make_task_name(name)}_{kind}"
+            texts = {
+                "note": _format_canary_line(canary),
+                "task": task,
+                "kind": kind,
+                **_FIELDS[kind],
+            }
+            files[f"{kind}.jsonl"] = _format_lines(held)
             files[f"{task}.yaml"] = render("lm_eval.yaml.j2", **texts)
-    files["utils.py"] = render("lm_eval_utils.py.j2", note=_note(canary))
+    files["utils.py"] = render("lm_eval_utils.py.j2", note=_format_canary_line(canary))
     return files | ({"prompt.txt": prompt} if prompt else {})
 
 
-def task_name(name: str) -> str:
+def make_task_name(name: str) -> str:
     """Return a name that both harnesses and Python accept.
 
-    >>> task_name("WSC-273 (v2)"), task_name("")
+    >>> make_task_name("WSC-273 (v2)"), make_task_name("")
     ('wsc_273_v2', 'problems')
     """
     plain = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_") or "problems"
     return f"t{plain}" if plain[0].isdigit() else plain
 
 
-def _check(dataset: Dataset) -> None:
+def _check_exportable(dataset: Dataset) -> None:
     if not len(dataset):
         raise DataError("there is no problem to export")
     embargoed = sum(problem.embargo for problem in dataset)
@@ -353,7 +360,7 @@ def _check(dataset: Dataset) -> None:
         )
 
 
-def _write(
+def _write_task(
     dataset: Dataset, folder: str | Path, recipe: Mapping[str, str], files: Mapping[str, str]
 ) -> None:
     out = OutputFolder.open(folder, {**recipe, "data": dataset.digest})
@@ -362,20 +369,20 @@ def _write(
             file.write(text)
 
 
-def _lines(records: Iterable[Mapping[str, Any]]) -> str:
+def _format_lines(records: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
-def _mark(canary: str) -> dict[str, str]:
+def _make_canary_field(canary: str) -> dict[str, str]:
     return {"canary": canary} if canary else {}
 
 
-def _note(canary: str) -> str:
+def _format_canary_line(canary: str) -> str:
     """Return the canary as the first line of a Python or YAML file."""
     return f"# {one_line(canary)}\n" if canary else ""
 
 
-def _sample(problem: Problem, mark: Mapping[str, str]) -> dict[str, Any]:
+def _make_sample(problem: Problem, mark: Mapping[str, str]) -> dict[str, Any]:
     shown = problem.sentence
     if problem.blank is not None:
         text = problem.sentence if problem.blank_is_unique else problem.replace_blank("[_]")
@@ -389,7 +396,7 @@ def _sample(problem: Problem, mark: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _record(problem: Problem) -> dict[str, Any]:
+def _make_record(problem: Problem) -> dict[str, Any]:
     before, options, rest = split_sentence(problem)
     return {
         "id": problem.id,

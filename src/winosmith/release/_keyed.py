@@ -49,7 +49,7 @@ class Presentations:
     first: Mapping[str, Problem]
     second: Mapping[str, Problem]
 
-    def pairs(self, new: Mapping[str, Problem]) -> tuple[Pair, ...]:
+    def make_pairs(self, new: Mapping[str, Problem]) -> tuple[Pair, ...]:
         """Return the pairs of the problems that are released, by block and id.
 
         Args:
@@ -67,10 +67,10 @@ class Presentations:
                 found.append(Pair(names[self.place[old]], a, b))
         return tuple(sorted(found, key=lambda pair: (pair.block, pair.a.id)))
 
-    def count(self, new: Mapping[str, Problem]) -> _content.Coins:
+    def count_blocks(self, new: Mapping[str, Problem]) -> _content.CoinStatement:
         """Return the numbers of released blocks, without a commitment yet."""
         kinds = Counter(self.blocks[at].kind for at in {self.place[old] for old in new})
-        return _content.Coins("0" * 64, kinds["names"], kinds["options"], kinds[None])
+        return _content.CoinStatement("0" * 64, kinds["names"], kinds["options"], kinds[None])
 
 
 def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
@@ -78,7 +78,7 @@ def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
 
     Fields that only the source's format has are removed: they may name options or their order.
     """
-    sides = {p.id: _content.side_of(part) for part, dataset in parts.items() for p in dataset}
+    sides = {p.id: _content.get_side(part) for part, dataset in parts.items() for p in dataset}
     problems = [
         replace(p, extra=Extra({UNVALIDATED: True} if p.extra.get(UNVALIDATED) else {}))
         for p in _content.unique_problems(parts).values()
@@ -101,22 +101,22 @@ def map_problems(
     )
 
 
-def earlier_form(pairs: tuple[Pair, ...], before: Previous) -> Callable[[Problem], Problem]:
+def make_form_restorer(pairs: tuple[Pair, ...], before: Previous) -> Callable[[Problem], Problem]:
     """Return a function that gives a problem the presentation of the previous release.
 
     The changelog thus reports no change if only the coin differs.
     """
-    forms = {(form.id, _content.sight(form)): form for p in pairs for form in (p.a, p.b)}
+    forms = {(form.id, _content.digest_visible(form)): form for p in pairs for form in (p.a, p.b)}
 
     def of(problem: Problem) -> Problem:
         old = before.problems.get(problem.id)
-        form = forms.get((old.id, _content.sight(old))) if old else None
-        return _in_form(problem, form)
+        form = forms.get((old.id, _content.digest_visible(old))) if old else None
+        return _apply_form(problem, form)
 
     return of
 
 
-def _in_form(problem: Problem, form: Problem | None) -> Problem:
+def _apply_form(problem: Problem, form: Problem | None) -> Problem:
     """Return a form of a problem, without its answer if the problem has none."""
     return replace(form, answer=None) if form and problem.answer is None else form or problem
 
@@ -131,7 +131,7 @@ def find_releases(out: Path, about: About) -> list[Path]:
     ]
 
 
-def refuse_other(folder: Path) -> OutputError:
+def make_version_error(folder: Path) -> OutputError:
     """Return the error that a folder is another release of this version."""
     return OutputError(
         f"{folder} is another release of this version; a version is released once, so give "
@@ -139,19 +139,19 @@ def refuse_other(folder: Path) -> OutputError:
     )
 
 
-def pending_path(out: Path, about: About) -> Path:
+def get_pending_path(out: Path, about: About) -> Path:
     """Return the file with the secret bytes of a release that is not finished."""
     return out / PRIVATE / f"{about.name}-{about.version}.{COINS}"
 
 
-def keep_key(out: Path, about: About) -> bytes:
+def get_key(out: Path, about: About) -> bytes:
     """Return the secret bytes of a release; draw and keep them if it was never started.
 
     Raises:
         InputError: the bytes of a finished release are lost, or the file can't be read.
         OutputError: there is a release of this version without coins.
     """
-    path = pending_path(out, about)
+    path = get_pending_path(out, about)
     if path.is_file():
         return read_key(path)
     for folder in find_releases(out, about):
@@ -160,7 +160,7 @@ def keep_key(out: Path, about: About) -> bytes:
             return read_key(own)
         record = read_record(folder)
         if not isinstance(record, dict) or record.get("keyed") is None:
-            raise refuse_other(folder)
+            raise make_version_error(folder)
         raise InputError(
             f"{own} is missing, so the coins of this finished release are lost; restore it from "
             "your copy, or release a new version, which gets new coins"
@@ -173,8 +173,11 @@ def keep_key(out: Path, about: About) -> bytes:
     return key
 
 
-def publish(
-    content: _content.Content, statement: _content.Coins, pairs: tuple[Pair, ...], key: bytes
+def choose_presentations(
+    content: _content.Content,
+    statement: _content.CoinStatement,
+    pairs: tuple[Pair, ...],
+    key: bytes,
 ) -> tuple[_content.Content, KeyedRelease, dict[str, str]]:
     """Return the content in the presentations of the coins, the coins, and the private files.
 
@@ -187,7 +190,7 @@ def publish(
     name = content.about.full_name
     keyed = KeyedRelease(pairs, draw_coins(key, name, pairs), "", statement.without)
     shown = {pair.a.id: keyed.published(pair) for pair in pairs}
-    parts = map_problems(content.parts, lambda p: _in_form(p, shown.get(p.id)))
+    parts = map_problems(content.parts, lambda p: _apply_form(p, shown.get(p.id)))
     keyed = replace(keyed, digest=data_digest(name, parts))
     lines = presentation_lines(pairs)
     statement = replace(statement, commitment=compute_commitment(key, keyed.digest, lines))

@@ -25,11 +25,11 @@ from winosmith.outputs import PRIVATE, sha256
 from winosmith.problem import Extra, Problem, Scalar
 from winosmith.records import canonical, parse_dropped, parse_json, parse_json_lines
 from winosmith.release import _content
-from winosmith.release._about import about_of
-from winosmith.release._interchange import JUDGED_BY, JUDGES, OWN_KEYS, PHASE, REMOVED_BY
+from winosmith.release._about import parse_about
+from winosmith.release._interchange import JUDGED_BY, JUDGES, PHASE, RELEASE_KEYS, REMOVED_BY
 from winosmith.results import Result
 
-_KEPT = ("signature", "funnel", "figures", "unvalidated", "recipe")
+_REPORT_KEYS = ("signature", "funnel", "figures", "unvalidated", "recipe")
 """The keys of a build's report that go into a release."""
 
 Fields = Mapping[str, Scalar]
@@ -80,7 +80,7 @@ def read_source(
     folder = folders[0]
     if len(paths) > 1:
         raise InputError(f"{folder} is a folder; give only this folder, or give files")
-    files = [path for path in sorted(folder.iterdir()) if _content.part_of_file(path.stem)]
+    files = [path for path in sorted(folder.iterdir()) if _content.match_part(path.stem)]
     files = [path for path in files if path.suffix != ".lst"]
     build = BuildFiles(folder)
     if build.exists:
@@ -99,7 +99,7 @@ def _read_files(paths: Sequence[Path], format_name: str | None, pair_by: str | N
     for path in paths:
         address = re.search(r"\[([^\]]+)\]$", str(path)) if is_address(path) else None
         name = address[1] if address else path.stem
-        part = _content.part_of_file(name) or (_content.PROBLEMS if len(paths) == 1 else None)
+        part = _content.match_part(name) or (_content.PROBLEMS if len(paths) == 1 else None)
         if part is None:
             raise InputError(
                 f"{path} is not named after a part ({', '.join(_content.PARTS)}); rename it"
@@ -132,32 +132,35 @@ def _read_build(build: BuildFiles, files: Sequence[Path]) -> Source:
     parts = {
         part: Dataset(build.problems(path.stem), part)
         for path in files
-        if (part := _content.part_of_file(path.stem)) and path.is_file() and path.stat().st_size
+        if (part := _content.match_part(path.stem)) and path.is_file() and path.stat().st_size
     }
     private = build.folder / PRIVATE
     dropped = list(build.dropped())
     problems = map(parse_dropped, [*dropped, *build.withheld()])
     return Source(
         _content.sort_parts(parts),
-        {key: build.report[key] for key in _KEPT if build.report.get(key)},
-        {record["id"]: removal_fields(record["stage"], record["reason"]) for record in dropped},
+        {key: build.report[key] for key in _REPORT_KEYS if build.report.get(key)},
+        {
+            record["id"]: make_removal_fields(record["stage"], record["reason"])
+            for record in dropped
+        },
         private if (private / "test.jsonl").is_file() else None,
         {problem.id: problem for problem in problems},
         build.old_ids(),
     )
 
 
-def removal_fields(stage: str, reason: str) -> Fields:
+def make_removal_fields(stage: str, reason: str) -> Fields:
     """Return the fields that a line of dropped.jsonl gives a problem.
 
-    >>> removal_fields("aflite", "guessed: by 90 % of the ensemble in phase 34")
+    >>> make_removal_fields("aflite", "guessed: by 90 % of the ensemble in phase 34")
     {'release.removed_by': 'aflite', 'release.phase': 34}
     """
     found = re.search(r"in phase (\d+)", reason)
     return {REMOVED_BY: stage, **({PHASE: int(found[1])} if found else {})}
 
 
-def judges_of(votes: Sequence[str | Path], source: Source) -> Callable[[Problem], Fields]:
+def make_judge_lookup(votes: Sequence[str | Path], source: Source) -> Callable[[Problem], Fields]:
     """Return a function that returns the fields with the judges of a problem of the source.
 
     People who took a human test are not judges.
@@ -186,7 +189,7 @@ def judges_of(votes: Sequence[str | Path], source: Source) -> Callable[[Problem]
     )
 
 
-def with_provenance(
+def add_provenance(
     problem: Problem,
     canary: str,
     added: Fields,
@@ -204,7 +207,7 @@ def with_provenance(
         bare: remove the answer, and the fields that only the source's format has, as for test.
     """
     extra: dict[str, Scalar] = {} if bare else dict(problem.extra)
-    for key in (CANARY, *OWN_KEYS):
+    for key in (CANARY, *RELEASE_KEYS):
         extra.pop(key, None)
     extra |= {CANARY: canary, **added}
     origin = problem.origin
@@ -216,7 +219,7 @@ def with_provenance(
     )
 
 
-AGAIN = "download it again, or release again"
+REDO_ADVICE = "download it again, or release again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,20 +234,20 @@ class Fault(Result):
 
     where: str
     what: str
-    do: str = AGAIN
+    do: str = REDO_ADVICE
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}; {self.do}"
 
 
-_KINDS: Mapping[str, type] = {
+_VALUE_TYPES: Mapping[str, type] = {
     "digest": str, "canary": str, "ids": str, "disjoint": list, "counts": dict, "digests": dict,
     "configurations": dict, "about": dict, "files": dict,
 }  # fmt: skip
 """The keys of release.json that are read again, each with the kind of its value."""
 
 
-_CANARY_FORM = re.compile(r"winosmith canary [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_CANARY_PATTERN = re.compile(r"winosmith canary [0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """The form of `humans.make_canary`; the next release writes the canary into files that are run."""
 
 
@@ -258,10 +261,10 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
         return Fault(_content.RECORD, f"it can't be read ({why}), so this is not a release")
     if not isinstance(record, dict) or record.get("release") != 1:
         return Fault(_content.RECORD, "it is not that of a release (release: 1)")
-    bad = [key for key, kind in _KINDS.items() if not isinstance(record.get(key), kind)]
+    bad = [key for key, kind in _VALUE_TYPES.items() if not isinstance(record.get(key), kind)]
     if bad:
         return Fault(_content.RECORD, f"{', '.join(bad)} is missing or of another kind")
-    if not _CANARY_FORM.fullmatch(record["canary"]):
+    if not _CANARY_PATTERN.fullmatch(record["canary"]):
         what = f"its canary is {record['canary'][:80]!r}, not 'winosmith canary' and a UUID"
         return Fault(_content.RECORD, what)
     named = [part for part in record["counts"] if part != "all"]
@@ -270,18 +273,18 @@ def read_record(folder: Path) -> dict[str, Any] | Fault:
     if not named:
         return Fault(_content.RECORD, "counts has no part")
     try:
-        about_of(record["about"])
+        parse_about(record["about"])
     except RecipeError as error:
         return Fault(_content.RECORD, f"about: {error}")
     try:
-        _coins_of(record.get("keyed"))
+        _parse_coins(record.get("keyed"))
     except RecipeError as error:
         return Fault(_content.RECORD, f"keyed: {error}")
     return record
 
 
-def _coins_of(table: Any) -> _content.Coins | None:
-    return None if table is None else from_table(_content.Coins, table)
+def _parse_coins(table: Any) -> _content.CoinStatement | None:
+    return None if table is None else from_table(_content.CoinStatement, table)
 
 
 def read_content(folder: Path, record: Mapping[str, Any]) -> tuple[_content.Content, list[Fault]]:
@@ -297,13 +300,13 @@ def read_content(folder: Path, record: Mapping[str, Any]) -> tuple[_content.Cont
     read = list(_read_tombstones(folder))
     faults += [one for one in read if isinstance(one, Fault)]
     content = _content.Content(
-        about_of(record["about"]),
+        parse_about(record["about"]),
         parts,
         record["canary"],
         tuple(record["disjoint"]),
         record["ids"],
         tombstones=[one for one in read if isinstance(one, _content.Tombstone)],
-        keyed=_coins_of(record.get("keyed")),
+        keyed=_parse_coins(record.get("keyed")),
     )
     return content, faults
 
@@ -335,7 +338,7 @@ def _read_tombstones(folder: Path) -> Iterator[_content.Tombstone | Fault]:
         yield Fault(_content.TOMBSTONES, "it can't be read")
 
 
-def checksums_of(folder: Path) -> dict[str, str]:
+def compute_checksums(folder: Path) -> dict[str, str]:
     """Return the SHA-256 of every file of a folder, by its path there."""
     return {
         path.relative_to(folder).as_posix(): sha256(path)
@@ -372,23 +375,23 @@ class Previous:
         return _content.unique_problems(self.content.parts)
 
     @cached_property
-    def published(self) -> frozenset[str]:
+    def published_ids(self) -> frozenset[str]:
         """The ids of its problems, and of those that were withdrawn by then."""
         return frozenset((*self.problems, *(stone.id for stone in self.content.tombstones)))
 
     @cached_property
-    def by_source(self) -> dict[str, str]:
+    def ids_by_source(self) -> dict[str, str]:
         """Its ids by those of its source."""
         return {source: one for one, source in self.source_ids.items()}
 
     @property
-    def former(self) -> tuple[OldProblem, ...]:
+    def old_problems(self) -> tuple[OldProblem, ...]:
         """The side of each problem, by the ids of its source; problems without a split train."""
         sides: Mapping[str, SplitName] = {_content.TEST: _content.TEST, _content.DEV: _content.DEV}
         return tuple(
             OldProblem(
                 problem.with_new_ids(lambda id_: self.source_ids.get(id_, id_), str),
-                sides.get(_content.side_of(part), _content.TRAIN),
+                sides.get(_content.get_side(part), _content.TRAIN),
             )
             for part, dataset in self.content.parts.items()
             for problem in dataset

@@ -26,16 +26,22 @@ from winosmith.parallel import Step, no_progress
 from winosmith.problem import Problem
 from winosmith.records import parse_dropped, read_json_lines
 from winosmith.release import _content
-from winosmith.release._about import About, conflict
-from winosmith.release._changes import id_of
+from winosmith.release._about import About, explain_conflict
+from winosmith.release._changes import make_id
 from winosmith.release._content import Content
-from winosmith.release._files import files_of
-from winosmith.release._interchange import OWN_KEYS, read_table, table_of
-from winosmith.release._source import AGAIN, Fault, checksums_of, read_content, read_record
+from winosmith.release._files import list_files
+from winosmith.release._interchange import RELEASE_KEYS, make_table, read_table
+from winosmith.release._source import (
+    REDO_ADVICE,
+    Fault,
+    compute_checksums,
+    read_content,
+    read_record,
+)
 from winosmith.results import HIDDEN, Result, computed
 
-REMOVE = "remove it and release again"
-PERMISSION = "or give the owner's permission as the source's `permission` in release.toml"
+REMOVE_ADVICE = "remove it and release again"
+PERMISSION_ADVICE = "or give the owner's permission as the source's `permission` in release.toml"
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +96,7 @@ def read_secrets(folder: str | Path) -> Secrets:
         raise InputError(f"{folder} is not the private folder of a build: {error!r}") from None
 
 
-def _places(content: Content) -> Iterator[tuple[str, str, Problem]]:
+def _iterate_problems(content: Content) -> Iterator[tuple[str, str, Problem]]:
     """Yield each problem of each part, after the part and its place."""
     for part, dataset in content.parts.items():
         for row, problem in enumerate(dataset, start=1):
@@ -100,24 +106,26 @@ def _places(content: Content) -> Iterator[tuple[str, str, Problem]]:
 def check_problems(content: Content) -> Iterator[Fault]:
     """Find problems that must not be published as they are."""
     first: dict[str, tuple[str, Problem]] = {}
-    for part, where, problem in _places(content):
+    for part, where, problem in _iterate_problems(content):
         place, other = first.setdefault(problem.id, (part, problem))
         if other != problem:
             yield Fault(where, f"{problem.id!r} is another problem in {place}")
-        for what, do in _faults_of_problem(problem, part, content) if place == part else ():
+        for what, do in _find_problem_faults(problem, part, content) if place == part else ():
             yield Fault(where, f"{problem.id!r} {what}", do)
 
 
-def _faults_of_problem(problem: Problem, part: str, content: Content) -> Iterator[tuple[str, str]]:
+def _find_problem_faults(
+    problem: Problem, part: str, content: Content
+) -> Iterator[tuple[str, str]]:
     if problem.embargo:
-        yield "is under embargo", REMOVE
+        yield "is under embargo", REMOVE_ADVICE
     if problem.extra.get(CANARY) != content.canary:
-        yield "does not contain the canary", AGAIN
+        yield "does not contain the canary", REDO_ADVICE
     if part == _content.TEST:
         if problem.answer is not None:
             yield "has its answer, although it is of test", "remove the answer and release again"
-        if odd := [key for key in problem.extra if key not in (CANARY, *OWN_KEYS)]:
-            yield f"has {odd[0]!r}, which may reveal its answer", REMOVE
+        if odd := [key for key in problem.extra if key not in (CANARY, *RELEASE_KEYS)]:
+            yield f"has {odd[0]!r}, which may reveal its answer", REMOVE_ADVICE
     elif problem.answer is None:
         do = "give its answer, remove it, or name the file test if it is to be solved"
         yield "has no answer, although it is not of test", do
@@ -126,14 +134,17 @@ def _faults_of_problem(problem: Problem, part: str, content: Content) -> Iterato
     if problem.origin and len(problem.origin.created or "") > 10:
         yield "reveals the hour at which it was written", "release again"
     if content.ids == "digest":
-        stems = (id_of(p, content.about.name) for p in _content.forms(problem, bool(content.keyed)))
+        stems = (
+            make_id(p, content.about.name)
+            for p in _content.iterate_forms(problem, bool(content.keyed))
+        )
         if not any(problem.id == stem or problem.id.startswith(f"{stem}-") for stem in stems):
-            yield "has an id that is not made from its text; it may reveal the answer", AGAIN
+            yield "has an id that is not made from its text; it may reveal the answer", REDO_ADVICE
 
 
 def check_order(content: Content) -> Iterator[Fault]:
     """Find a test set in another order than that of a digest of its texts."""
-    seen = [_content.sight(problem) for problem in content.parts.get(_content.TEST, ())]
+    seen = [_content.digest_visible(problem) for problem in content.parts.get(_content.TEST, ())]
     for row, (one, other) in enumerate(pairwise(seen), start=2):
         if other < one:
             what = "the order is not that of a digest of the texts; it may reveal the answers"
@@ -145,7 +156,7 @@ def check_splits(content: Content) -> Iterator[Fault]:
     """Find problems on two sides that belong together, and sizes that are not nested."""
     parts = content.parts
     kinds = [kind for kind in _content.KINDS if kind == "twin" or kind in content.disjoint]
-    for (part, row), (other, there), why in _content.find_straddles(parts, kinds):
+    for (part, row), (other, there), why in _content.find_split_groups(parts, kinds):
         yield Fault(
             f"data/{part}.jsonl:{row + 1}",
             f"{parts[part][row].id!r} and {parts[other][there].id!r} (data/{other}.jsonl:"
@@ -163,13 +174,15 @@ def check_licences(content: Content) -> Iterator[Fault]:
     """Find licences that are missing or conflict."""
     about = content.about
     for source in about.source:
-        why = conflict(source.licence, source.asks, about.licence, about.asks)
+        why = explain_conflict(
+            source.licence, source.licence_terms, about.licence, about.licence_terms
+        )
         if why and not source.permission:
-            do = f"release under a licence that fits, remove these problems, {PERMISSION}"
+            do = f"release under a licence that fits, remove these problems, {PERMISSION_ADVICE}"
             yield Fault(_content.RECORD, f"the source {source.name!r}: {why}", do)
     first: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for _, where, problem in _places(content):
-        for fault in _licence_faults(about, problem):
+    for _, where, problem in _iterate_problems(content):
+        for fault in _find_licence_faults(about, problem):
             first.setdefault(fault, []).append((where, problem.id))
     for (what, do), found in first.items():
         where, one = found[0]
@@ -178,7 +191,7 @@ def check_licences(content: Content) -> Iterator[Fault]:
         yield Fault(where, f"{named}: {what}", do)
 
 
-def _licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, str]]:
+def _find_licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, str]]:
     name = problem.origin.source if problem.origin else None
     stated = problem.origin.licence if problem.origin else None
     named = {source.name: source for source in about.source}
@@ -194,10 +207,10 @@ def _licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, str]]
             f"{source.name!r}",
             "correct one of the two; problems of one source have one licence",
         )
-    elif problem.lineage and "no-derivatives" in source.asks and not source.permission:
+    elif problem.lineage and "no-derivatives" in source.licence_terms and not source.permission:
         yield (
             f"they are perturbed, and {source.licence} of {source.name!r} allows no adaptation",
-            f"remove them, {PERMISSION}",
+            f"remove them, {PERMISSION_ADVICE}",
         )
 
 
@@ -210,36 +223,38 @@ def check_withdrawn(content: Content) -> Iterator[Fault]:
     }
     for one, where in withdrawn.items():
         if one in ids:
-            yield Fault(where, f"{one!r} is withdrawn, and still published", REMOVE)
+            yield Fault(where, f"{one!r} is withdrawn, and still published", REMOVE_ADVICE)
 
 
 def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
     """Find withheld problems, answers of test, and old ids."""
     solved, withheld = (
         {
-            _content.sight(form): form.answer
+            _content.digest_visible(form): form.answer
             for p in of
-            for form in _content.forms(p, bool(content.keyed))
+            for form in _content.iterate_forms(p, bool(content.keyed))
         }
         for of in (secrets.solved, secrets.withheld)
     )
-    for _, where, problem in _places(content):
-        seen = _content.sight(problem)
+    for _, where, problem in _iterate_problems(content):
+        seen = _content.digest_visible(problem)
         if seen in withheld and seen not in solved:
             what = "is withheld: it reveals a test answer, or is under embargo"
-            yield Fault(where, f"{problem.id!r} {what}", REMOVE)
+            yield Fault(where, f"{problem.id!r} {what}", REMOVE_ADVICE)
         if problem.answer is not None and seen in solved:
-            yield Fault(where, f"{problem.id!r} is a test problem, with its answer", REMOVE)
+            yield Fault(where, f"{problem.id!r} is a test problem, with its answer", REMOVE_ADVICE)
         lineage = problem.lineage
         relatives = [lineage.root, lineage.parent] if lineage else []
         others = (one for one in problem.extra.values() if not str(one).isdecimal())
         names = [problem.id, problem.twin_id, *relatives, *others]
         if old := next((one for one in names if one in secrets.old_ids), None):
             what = f"{problem.id!r} shows {old!r}, an id from before the build"
-            yield Fault(where, what, REMOVE)
+            yield Fault(where, what, REMOVE_ADVICE)
     test = content.parts.get(_content.TEST, ())
     known = Dataset(
-        replace(p, answer=solved[_content.sight(p)]) for p in test if _content.sight(p) in solved
+        replace(p, answer=solved[_content.digest_visible(p)])
+        for p in test
+        if _content.digest_visible(p) in solved
     )
     for leak in leaks(known) or ():
         if leak.field not in ("sentence", "options"):  # what a solver sees is no leak
@@ -247,7 +262,7 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
             yield Fault(f"data/{_content.TEST}.jsonl", str(leak), do)
 
 
-def faults_of(content: Content, secrets: Secrets | None) -> list[Fault]:
+def find_content_faults(content: Content, secrets: Secrets | None) -> list[Fault]:
     """Return the faults of the problems of a release; `release` refuses them, too."""
     return [
         *check_problems(content),
@@ -318,14 +333,14 @@ def verify(
         record = read_record(folder)
         if isinstance(record, Fault):
             return Verified(folder, (record,), None, private is not None)
-        sums = checksums_of(folder)
+        sums = compute_checksums(folder)
         faults = list(check_checksums(folder, record, sums))
     with show("reading", None):
         content, bad = read_content(folder, record)
     if bad:
         return Verified(folder, (*faults, *bad), None, private is not None)
     with show("problems", None):
-        faults += faults_of(content, secrets)
+        faults += find_content_faults(content, secrets)
     with show("files", None):
         faults += check_statements(record, content)
         faults += check_files(folder, record, sums, content)
@@ -353,7 +368,7 @@ def check_checksums(
             yield Fault(name, "release.json does not name it", "remove it")
         elif not isinstance(entry, dict) or sums[name] != entry.get("sha256"):
             yield Fault(name, "its SHA-256 is not the one in release.json")
-    listed = _content.checksum_text(
+    listed = _content.format_checksums(
         {name: digits for name, digits in sums.items() if name != _content.CHECKSUMS}
     )
     try:
@@ -362,16 +377,16 @@ def check_checksums(
         same = False
     if not same:
         yield Fault(_content.CHECKSUMS, "its lines are not the SHA-256 of the files")
-    if _content.digest_of(record) != record["digest"]:
+    if _content.compute_digest(record) != record["digest"]:
         yield Fault(_content.RECORD, "its digest is not that of the rest of it")
-    elif folder.resolve().name != (name := _content.address(record)):
+    elif folder.resolve().name != (name := _content.make_folder_name(record)):
         do = "rename the folder, if nothing else is wrong"
         yield Fault(_content.RECORD, f"the folder's name is not its address, {name}", do)
 
 
 def check_statements(record: Mapping[str, Any], content: Content) -> Iterator[Fault]:
     """Find counts, digests and configurations in release.json that are not those of the data."""
-    right = _content.record_of(content, {})
+    right = _content.make_record(content, {})
     for key in ("counts", "digests", "configurations"):
         stated, wanted = record[key], right[key]
         for name in {**wanted, **stated}:
@@ -383,7 +398,7 @@ def check_files(
     folder: Path, record: Mapping[str, Any], sums: Mapping[str, str], content: Content
 ) -> Iterator[Fault]:
     """Find files that no release has or that it lacks, and data that differ from the problems."""
-    files = files_of(content, {})
+    files = list_files(content, {})
     for path in sorted(files.keys() - sums.keys() - record["files"].keys()):
         yield Fault(path, "it is missing")
     for path in sums:
@@ -392,7 +407,7 @@ def check_files(
     for part, dataset in content.parts.items():
         if (path := f"data/{part}.parquet") in sums:
             try:
-                same = read_table(folder / path).equals(table_of(dataset, content.columns))
+                same = read_table(folder / path).equals(make_table(dataset, content.columns))
             except (OSError, ValueError, TypeError, OverflowError) as error:
                 what = f"it can't be compared with the problems ({first_line(error)})"
                 yield Fault(path, what)

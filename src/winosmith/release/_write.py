@@ -34,25 +34,25 @@ from winosmith.problem import Problem
 from winosmith.records import canonical
 from winosmith.release import _content, _source
 from winosmith.release._about import About
-from winosmith.release._changes import changes, digest_ids, id_of, tombstones
-from winosmith.release._files import files_of, labels
+from winosmith.release._changes import assign_ids, find_changes, make_id, make_tombstones
+from winosmith.release._files import format_labels, list_files
 from winosmith.release._interchange import JUDGED_BY, REMOVED_BY
 from winosmith.release._keyed import (
-    earlier_form,
+    choose_presentations,
     find_presentations,
     find_releases,
-    keep_key,
+    get_key,
+    get_pending_path,
+    make_form_restorer,
+    make_version_error,
     map_problems,
-    pending_path,
-    publish,
-    refuse_other,
 )
 from winosmith.release._source import Fields, Previous, Source
-from winosmith.release._verify import Secrets, faults_of, read_secrets
+from winosmith.release._verify import Secrets, find_content_faults, read_secrets
 
 _Paths = Sequence[str | Path] | str | Path
 
-_SHOWN = 3
+_MAX_SHOWN = 3
 """The number of faults with the same remedy in an error."""
 
 
@@ -84,7 +84,7 @@ class Splitting:
 
 
 @dataclass(frozen=True, eq=False)
-class Gathered:
+class PreparedRelease:
     """The content of a release, and the files of its owner.
 
     Attributes:
@@ -120,7 +120,7 @@ class Gathered:
         return copies(Dataset(answered.get(p.id, p) for p in self.content.dataset))
 
 
-def gather_content(
+def prepare_content(
     source: Source,
     about: About,
     before: Previous | None,
@@ -129,7 +129,7 @@ def gather_content(
     new_ids: bool,
     leave_out: bool,
     keyed: bool,
-) -> Gathered:
+) -> PreparedRelease:
     """Return the checked content of a release, and the files of its owner.
 
     A keyed release has the first presentations; `apply_coins` chooses by the coins.
@@ -141,16 +141,16 @@ def gather_content(
     digest = new_ids or bool(source.build)
     hidden = {p.id for dataset in source.parts.values() for p in dataset if p.embargo}
     left_out = {"under embargo": len(hidden)} if hidden else {}
-    parts = _without(source.parts, lambda part, problem: problem.id in hidden)
+    parts = _filter_parts(source.parts, lambda part, problem: problem.id in hidden)
     _content.check_origins(Dataset(_content.unique_problems(parts).values()), splitting.kinds)
     if splitting.disjoint and list(parts) == [_content.PROBLEMS]:
-        parts = _content.split(
+        parts = _content.split_dataset(
             parts[_content.PROBLEMS],
             splitting.kinds,
             dev=splitting.dev,
             test=splitting.test,
             seed=splitting.seed,
-            former=before.former if before else (),
+            former=before.old_problems if before else (),
         )
     withheld = read_secrets(source.private) if source.private is not None else None
     if withheld is not None and _content.TEST in parts:
@@ -161,14 +161,14 @@ def gather_content(
     if forms is not None:
         parts = map_problems(parts, lambda p: forms.first[p.id])
     second = forms.second if forms else {}
-    named = digest_ids(parts, about.name, before, source, second) if digest else dict(parts)
+    named = assign_ids(parts, about.name, before, source, second) if digest else dict(parts)
     old_of = {
         new.id: old
         for part, dataset in parts.items()
         for old, new in zip(dataset, named[part], strict=True)
     }
     if before is not None:
-        named, more = _without_known(named, before, about, leave_out)
+        named, more = _omit_known(named, before, about, leave_out)
         left_out |= more
     if empty := [part for part, dataset in named.items() if not len(dataset)]:
         raise DataError(f"no problem is left of {empty[0]}; omit its file")
@@ -188,7 +188,7 @@ def gather_content(
         fields = dict(judges(old))
         if about.judges == "count":
             fields.pop(JUDGED_BY, None)
-        return _source.with_provenance(
+        return _source.add_provenance(
             problem, mark, {**fields, **removed}, bare=part == _content.TEST
         )
 
@@ -215,8 +215,8 @@ def gather_content(
     pairs: tuple[Pair, ...] = ()
     if forms is not None:
         made = {old_of[problem.id].id: problem for problem in content.problems}
-        pairs = forms.pairs(made)
-        content = replace(content, keyed=forms.count(made))
+        pairs = forms.make_pairs(made)
+        content = replace(content, keyed=forms.count_blocks(made))
         if not pairs:
             raise DataError(
                 "no block has two equivalent presentations: the order of options has a meaning in "
@@ -224,27 +224,29 @@ def gather_content(
             )
     if before is not None:
         absent = {
-            id_of(form, about.name): f"dropped by {source.removed[old][REMOVED_BY]}"
+            make_id(form, about.name): f"dropped by {source.removed[old][REMOVED_BY]}"
             if old in source.removed
             else "held back"
             for old, problem in source.absent.items()
-            for form in _content.forms(problem, keyed)
+            for form in _content.iterate_forms(problem, keyed)
         }
-        earlier = map_problems(ready, earlier_form(pairs, before))
-        found = changes(earlier, before, about.withdrawn, source_ids, absent)
+        earlier = map_problems(ready, make_form_restorer(pairs, before))
+        found = find_changes(earlier, before, about.withdrawn, source_ids, absent)
         content = replace(
             content,
             previous={"version": before.version, "digest": before.digest},
-            tombstones=tombstones(found, before, about),
+            tombstones=make_tombstones(found, before, about),
             changes=found,
             history=before.history,
         )
     _refuse_faults(content, secrets)
     answers = {problem.id: problem.answer for problem in answered} if secrets else {}
-    return Gathered(content, answers, source_ids, secrets, pairs)
+    return PreparedRelease(content, answers, source_ids, secrets, pairs)
 
 
-def apply_coins(done: Gathered, statement: _content.Coins, key: bytes) -> Gathered:
+def apply_coins(
+    done: PreparedRelease, statement: _content.CoinStatement, key: bytes
+) -> PreparedRelease:
     """Return a keyed release in the presentations of its coins, checked.
 
     Args:
@@ -255,14 +257,14 @@ def apply_coins(done: Gathered, statement: _content.Coins, key: bytes) -> Gather
     Raises:
         DataError: problems must not be released as they are.
     """
-    content, keyed, files = publish(done.content, statement, done.pairs, key)
+    content, keyed, files = choose_presentations(done.content, statement, done.pairs, key)
     _refuse_faults(content, done.secrets)
     shown = {pair.a.id: keyed.published(pair).answer for pair in done.pairs}
     solved = {id_: shown.get(id_, answer) for id_, answer in done.solved.items()}
     return replace(done, content=content, solved=solved, coins=files)
 
 
-def _without(
+def _filter_parts(
     parts: Mapping[str, Dataset], omits: Callable[[str, Problem], bool]
 ) -> dict[str, Dataset]:
     return {
@@ -274,17 +276,17 @@ def _without(
 def _refuse_faults(content: _content.Content, secrets: Secrets | None) -> None:
     """Raise DataError with the first faults for each remedy, if there are any."""
     by_remedy: dict[str, list[str]] = {}
-    for fault in faults_of(content, secrets):
+    for fault in find_content_faults(content, secrets):
         by_remedy.setdefault(fault.do, []).append(f"{fault.where}: {fault.what}")
     lines = ["these problems must not be released:"]
     for do, found in by_remedy.items():
-        more = [f"and {len(found) - _SHOWN:,} more"] if len(found) > _SHOWN else []
-        lines.append("\n".join(found[:_SHOWN] + more) + f"; {do}")
+        more = [f"and {len(found) - _MAX_SHOWN:,} more"] if len(found) > _MAX_SHOWN else []
+        lines.append("\n".join(found[:_MAX_SHOWN] + more) + f"; {do}")
     if by_remedy:
         raise DataError("\n".join(lines))
 
 
-def _without_known(
+def _omit_known(
     parts: Mapping[str, Dataset], before: Previous, about: About, leave_out: bool
 ) -> tuple[dict[str, Dataset], dict[str, int]]:
     """Return the parts without withdrawn problems, and test without published answers.
@@ -303,7 +305,7 @@ def _without_known(
     dead = {stone.id for stone in before.content.tombstones} - set(about.restored)
     withdrawn = dead & _content.unique_problems(parts).keys()
     test = parts.get(_content.TEST, Dataset())
-    known = {test[row].id for row in _known_answers(test, before)}
+    known = {test[row].id for row in _find_known_rows(test, before)}
     refused = []
     if withdrawn:
         refused.append(
@@ -322,19 +324,19 @@ def _without_known(
         "withdrawn before": len(withdrawn),
         f"in test, with an answer that {before.version} published": len(known - withdrawn),
     }
-    kept = _without(
+    kept = _filter_parts(
         parts, lambda part, p: p.id in withdrawn or (part == _content.TEST and p.id in known)
     )
     return kept, {reason: count for reason, count in counts.items() if count}
 
 
-def _known_answers(test: Dataset, before: Previous) -> list[int]:
+def _find_known_rows(test: Dataset, before: Previous) -> list[int]:
     """Return the rows of test problems whose answer was published, or that of a relative.
 
     Relatives are the other half, the family, copies and near-duplicates.
     """
     answered = [problem for problem in before.problems.values() if problem.answer is not None]
-    both = _content.numbered_blocks((*test, *answered))
+    both = _content.find_blocks((*test, *answered))
     mixed = (block for block in both if block[-1] >= len(test))
     return [row for block in mixed for row in block if row < len(test)]
 
@@ -404,11 +406,11 @@ def release(
         MissingExtraError: pyarrow is not installed.
     """
     show = step or no_progress
-    paths = _listed(source)
+    paths = _as_list(source)
     with show("reading", None):
         found = _source.read_source(paths, format_name, pair_by)
         before = _source.read_previous(previous) if previous is not None else None
-        judges = _source.judges_of(_listed(votes), found)
+        judges = _source.make_judge_lookup(_as_list(votes), found)
     if before is not None and before.content.keyed and not keyed:
         raise InputError(
             f"the previous release {before.version} is keyed, so this one must be, too, to keep "
@@ -418,22 +420,22 @@ def release(
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out} is a file; name a folder")
     with show("checking", None):
-        done = gather_content(
+        done = prepare_content(
             found, about, before, splitting or Splitting(), judges, new_ids, leave_out, keyed
         )
         if done.content.keyed:
-            done = apply_coins(done, done.content.keyed, keep_key(out, about))
-    total = len(files_of(done.content, {}))
+            done = apply_coins(done, done.content.keyed, get_key(out, about))
+    total = len(list_files(done.content, {}))
     with show("writing", total) as advance, hidden_folder(out, about) as hidden:
-        folder = out / _content.address(write_all(done.content, hidden, advance))
+        folder = out / _content.make_folder_name(write_all(done.content, hidden, advance))
         is_new = move_into_place(hidden, folder, about)
         key = write_private(done, folder)
         if keyed:
-            pending_path(out, about).unlink(missing_ok=True)
+            get_pending_path(out, about).unlink(missing_ok=True)
     return Released(folder, done.content, key, is_new, done.copies)
 
 
-def _listed(paths: _Paths) -> list[str | Path]:
+def _as_list(paths: _Paths) -> list[str | Path]:
     return [paths] if isinstance(paths, str | Path) else list(paths)
 
 
@@ -480,14 +482,14 @@ def write_all(content: _content.Content, folder: Path, advance: Advance) -> dict
             os.fsync(file.fileno())
         sums[path] = {"sha256": sha256(folder / path), "bytes": len(raw)}
 
-    for done, (path, write) in enumerate(files_of(content, sums).items()):
+    for done, (path, write) in enumerate(list_files(content, sums).items()):
         advance(done, path)
         put(path, write())
-    record = _content.record_of(content, sums)
+    record = _content.make_record(content, sums)
     put(_content.RECORD, (json.dumps(record, indent=1, ensure_ascii=False) + "\n").encode())
     put(
         _content.CHECKSUMS,
-        _content.checksum_text({path: of["sha256"] for path, of in sums.items()}).encode(),
+        _content.format_checksums({path: of["sha256"] for path, of in sums.items()}).encode(),
     )
     return record
 
@@ -500,9 +502,9 @@ def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
     """
     for other in find_releases(folder.parent, about):
         if other != folder:
-            raise refuse_other(other)
+            raise make_version_error(other)
     if folder.exists():
-        if _source.checksums_of(hidden) != _source.checksums_of(folder):
+        if _source.compute_checksums(hidden) != _source.compute_checksums(folder):
             raise OutputError(f"{folder} was changed after it was released; remove it")
         shutil.rmtree(hidden)
         return False
@@ -510,7 +512,7 @@ def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
     return True
 
 
-def write_private(done: Gathered, folder: Path) -> Path | None:
+def write_private(done: PreparedRelease, folder: Path) -> Path | None:
     """Write the owner's files into private/ next to the release, if there are any.
 
     They are the answers of test, in its order, the id of each problem in the source, and the coins
@@ -521,7 +523,7 @@ def write_private(done: Gathered, folder: Path) -> Path | None:
     answered = Dataset(done.answered.values())
     if len(answered) and len(answered) == len(test) and None not in answered.answers:
         files["test.jsonl"] = "".join(formats.to_lines(answered))
-        files["test-labels.lst"] = labels(answered)
+        files["test-labels.lst"] = format_labels(answered)
     if done.source_ids:
         files[IDS_NAME] = "".join(
             sorted(canonical({"id": i, "old_id": o}) + "\n" for i, o in done.source_ids.items())
