@@ -162,7 +162,7 @@ def test_an_export_needs_answers(tmp_path: Path) -> None:
     for export in (write_lm_eval_task, write_inspect_task):
         with pytest.raises(DataError, match="19 of 19 problems have no answer \\('0-0', "):
             export(DATA.blind(), tmp_path / "task")
-        with pytest.raises(DataError, match="there is no problem to export"):
+        with pytest.raises(DataError, match="there are no problems to export"):
             export(Dataset(), tmp_path / "task")
     assert not (tmp_path / "task").exists()
 

@@ -32,9 +32,9 @@ def _remove(path: str) -> Plant:
         (placed("more.md", "more"), "more.md: release.json does not name it; remove it"),
         (in_line("checksums.txt", 2, lambda line: "x"), "checksums.txt: its lines are not"),
         (_remove("checksums.txt"), "checksums.txt: its lines are not"),
-        (in_record(lambda told: told["left_out"].update(bad=1)), "release.json: its digest is not"),
+        (in_record(lambda told: told["left_out"].update(bad=1)), "release.json: its digest does not match"),
         (_remove("release.json"), "release.json: it can't be read"),
-        (placed("release.json", "[]"), "release.json: it is not that of a release"),
+        (placed("release.json", "[]"), "release.json: this is not a record of a release"),
         (in_record(lambda record: record.pop("canary")), "release.json: canary is missing"),
         (in_record(lambda r: r.update(canary=f"{r['canary']}\nimport os")),
          "release.json: its canary is 'winosmith canary "),
@@ -73,7 +73,7 @@ def test_another_name_of_the_folder_is_found(copied: Path) -> None:
     """A release under another name than its address has that one fault."""
     address = copied.name
     (fault,) = found(copied.rename(copied.with_name("small-latest")))
-    assert f"the folder's name is not its address, {address}" in fault
+    assert f"the folder's name must be {address}" in fault
 
 
 def test_a_sound_release_has_no_fault(small: Released, copied: Path) -> None:

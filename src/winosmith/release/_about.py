@@ -1,8 +1,8 @@
 """`About`: the description of a benchmark by its makers, read from release.toml.
 
-The questions of the datasheet are those of Gebru et al. (2021, sections 3.1 to 3.7), in our words.
-They are written once, in `TEMPLATE`. The terms of licences are those of their own texts, and the
-identifiers are SPDX's; the check finds oversights and is not legal advice.
+The datasheet's questions are those of Gebru et al. (2021, sections 3.1 to 3.7), reworded; they are
+defined in `TEMPLATE`. The terms of licences are taken from the licences' texts, and the identifiers
+are those of SPDX. The check of licences finds oversights and is not legal advice.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TERMS = {
 }
 
 _CREATIVE_COMMONS = re.compile(r"CC-BY(-NC)?(-SA|-ND)?-([1234]\.[05])")
-"""Creative Commons' licences except CC0, whose names spell their terms."""
+"""The Creative Commons licences whose names contain their terms: all except CC0."""
 
 _COMPATIBLE = {
     "CC-BY-SA-4.0": ("GPL-3.0-only", "GPL-3.0-or-later"),
@@ -41,8 +41,8 @@ _COMPATIBLE = {
     "GPL-3.0-or-later": ("GPL-3.0-only", "AGPL-3.0-only", "AGPL-3.0-or-later"),
     "GPL-3.0-only": ("AGPL-3.0-only",),
 }
-"""Other licences under which a share-alike work may be redistributed, by its own text or by
-Creative Commons' list of compatible licences (2015)."""
+"""Other licences under which a share-alike work may be redistributed, according to its licence or
+to Creative Commons' list of compatible licences (2015)."""
 
 _HUB_LICENCES = frozenset(
     "cc0-1.0 mit isc apache-2.0 bsd-2-clause bsd-3-clause mpl-2.0 unlicense cc-by-2.0 cc-by-2.5 "
@@ -51,7 +51,7 @@ _HUB_LICENCES = frozenset(
     "odc-by odbl pddl gpl-2.0 gpl-3.0 lgpl-3.0 agpl-3.0 cdla-permissive-1.0 cdla-permissive-2.0 "
     "cdla-sharing-1.0".split()
 )
-"""The identifiers of the Hugging Face hub."""
+"""The identifiers of licences on the Hugging Face hub."""
 
 
 def get_licence_terms(licence: str) -> frozenset[str] | None:
@@ -84,7 +84,7 @@ def explain_conflict(
             stem, version = inner.removesuffix(found[3]), found[3]
             later = [v for v in ("2.0", "2.5", "3.0", "4.0") if v > version >= "2.0"]
             allowed += [f"{stem}{v}" for v in later]
-        allowed += [other for one in allowed for other in _COMPATIBLE.get(one, ())]
+        allowed += [other for name in allowed for other in _COMPATIBLE.get(name, ())]
         if outer not in allowed:
             names = ", ".join(allowed[:-1]) + " or " * (len(allowed) > 1) + allowed[-1]
             return (
@@ -103,8 +103,8 @@ def explain_conflict(
 def get_hub_licence(licence: str) -> str:
     """Return the identifier of a licence on the Hugging Face hub, or "other".
 
-    >>> get_hub_licence("CC-BY-4.0"), get_hub_licence("GPL-3.0-only"), get_hub_licence("LicenseRef-ours")
-    ('cc-by-4.0', 'gpl-3.0', 'other')
+    >>> get_hub_licence("GPL-3.0-only"), get_hub_licence("LicenseRef-ours")
+    ('gpl-3.0', 'other')
     """
     name = re.sub(r"-(only|or-later)$", "", licence.lower())
     return next((one for one in (name, name.removesuffix("-1.0")) if one in _HUB_LICENCES), "other")
@@ -117,7 +117,7 @@ SECTIONS = {
     title: dict(re.findall(r'# (\w+) = ""  # (.*)\n', questions))
     for title, questions in re.findall(r"# # (.*)\n((?:# \w+ = .*\n)+)", TEMPLATE)
 }
-"""The sections of the datasheet: their questions, by the keys of the answers."""
+"""Title of each section of the datasheet → key of an answer → question."""
 
 QUESTION_KEYS = tuple(key for questions in SECTIONS.values() for key in questions)
 
@@ -131,7 +131,7 @@ def _check_date(date: str) -> str:
     try:
         datetime.date.fromisoformat(date)
     except ValueError:
-        raise ValueError("it must be one like 2026-11-21") from None
+        raise ValueError("it must be a date such as 2026-11-21") from None
     return date
 
 
@@ -160,21 +160,21 @@ class DataSource:
     """A source of problems, and its licence."""
 
     name: Text
-    """The problems' `origin.source`; "*" for problems of all sources that are not named."""
+    """The problems' `origin.source`; "*" for all sources without an entry of their own."""
     licence: Licence
     """An SPDX identifier, or LicenseRef-… with `terms`."""
     attribution: Stated = ""
     """Whom to credit, and how."""
     url: Stated = ""
-    """Address of the source."""
+    """URL of the source."""
     terms: Terms = ()
-    """Terms of a LicenseRef-…."""
+    """Terms of the licence, if it is a LicenseRef-…."""
     permission: Stated = ""
-    """The owner's permission for a release whose licence does not fit."""
+    """The owner's permission for a release under a conflicting licence."""
 
     @property
     def title(self) -> str:
-        """The name for people."""
+        """The name in the list of licences; "All other sources" for "*"."""
         return "All other sources" if self.name == "*" else self.name
 
     @property
@@ -185,16 +185,16 @@ class DataSource:
 
 @declaration
 class About:
-    """The description of a benchmark by its makers; the cards say "not stated" for empty texts."""
+    """The description of a benchmark by its makers; cards show "not stated" for empty texts."""
 
     name: Annotated[
         Text, text_matching(r"[A-Za-z0-9][A-Za-z0-9_.-]*", "letters, digits, '-', '_' and '.'")
     ]
-    """Name of the benchmark, and start of the names of its folders."""
+    """Name of the benchmark, and prefix of the names of its folders."""
     version: Annotated[
         Text, text_matching(r"\d+(\.\d+){1,2}([.-]?[A-Za-z0-9]+)*", "one like 1.0.0")
     ]
-    """Version of the release; each version is released once."""
+    """Version of the release; each version can be released only once."""
     date: Annotated[
         Text,
         AfterValidator(_check_date),
@@ -204,9 +204,9 @@ class About:
     title: Text
     """Title."""
     description: Text
-    """Description, in words."""
+    """Description."""
     licence: Licence
-    """Licence of the whole: an SPDX identifier, or LicenseRef-… with `terms`."""
+    """Licence of the whole benchmark: an SPDX identifier, or LicenseRef-… with `terms`."""
     language: Annotated[
         tuple[
             Annotated[str, text_matching(r"[a-z]{2,3}(-\w+)*", "a list of codes such as 'en'")], ...
@@ -216,24 +216,24 @@ class About:
     ]
     """Codes of the languages, such as "en"."""
     authors: Annotated[Texts, Field(min_length=1), Listed]
-    """Names of the makers, as they wish to be named; persons, except for the organisations."""
+    """Names of the makers, as they wish to be named: people and organisations."""
     source: Annotated[tuple[DataSource, ...], Field(min_length=1)]
     """Sources of the problems."""
     organisations: Annotated[Texts, Listed] = ()
-    """The authors that are organisations."""
+    """Names of the authors that are organisations."""
     keywords: Annotated[Texts, Listed] = ()
-    """Keywords, instead of those that the problems show."""
+    """Keywords; by default they are derived from the problems."""
     synthetic: bool | None = None
-    """Whether problems were generated by a program; known for those that winosmith generated."""
+    """Whether a program generated problems; winosmith detects only problems that it generated."""
     homepage: Stated = ""
     citation: Stated = ""
     contact: Stated = ""
     intended_use: Stated = ""
     known_limits: Stated = ""
     terms: Terms = ()
-    """Terms of a LicenseRef-…."""
+    """Terms of the licence, if it is a LicenseRef-…."""
     judges: Literal["count", "pseudonyms"] = "count"
-    """Publish the number of judges of each problem ("count"), or also their pseudonyms."""
+    """Whether to publish only the number of each problem's judges, or also their pseudonyms."""
     datasheet: Annotated[Mapping[str, str], AfterValidator(_check_questions)] = field(
         default_factory=dict
     )
@@ -246,7 +246,7 @@ class About:
     def __post_init__(self) -> None:
         names = [source.name for source in self.source]
         if len({*names}) < len(names):
-            raise ValueError(f"two of the sources {names!r} have one name; join them")
+            raise ValueError(f"two of the sources {names!r} have the same name; merge them")
         if unknown := sorted({*self.organisations} - {*self.authors}):
             raise ValueError(f"the organisations {unknown!r} are not in authors; add them")
 
@@ -262,13 +262,13 @@ class About:
 
     @property
     def licence_url(self) -> str:
-        """The address of the licence's text at SPDX, or the name of a LicenseRef-…."""
+        """The URL of the licence's text at SPDX, or the name of a LicenseRef-…."""
         known = get_licence_terms(self.licence) is not None
         return f"https://spdx.org/licenses/{self.licence}.html" if known else self.licence
 
     @property
     def creators(self) -> list[dict[str, str]]:
-        """The authors as persons and organisations of schema.org."""
+        """The authors as schema.org records of persons and organisations."""
         kinds = {True: "sc:Organization", False: "sc:Person"}
         return [{"@type": kinds[a in self.organisations], "name": a} for a in self.authors]
 
@@ -277,8 +277,8 @@ def read_about(path: str | Path, *, version: str | None = None) -> About:
     """Read a release.toml.
 
     Args:
-        path: the file; `winosmith release --template` prints one.
-        version: replaces the file's.
+        path: path of the file; `winosmith release --template` prints a template.
+        version: version of the release, instead of the version in the file.
 
     Raises:
         RecipeError: a key is unknown or missing, or its value is not valid.
@@ -291,7 +291,7 @@ def read_about(path: str | Path, *, version: str | None = None) -> About:
 
 
 def parse_about(table: Mapping[str, Any]) -> About:
-    """Return the description in a table.
+    """Return the description of a benchmark from a table of release.toml.
 
     Raises:
         RecipeError: a key is unknown or missing, or its value is not valid.

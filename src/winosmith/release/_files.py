@@ -1,4 +1,4 @@
-"""`FILES`: every file of a release, with its purpose and the function that writes it."""
+"""`FILES`: every file of a release, with its purpose and a function that writes it."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from winosmith.release._interchange import (
 from winosmith.release._responsible import collect_responsible_fields, list_filter_steps
 
 Sums = Mapping[str, Mapping[str, Any]]
-"""The `sha256` and `bytes` of each file that has been written, by its path."""
+"""Path of each written file → its `sha256` and `bytes`."""
 
 Write = Callable[[str, Content, Sums], Mapping[str, Callable[[], bytes]]]
 
 
 @dataclass(frozen=True)
 class File:
-    """A file of a release, or one for each part.
+    """A file of a release, or a file for each part.
 
     Attributes:
-        path: relative to the release; PART means each part, and a folder ends in "/".
-        purpose: what it is, and for whom.
-        write: returns a function for each path, which returns the bytes of the file; None for
+        path: path in the release; PART stands for each part, and a folder ends in "/".
+        purpose: description of the content and its users.
+        write: returns, for each path, a function that returns the bytes of the file; None for
             files that are written last.
     """
 
@@ -48,7 +48,7 @@ class File:
 
 
 def _for_each_part(of: Callable[[Content, Dataset], bytes], *without: str) -> Write:
-    """Return a `write` for a file of each part."""
+    """Return the `write` of a file for each part."""
     return lambda path, content, sums: {
         path.replace("PART", part): partial(of, content, dataset)
         for part, dataset in content.parts.items()
@@ -57,7 +57,7 @@ def _for_each_part(of: Callable[[Content, Dataset], bytes], *without: str) -> Wr
 
 
 def _for_task(of: Callable[[Dataset, str, str], Mapping[str, str]]) -> Write:
-    """Return a `write` for the files of a task for a harness."""
+    """Return the `write` of a folder with a task for a harness."""
 
     def write(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
         if content.task_part is None:
@@ -69,12 +69,12 @@ def _for_task(of: Callable[[Dataset, str, str], Mapping[str, str]]) -> Write:
 
 
 def _for_text(of: Callable[[Content], str]) -> Write:
-    """Return a `write` for one file."""
+    """Return the `write` of a single file."""
     return lambda path, content, sums: {path: lambda: of(content).encode()}
 
 
 def _render_page(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
-    """Return the function that writes a text from its template."""
+    """Return the function that renders a file from its template."""
     values = {
         "content": content,
         "about": content.about,
@@ -92,12 +92,12 @@ def _render_page(path: str, content: Content, sums: Sums) -> Mapping[str, Callab
 def _render_leaderboard(
     path: str, content: Content, sums: Sums
 ) -> Mapping[str, Callable[[], bytes]]:
-    """Return the function that writes eval.yaml, if there is a part with public answers."""
+    """Return the function that renders eval.yaml, if there is a part with public answers."""
     return _render_page(path, content, sums) if content.task_part else {}
 
 
 def format_labels(dataset: Dataset) -> str:
-    """Return the answers of a part, one a line, 1 for the first option."""
+    """Return the answers of a part, one per line, with 1 for the first option."""
     file = StringIO()
     answers.write_labels([p.answer for p in dataset if p.answer is not None], file)
     return file.getvalue()
@@ -110,7 +110,7 @@ def _format_parquet(content: Content, dataset: Dataset) -> bytes:
 
 
 def _format_contributors(content: Content) -> str:
-    """Return the number of problems of each contributor, the most first."""
+    """Return a CSV table with the number of problems of each contributor, in descending order."""
     sides = sorted({_content.get_side(part) for part in content.parts})
     counts: dict[str, Counter[str]] = {}
     seen: set[str] = set()
@@ -142,7 +142,7 @@ FILES = (
     ),
     File(
         "data/PART-labels.lst",
-        "the answers, 1 for the first option, for scorers; not of test",
+        "the answers, with 1 for the first option, for scorers; not for test",
         _for_each_part(lambda _, dataset: format_labels(dataset).encode(), _content.TEST),
     ),
     File("harness/lm_eval/", "tasks for lm-evaluation-harness", _for_task(make_lm_eval_files)),
@@ -172,7 +172,7 @@ FILES = (
 
 
 def list_files(content: Content, sums: Sums) -> dict[str, Callable[[], bytes]]:
-    """Return, for each path in a release, the function that returns its bytes."""
+    """Map each path in a release to the function that returns the bytes of the file."""
     return {
         path: write
         for file in FILES

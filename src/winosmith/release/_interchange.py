@@ -1,8 +1,8 @@
-"""The formats that programs read: templates, Parquet tables, and tasks for harnesses.
+"""Output for other programs: rendered templates, Parquet tables and tasks for harnesses.
 
-In templates of Markdown each value is escaped, unless a filter has returned it as Markdown already.
-A table has typed columns, and the same bytes for the same problems. A task is a folder that needs
-nothing of winosmith: the problems as JSON Lines, and the files that the harness reads.
+Markdown templates escape each value, unless a filter has returned it as Markdown. Tables have typed
+columns, and the same bytes for the same problems. A task is a folder that does not need winosmith:
+the problems as JSON Lines, and the files that the harness reads.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 
 class _Escaped(str):
-    """A text that is escaped already."""
+    """Text that is already escaped."""
 
 
 def render(name: str, /, **values: Any) -> str:
-    """Return the text of a template; in templates of Markdown each value is escaped."""
+    """Return a rendered template; Markdown templates escape each value."""
     return _environment(".md." in name).get_template(name).render(**values)
 
 
@@ -75,13 +75,13 @@ def _escape(value: object) -> str:
 
 
 def _format_paragraphs(texts: Iterable[str | None]) -> _Escaped:
-    """Return paragraphs of Markdown by the makers, or "not stated"."""
+    """Return texts by the benchmark's makers as Markdown paragraphs, or "not stated"."""
     found = [block for text in texts if (block := markdown_block(text or "").strip())]
     return _Escaped("\n\n".join(found) or "not stated")
 
 
 def _get_hub_size(problems: int) -> str:
-    """Return the size category of the Hugging Face hub."""
+    """Return the size category of a data set on the Hugging Face hub."""
     names = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M")
     return next((name for at, name in enumerate(names) if problems < 10 ** (at + 3)), "n>1M")
 
@@ -89,7 +89,7 @@ def _get_hub_size(problems: int) -> str:
 JUDGES, JUDGED_BY = "release.judges", "release.judged_by"
 REMOVED_BY, PHASE = "release.removed_by", "release.phase"
 RELEASE_KEYS = (JUDGES, JUDGED_BY, REMOVED_BY, PHASE)
-"""The keys of `extra` that a release adds, and that have columns of their own."""
+"""The keys of `extra` that a release adds; each has its own column."""
 
 COLUMNS: Mapping[str, tuple[str, str]] = {
     "id": ("text", "the same from release to release"),
@@ -102,23 +102,23 @@ COLUMNS: Mapping[str, tuple[str, str]] = {
     "source": ("text", "the source"),
     "author": ("text", "the contributor's pseudonym"),
     "created": ("text", "the day of writing, ISO 8601"),
-    "domain": ("text", "such as social or physical"),
+    "domain": ("text", "the domain, such as social or physical"),
     "anchor": ("text", "the words of the topic that both halves contain"),
     "licence": ("text", "the licence of this problem"),
-    "root": ("text", "the family's root, of a perturbed problem"),
+    "root": ("text", "the root of the family, if the problem is perturbed"),
     "parent": ("text", "the problem that was perturbed"),
     "declared": ("number", "the depth that the contributor states"),
-    "edits": ("edits", "from the parent: op, at (the token, from 0), old, new"),
-    "judges": ("number", "the number of people who judged it"),
+    "edits": ("edits", "edits of the parent: op, at (index of the token, from 0), old, new"),
+    "judges": ("number", "the number of people who judged the problem"),
     "judged_by": ("texts", "the judges' pseudonyms"),
-    "removed_by": ("text", "the stage that removed it from the debiased set; null if kept"),
-    "phase": ("number", "the phase of the filter that removed it"),
+    "removed_by": ("text", "the stage that removed the problem from the debiased set, or null"),
+    "phase": ("number", "the phase of the filter that removed the problem"),
     "extra": ("text", "other fields of the source's format, as JSON, and the canary"),
 }
-"""The kind and meaning of each column."""
+"""The kind and description of each column."""
 
 QUESTION_COLUMNS: Mapping[str, tuple[str, str]] = {
-    "sentence": ("text", "contains the blank once, or is a question without a blank"),
+    "sentence": ("text", "a sentence that contains the blank once, or a question without a blank"),
     "options": ("texts", "2 to 26 texts for the blank, or answers to the question"),
     "extra": (
         "text",
@@ -126,16 +126,16 @@ QUESTION_COLUMNS: Mapping[str, tuple[str, str]] = {
         "a question); and the canary",
     ),
 }
-"""The same if some problems aren't sentences with one `_` and at most five options."""
+"""Descriptions that replace those in `COLUMNS` if `Content.has_questions`."""
 
 _ROW_GROUP_SIZE = 10_000
-"""Rows of a row group: small enough for viewers that load one."""
+"""Rows in each row group of a Parquet file, few enough for viewers that load a whole group."""
 
 
 def find_used_columns(problems: Iterable[Problem]) -> dict[str, tuple[str, str]]:
-    """Return the columns in which some problem has a value.
+    """Return the columns in which at least one problem has a value.
 
-    The text is the question if no problem has a blank; otherwise it is the sentence.
+    The text is in the column "question" if no problem has a blank, otherwise in "sentence".
     """
     rows = [_make_row(problem) for problem in problems]
     used = {name for row in rows for name, value in row.items() if value is not None}
@@ -144,11 +144,11 @@ def find_used_columns(problems: Iterable[Problem]) -> dict[str, tuple[str, str]]
 
 
 def make_table(problems: Iterable[Problem], columns: Iterable[str] | None = None) -> Any:
-    """Return the problems as a pyarrow table, one row each, in order.
+    """Return a pyarrow table with a row for each problem, in order.
 
     Args:
-        problems: in the order of the rows.
-        columns: of `COLUMNS`; those that are used if None.
+        problems: the problems.
+        columns: names of columns from `COLUMNS`; None for the columns that have values.
 
     Raises:
         MissingExtraError: pyarrow is not installed.
@@ -186,7 +186,7 @@ def _make_row(problem: Problem) -> dict[str, Any]:
 
 
 def format_parquet(table: Any, metadata: Mapping[str, str]) -> bytes:
-    """Return the bytes of a Parquet file with texts as metadata, and without date and host."""
+    """Return a table as a Parquet file with the given metadata, without date and host name."""
     encoded = {key.encode(): value.encode() for key, value in sorted(metadata.items())}
     file = BytesIO()
     require("pyarrow.parquet", "release").write_table(
@@ -204,7 +204,7 @@ def read_table(path: str | Path) -> Any:
 
     Raises:
         MissingExtraError: pyarrow is not installed.
-        OSError: it is not a Parquet file (pyarrow's own error is one, or a ValueError).
+        OSError: the file is not a Parquet file (pyarrow may also raise a ValueError).
     """
     table = require("pyarrow.parquet", "release").read_table(path)
     return table.replace_schema_metadata(None)
@@ -217,28 +217,29 @@ _FIELDS = {
     "option": {"text": "before", "choice": "options", "target": "label"},
     "full": {"text": "prompt", "choice": "sentences", "target": "label"},
 }
-"""The fields that lm-evaluation-harness reads; a label as text means that contexts differ."""
+"""Fields of the records for lm-evaluation-harness, by kind of score. "label" as the text means that
+the contexts differ and the target is the same."""
 
 
 def write_inspect_task(
     dataset: Dataset, folder: str | Path, *, name: str | None = None, canary: str = ""
 ) -> str:
-    """Write a task of inspect_ai: the problems as multiple choice, the error clustered by twin.
+    """Write a multiple-choice task for inspect_ai, with standard errors clustered by twin.
 
         inspect eval FOLDER/NAME.py --model ...
 
     Args:
-        dataset: with an answer to each problem.
-        folder: new, empty, or one that holds the same export.
-        name: name of the task; that of the data set when None.
-        canary: a string that every file and every record contains.
+        dataset: problems with answers.
+        folder: a new or empty folder, or one with the same export.
+        name: name of the task; by default the name of the data set.
+        canary: a string to include in every file and every record.
 
     Returns:
         The name of the task.
 
     Raises:
-        DataError: there is no problem, or one without an answer.
-        OutputError: the folder holds something else.
+        DataError: there are no problems, or a problem has no answer or is under embargo.
+        OutputError: the folder has other content.
     """
     _check_exportable(dataset)
     name = name or dataset.name
@@ -248,7 +249,7 @@ def write_inspect_task(
 
 
 def make_inspect_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
-    """Return the files of a task of inspect_ai, by name."""
+    """Map each file name of a task for inspect_ai to the text of the file."""
     title = one_line(name or make_task_name(name)).replace("\\", "\\\\").replace('"', '\\"')
     texts = {"note": _format_canary_line(canary), "title": title, "name": make_task_name(name)}
     return {
@@ -278,24 +279,24 @@ def write_lm_eval_task(
     before them. `NAME_full` compares the whole sentences, after the token that begins texts if
     there is no prompt: `solve.Causal(kind="full", bos=True)`.
 
-    A folder has one kind of score, and so should one run of the harness. Its `logits_cache` treats
-    two requests with the same text as one, whatever they ask for, and gives the shorter one the
-    scores of wrong tokens (0.4.13).
+    A folder has one kind of score, and a run of the harness should have only one kind, too: its
+    `logits_cache` confuses requests with the same text for different kinds, and gives the shorter
+    request the scores of wrong tokens (0.4.13).
 
     Args:
-        dataset: with an answer to each problem.
-        folder: new, empty, or one that holds the same export.
-        name: name of the tasks; that of the data set when None.
-        prompt: a text before each sentence, with the white space that separates them.
-        score: the texts that are compared.
-        canary: a string that every file and every record contains.
+        dataset: problems with answers.
+        folder: a new or empty folder, or one with the same export.
+        name: name of the tasks; by default the name of the data set.
+        prompt: a text before each sentence, including the white space that separates them.
+        score: whether to compare the texts after the blank ("partial") or whole sentences ("full").
+        canary: a string to include in every file and every record.
 
     Returns:
         The names of the tasks.
 
     Raises:
-        DataError: there is no problem, or one without an answer.
-        OutputError: the folder holds something else.
+        DataError: there are no problems, or a problem has no answer or is under embargo.
+        OutputError: the folder has other content.
     """
     _check_exportable(dataset)
     name = name or dataset.name
@@ -308,7 +309,7 @@ def write_lm_eval_task(
 def make_lm_eval_files(
     dataset: Dataset, name: str, canary: str, prompt: str = "", score: Score = "partial"
 ) -> dict[str, str]:
-    """Return the files of tasks for lm-evaluation-harness, by name."""
+    """Map each file name of tasks for lm-evaluation-harness to the text of the file."""
     records = [{**_make_record(problem), **_make_canary_field(canary)} for problem in dataset]
     kinds = {"full": records}
     if score == "partial":
@@ -317,8 +318,8 @@ def make_lm_eval_files(
             "option": [record for record in records if not record["rest"]],
         }
     files = {}
-    for kind, held in kinds.items():
-        if held:
+    for kind, selected in kinds.items():
+        if selected:
             task = f"{make_task_name(name)}_{kind}"
             texts = {
                 "note": _format_canary_line(canary),
@@ -326,14 +327,14 @@ def make_lm_eval_files(
                 "kind": kind,
                 **_FIELDS[kind],
             }
-            files[f"{kind}.jsonl"] = _format_lines(held)
+            files[f"{kind}.jsonl"] = _format_lines(selected)
             files[f"{task}.yaml"] = render("lm_eval.yaml.j2", **texts)
     files["utils.py"] = render("lm_eval_utils.py.j2", note=_format_canary_line(canary))
     return files | ({"prompt.txt": prompt} if prompt else {})
 
 
 def make_task_name(name: str) -> str:
-    """Return a name that both harnesses and Python accept.
+    """Return a task name that both harnesses and Python accept.
 
     >>> make_task_name("WSC-273 (v2)"), make_task_name("")
     ('wsc_273_v2', 'problems')
@@ -344,19 +345,19 @@ def make_task_name(name: str) -> str:
 
 def _check_exportable(dataset: Dataset) -> None:
     if not len(dataset):
-        raise DataError("there is no problem to export")
+        raise DataError("there are no problems to export")
     embargoed = sum(problem.embargo for problem in dataset)
     if embargoed:
         raise DataError(
             f"{embargoed} of {len(dataset)} problems are under embargo, and a task for a harness "
-            "shows them to its readers; remove them first"
+            "would reveal them; remove them first"
         )
     missing = [problem.id for problem in dataset if problem.answer is None]
     if missing:
         named = ", ".join(map(repr, missing[:3])) + (", …" if len(missing) > 3 else "")
         raise DataError(
             f"{len(missing)} of {len(dataset)} problems have no answer ({named}); a harness needs "
-            "one to count correct answers"
+            "answers to compute the accuracy"
         )
 
 
@@ -378,7 +379,7 @@ def _make_canary_field(canary: str) -> dict[str, str]:
 
 
 def _format_canary_line(canary: str) -> str:
-    """Return the canary as the first line of a Python or YAML file."""
+    """Return the canary as a comment line for Python or YAML files."""
     return f"# {one_line(canary)}\n" if canary else ""
 
 

@@ -35,13 +35,13 @@ from winosmith.release._source import Previous, read_record
 
 @dataclass(frozen=True, eq=False)
 class Presentations:
-    """The presentations of the problems of a source, by their ids there.
+    """The presentations of a source's problems, by their ids in the source.
 
     Attributes:
-        blocks: the blocks, by their places.
-        place: the place of each problem's block.
-        first: each problem in its first presentation.
-        second: the second presentation of problems that have one.
+        blocks: the blocks.
+        place: id of a problem → index of its block.
+        first: id of a problem → its first presentation.
+        second: id of a problem → its second presentation, if any.
     """
 
     blocks: tuple[PresentedBlock, ...]
@@ -50,10 +50,10 @@ class Presentations:
     second: Mapping[str, Problem]
 
     def make_pairs(self, new: Mapping[str, Problem]) -> tuple[Pair, ...]:
-        """Return the pairs of the problems that are released, by block and id.
+        """Return the pairs of presentations of the released problems, sorted by block and id.
 
         Args:
-            new: the problem as it is released in its first presentation, by its id in the source.
+            new: id in the source → the released problem in its first presentation.
         """
         names: dict[int, str] = {}
         for old, problem in new.items():
@@ -68,7 +68,7 @@ class Presentations:
         return tuple(sorted(found, key=lambda pair: (pair.block, pair.a.id)))
 
     def count_blocks(self, new: Mapping[str, Problem]) -> _content.CoinStatement:
-        """Return the numbers of released blocks, without a commitment yet."""
+        """Return the numbers of released blocks, with a placeholder for the commitment."""
         kinds = Counter(self.blocks[at].kind for at in {self.place[old] for old in new})
         return _content.CoinStatement("0" * 64, kinds["names"], kinds["options"], kinds[None])
 
@@ -76,7 +76,7 @@ class Presentations:
 def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
     """Return the presentations of the problems of all parts.
 
-    Fields that only the source's format has are removed: they may name options or their order.
+    Fields specific to the source's format are removed: they may name options or their order.
     """
     sides = {p.id: _content.get_side(part) for part, dataset in parts.items() for p in dataset}
     problems = [
@@ -95,16 +95,16 @@ def find_presentations(parts: Mapping[str, Dataset]) -> Presentations:
 def map_problems(
     parts: Mapping[str, Dataset], change: Callable[[Problem], Problem]
 ) -> dict[str, Dataset]:
-    """Return the parts with each problem changed; test is ordered by its new texts."""
+    """Return the parts with `change` applied to each problem; test is sorted by its new texts."""
     return _content.sort_test(
         {part: Dataset(map(change, dataset), part) for part, dataset in parts.items()}
     )
 
 
 def make_form_restorer(pairs: tuple[Pair, ...], before: Previous) -> Callable[[Problem], Problem]:
-    """Return a function that gives a problem the presentation of the previous release.
+    """Return a function that returns a problem in its presentation in the previous release.
 
-    The changelog thus reports no change if only the coin differs.
+    So the changelog reports no change if only the coin differs.
     """
     forms = {(form.id, _content.digest_visible(form)): form for p in pairs for form in (p.a, p.b)}
 
@@ -117,12 +117,12 @@ def make_form_restorer(pairs: tuple[Pair, ...], before: Previous) -> Callable[[P
 
 
 def _apply_form(problem: Problem, form: Problem | None) -> Problem:
-    """Return a form of a problem, without its answer if the problem has none."""
+    """Return a form of a problem, without an answer if the problem has none."""
     return replace(form, answer=None) if form and problem.answer is None else form or problem
 
 
 def find_releases(out: Path, about: About) -> list[Path]:
-    """Return the folders with releases of this version."""
+    """Return the folders with releases of the version in `about`."""
     name = f"{about.name}-{about.version}"
     return [
         folder
@@ -132,20 +132,20 @@ def find_releases(out: Path, about: About) -> list[Path]:
 
 
 def make_version_error(folder: Path) -> OutputError:
-    """Return the error that a folder is another release of this version."""
+    """Return the error for a folder with another release of the same version."""
     return OutputError(
-        f"{folder} is another release of this version; a version is released once, so give "
-        "this one a new number, or remove that folder if nobody has it"
+        f"{folder} is another release of this version; a version can be released only once, so "
+        "choose a new version, or remove that folder if it was never published"
     )
 
 
 def get_pending_path(out: Path, about: About) -> Path:
-    """Return the file with the secret bytes of a release that is not finished."""
+    """Return the path of the file with the secret bytes of an unfinished release."""
     return out / PRIVATE / f"{about.name}-{about.version}.{COINS}"
 
 
 def get_key(out: Path, about: About) -> bytes:
-    """Return the secret bytes of a release; draw and keep them if it was never started.
+    """Return the secret bytes of a release; draw and save them if there are none yet.
 
     Raises:
         InputError: the bytes of a finished release are lost, or the file can't be read.
@@ -179,12 +179,12 @@ def choose_presentations(
     pairs: tuple[Pair, ...],
     key: bytes,
 ) -> tuple[_content.Content, KeyedRelease, dict[str, str]]:
-    """Return the content in the presentations of the coins, the coins, and the private files.
+    """Return the content in the presentations chosen by coins, the coins, and the private files.
 
     Args:
         content: the content in its first presentations.
-        statement: the numbers of blocks, without a commitment yet.
-        pairs: the problems with a coin.
+        statement: the numbers of blocks, with a placeholder for the commitment.
+        pairs: the pairs of presentations.
         key: the secret bytes.
     """
     name = content.about.full_name

@@ -1,7 +1,7 @@
 """The fields of Croissant's vocabulary for responsible AI, from release.toml and from the data.
 
-Names and meanings are those of the Croissant RAI specification 1.0 (MLCommons, 2024). The required
-ones are those that NeurIPS asks for, and those about collection, annotators and maintenance.
+Names and meanings are those of the Croissant RAI specification 1.0 (MLCommons, 2024). The fields
+that NeurIPS requests are required, and those about collection, annotators and maintenance.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Field:
     """A field of the vocabulary.
 
     Attributes:
-        name: in the vocabulary.
-        keys: keys of release.toml, whose texts it contains; a missing field is requested by the
-            first.
-        facts: returns the sentences that the build and the data add.
-        is_required: whether the makers are asked for one of the keys.
+        name: name in the vocabulary.
+        keys: keys of release.toml whose texts the field contains; if it is missing, the first key
+            is requested.
+        facts: returns additional sentences from the build and the data.
+        is_required: whether the makers should give one of the keys.
     """
 
     name: str
@@ -42,7 +42,7 @@ def _describe_collection(content: Content) -> Iterator[str]:
 
 
 def list_filter_steps(content: Content) -> Iterator[tuple[str, str]]:
-    """Yield each stage of the build, with the problems that it kept and dropped, in words."""
+    """Yield each stage of the build, and a sentence on the problems that it kept and dropped."""
     for step in content.build.get("funnel", {}).get("steps", ()):
         dropped = ", ".join(f"{reason} {count:,}" for reason, count in step["dropped"].items())
         kept = count_noun(step["kept"]["problems"], "problem")
@@ -113,7 +113,7 @@ FIELDS = (
         lambda content: ["CHANGELOG.md and tombstones.jsonl list the changes of each version."],
     ),
 )
-"""The fields in the order of croissant.json; each is one text."""
+"""The fields in the order of croissant.json."""
 
 
 def _get_statement(about: About, key: str) -> str:
@@ -122,7 +122,7 @@ def _get_statement(about: About, key: str) -> str:
 
 
 def collect_responsible_fields(content: Content) -> dict[str, str | bool]:
-    """Return the fields that are known, by their names with the prefix "rai:"."""
+    """Map the name of each field that has a value, with the prefix "rai:", to its value."""
     found: dict[str, str | bool] = {}
     for one in FIELDS:
         texts = [_get_statement(content.about, key) for key in one.keys]
@@ -134,7 +134,7 @@ def collect_responsible_fields(content: Content) -> dict[str, str | bool]:
 
 
 def find_missing_fields(content: Content) -> dict[str, str]:
-    """Return the required fields about which the makers state nothing, with the key to add.
+    """Map each required field without a statement by the makers to the key to add.
 
     Keys are those of release.toml; "datasheet.biases" is the key `biases` of `[datasheet]`.
     """

@@ -1,7 +1,7 @@
-"""From a finished build, or from files, to the folder that is published.
+"""`release`: make the public folder of a release from a finished build or from files.
 
 Problems that must not be published are refused or omitted. The files are written into a hidden
-folder. When it is complete, it gets its name, and its owner gets the answers of test.
+folder, which is renamed when it is complete. The answers of test go to the owner's private folder.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ from winosmith.release._verify import Secrets, find_content_faults, read_secrets
 _Paths = Sequence[str | Path] | str | Path
 
 _MAX_SHOWN = 3
-"""The number of faults with the same remedy in an error."""
+"""Maximum number of faults with the same remedy in an error message."""
 
 
 @declaration
 class Splitting:
-    """What the sides of a release don't share, and how one file is split."""
+    """Settings of the split into train, dev and test."""
 
     disjoint: Annotated[tuple[Disjoint, ...], Field(strict=False)] = ()
-    """What train, dev and test must not share; they never share twins, families and copies. A file
-    that is not split is split. Repeat the option for both."""
+    """Origins that train, dev and test must not share; they never share twins, families and copies.
+    A single file is split accordingly. Repeat the option for both."""
     dev: Annotated[float, Field(ge=0, le=1)] = 0.1
-    """Fraction of dev, if a file is split."""
+    """Fraction of problems in dev, if a file is split."""
     test: Annotated[float, Field(ge=0, le=1)] = 0.14
-    """Fraction of test, if a file is split."""
+    """Fraction of problems in test, if a file is split."""
     seed: int = 0
     """Random seed of the split."""
 
@@ -79,21 +79,21 @@ class Splitting:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What two sides must not share, twins included."""
+        """Kinds of groups that two sides must not share, including twins."""
         return tuple(kind for kind in _content.KINDS if kind == "twin" or kind in self.disjoint)
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedRelease:
-    """The content of a release, and the files of its owner.
+    """The checked content of a release, and the owner's private data.
 
     Attributes:
-        content: what is released, checked.
-        solved: the known answers of test problems, by their ids in the release.
-        source_ids: the id that each problem has in its source, if the release has other ids.
-        secrets: what must not be published.
-        pairs: for a keyed release, the problems in both presentations; the content has the first,
-            until `apply_coins`.
+        content: the public content.
+        solved: id of a test problem → its answer, if known.
+        source_ids: id of a problem → its id in the source, if the release has new ids.
+        secrets: data that must not be published.
+        pairs: for a keyed release, the problems in both presentations; the content has the first
+            presentations until `apply_coins`.
         coins: the private files with the coins, by name.
     """
 
@@ -106,7 +106,7 @@ class PreparedRelease:
 
     @property
     def answered(self) -> dict[str, Problem]:
-        """The test problems with their answers, by their ids in the release, as far as known."""
+        """Id in the release → test problem with its answer, if known."""
         return {
             problem.id: replace(problem, answer=self.solved[problem.id])
             for problem in self.content.parts.get(_content.TEST, ())
@@ -115,7 +115,7 @@ class PreparedRelease:
 
     @property
     def copies(self) -> Copies:
-        """Identical problems, and contradictions among them, also in test if it is answered."""
+        """Identical problems and their contradictions, including those in test if answers exist."""
         answered = self.answered
         return copies(Dataset(answered.get(p.id, p) for p in self.content.dataset))
 
@@ -130,13 +130,13 @@ def prepare_content(
     leave_out: bool,
     keyed: bool,
 ) -> PreparedRelease:
-    """Return the checked content of a release, and the files of its owner.
+    """Return the checked content of a release, and the owner's private data.
 
-    A keyed release has the first presentations; `apply_coins` chooses by the coins.
+    A keyed release has the first presentations; `apply_coins` applies the coins.
 
     Raises:
-        InputError: the previous release is of another benchmark, or of the same version.
-        DataError: problems must not be released as they are.
+        InputError: the previous release is of another benchmark, or has the same version.
+        DataError: problems must not be released unchanged.
     """
     digest = new_ids or bool(source.build)
     hidden = {p.id for dataset in source.parts.values() for p in dataset if p.embargo}
@@ -247,15 +247,15 @@ def prepare_content(
 def apply_coins(
     done: PreparedRelease, statement: _content.CoinStatement, key: bytes
 ) -> PreparedRelease:
-    """Return a keyed release in the presentations of its coins, checked.
+    """Return a keyed release in the presentations chosen by its coins, and check it.
 
     Args:
         done: the release in its first presentations.
-        statement: the numbers of its blocks.
+        statement: the numbers of blocks, with a placeholder for the commitment.
         key: the secret bytes.
 
     Raises:
-        DataError: problems must not be released as they are.
+        DataError: problems must not be released unchanged.
     """
     content, keyed, files = choose_presentations(done.content, statement, done.pairs, key)
     _refuse_faults(content, done.secrets)
@@ -289,16 +289,18 @@ def _refuse_faults(content: _content.Content, secrets: Secrets | None) -> None:
 def _omit_known(
     parts: Mapping[str, Dataset], before: Previous, about: About, leave_out: bool
 ) -> tuple[dict[str, Dataset], dict[str, int]]:
-    """Return the parts without withdrawn problems, and test without published answers.
+    """Return the parts without withdrawn problems and test problems with published answers.
+
+    Also returns the number of omitted problems for each reason.
 
     Raises:
-        InputError: the previous release is of another benchmark, or of the same version.
-        DataError: there are such problems, and not `leave_out`.
+        InputError: the previous release is of another benchmark, or has the same version.
+        DataError: there are such problems, and `leave_out` is false.
     """
     if before.content.about.name != about.name:
         raise InputError(
             f"the previous release is of {before.content.about.name!r}, this one of "
-            f"{about.name!r}; name a release of the same benchmark"
+            f"{about.name!r}; give a release of the same benchmark"
         )
     if before.version == about.version:
         raise InputError(f"{about.version} is the version of the previous release; give a new one")
@@ -310,7 +312,7 @@ def _omit_known(
     if withdrawn:
         refused.append(
             f"{len(withdrawn)} problems were withdrawn ({min(withdrawn)!r}, …); add "
-            "`leave_out=True`, or name them under restored in release.toml"
+            "`leave_out=True`, or list them under `restored` in release.toml"
         )
     if known:
         refused.append(
@@ -331,9 +333,9 @@ def _omit_known(
 
 
 def _find_known_rows(test: Dataset, before: Previous) -> list[int]:
-    """Return the rows of test problems whose answer was published, or that of a relative.
+    """Return the rows of test problems with a published answer, or related to such a problem.
 
-    Relatives are the other half, the family, copies and near-duplicates.
+    Related problems are the other half, the family, copies and near-duplicates.
     """
     answered = [problem for problem in before.problems.values() if problem.answer is not None]
     both = _content.find_blocks((*test, *answered))
@@ -343,15 +345,15 @@ def _find_known_rows(test: Dataset, before: Previous) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """A release that was made.
+    """The result of `release`.
 
     Attributes:
-        folder: the release.
-        content: everything that it publishes.
-        key: the folder below private/ with the owner's files: the answers of test, and the id that
-            each problem has in the source; None if neither is known.
-        is_new: whether it was written now; otherwise it existed with the same bytes.
-        copies: identical problems, also of test if its answers are known.
+        folder: folder of the release.
+        content: content of the release.
+        key: the folder in private/ with the owner's files: the answers of test, and the problems'
+            ids in the source; None if neither is known.
+        is_new: whether the folder was written now; otherwise it existed with the same bytes.
+        copies: identical problems and their contradictions, including test if answers are known.
     """
 
     folder: Path
@@ -376,32 +378,31 @@ def release(
     pair_by: str | None = None,
     step: Step | None = None,
 ) -> Released:
-    """Write a release: a folder NAME-VERSION-DIGITS below `out`, named by a digest of its files.
+    """Write a release: a folder NAME-VERSION-DIGITS in `out`, where DIGITS are from its digest.
 
     Args:
-        source: a finished build, or files that are split already, or one that is not.
-        about: the description by its makers.
-        out: the folder for releases; made if it is missing.
+        source: a finished build, files that are already split, or one file that is not split.
+        about: the description by the benchmark's makers.
+        out: the folder for releases; created if it does not exist.
         previous: the previous release, for the changelog and the withdrawn problems.
-        splitting: what sides must not share; how to split one file.
-        votes: files with the judges' votes; see `winosmith.validate.read_votes`. Votes of a build
-            name problems by their ids in the pool.
-        new_ids: make ids from what a solver sees, also for files; a build always gets them.
+        splitting: settings of the split.
+        votes: files with the judges' votes; see `winosmith.validate.read_votes`. Votes for a build
+            use the problems' ids in the pool.
+        new_ids: make ids from the problems' texts, also for files; a build always gets new ids.
         leave_out: omit problems that were withdrawn, or are in test and were published with their
             answers, instead of refusing them.
         keyed: publish each block in one of two equivalent presentations, chosen by secret coins,
             so that the dependence of a model on the release can be tested; see
             `winosmith.exposure`. The coins come from random bytes of the operating system, which
-            are drawn once for a version and kept in private/; no seed determines them.
+            are drawn once for a version and saved in private/; no seed determines them.
         format_name: format name of the files.
-        pair_by: a further column of the files that both halves of a twin share.
+        pair_by: an additional column of the files that both halves of a twin share.
         step: shows progress.
 
     Raises:
-        InputError: the source can't be read or is not finished, something must not be released,
-            the previous release is keyed and this one is not, or the coins of this version are
-            lost.
-        DataError: problems must not be released as they are; with the remedy.
+        InputError: the source can't be read or is unfinished, the previous release is keyed and
+            this one is not, or the coins of this version are lost.
+        DataError: problems must not be released unchanged; the message names a remedy.
         OutputError: the folder can't be written, or has another release of this version.
         MissingExtraError: pyarrow is not installed.
     """
@@ -413,12 +414,12 @@ def release(
         judges = _source.make_judge_lookup(_as_list(votes), found)
     if before is not None and before.content.keyed and not keyed:
         raise InputError(
-            f"the previous release {before.version} is keyed, so this one must be, too, to keep "
-            "its ids; add `keyed=True`"
+            f"the previous release {before.version} is keyed, so this release must be keyed, too, "
+            "to keep its ids; add `keyed=True`"
         )
     out = Path(out)
     if out.exists() and not out.is_dir():
-        raise OutputError(f"{out} is a file; name a folder")
+        raise OutputError(f"{out} is a file; give a folder")
     with show("checking", None):
         done = prepare_content(
             found, about, before, splitting or Splitting(), judges, new_ids, leave_out, keyed
@@ -441,12 +442,12 @@ def _as_list(paths: _Paths) -> list[str | Path]:
 
 @contextlib.contextmanager
 def hidden_folder(out: Path, about: About) -> Iterator[Path]:
-    """Lend a hidden folder next to the release; remove it if the block does not finish.
+    """Yield a new hidden folder in `out`; remove it if the block fails.
 
     The folders of earlier runs that were killed are removed first.
 
     Raises:
-        OutputError: the folder can't be made.
+        OutputError: the folder can't be created.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -456,7 +457,7 @@ def hidden_folder(out: Path, about: About) -> Iterator[Path]:
     except OSError as error:
         raise OutputError(f"{out}: {error.strerror or error}; choose another folder") from error
     try:
-        with contextlib.suppress(OSError):  # a disk without locks
+        with contextlib.suppress(OSError):  # some file systems have no locks
             try_lock(handle)
         folder.chmod(0o755)
         yield folder
@@ -471,7 +472,7 @@ def hidden_folder(out: Path, about: About) -> Iterator[Path]:
 
 
 def write_all(content: _content.Content, folder: Path, advance: Advance) -> dict[str, Any]:
-    """Write every file of a release into an empty folder; return the object of release.json."""
+    """Write every file of a release into an empty folder, and return the object of release.json."""
     sums: dict[str, dict[str, Any]] = {}
 
     def put(path: str, raw: bytes) -> None:
@@ -495,10 +496,10 @@ def write_all(content: _content.Content, folder: Path, advance: Advance) -> dict
 
 
 def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
-    """Give the finished folder its name; return False if it existed with the same bytes.
+    """Rename the finished folder; return False if the release already existed with the same bytes.
 
     Raises:
-        OutputError: there is another release of this version, or it was changed.
+        OutputError: there is another release of this version, or the existing one was changed.
     """
     for other in find_releases(folder.parent, about):
         if other != folder:
@@ -513,10 +514,10 @@ def move_into_place(hidden: Path, folder: Path, about: About) -> bool:
 
 
 def write_private(done: PreparedRelease, folder: Path) -> Path | None:
-    """Write the owner's files into private/ next to the release, if there are any.
+    """Write the owner's files into private/ next to the release, and return their folder, if any.
 
-    They are the answers of test, in its order, the id of each problem in the source, and the coins
-    of a keyed release.
+    They are the test problems with their answers, the problems' ids in the source, and the coins of
+    a keyed release.
     """
     files = dict(done.coins)
     test = done.content.parts.get(_content.TEST, Dataset())
