@@ -91,9 +91,7 @@ def test_mlcroissant_validates_and_reads(small: Released, tmp_path: Path) -> Non
         "http://mlcommons.org/croissant/1.1",
         "http://mlcommons.org/croissant/RAI/1.0",
     ]
-    assert (
-        "Generated and not validated by judges: 1 of train_xl." in stated["rai:dataLimitations"]
-    )
+    assert "Generated and not validated by judges: 1 of train_xl." in stated["rai:dataLimitations"]
     assert "No cue of dev is flagged." in stated["rai:dataBiases"]
 
 

@@ -27,7 +27,7 @@ from winosmith.escape import markdown_block
 from winosmith.humans import CANARY
 from winosmith.outputs import try_lock
 from winosmith.release import TEMPLATE, Released, Splitting, read_about, release, verify
-from winosmith.release._content import digest_visible
+from winosmith.release._content import digest_text
 
 
 def test_the_folder_is_named_by_what_it_holds(small: Released, tmp_path: Path) -> None:
@@ -63,8 +63,8 @@ def test_no_answer_of_test_is_anywhere(small: Released) -> None:
     assert small.key.stat().st_mode & 0o077 == 0
     solved = formats.read(small.key / "test.jsonl")
     assert solved.ids == blind.ids
-    by_sight = {digest_visible(p): p.answer for p in sets()["test"]}
-    assert [by_sight[digest_visible(p)] for p in blind] == list(solved.answers)
+    by_sight = {digest_text(p): p.answer for p in sets()["test"]}
+    assert [by_sight[digest_text(p)] for p in blind] == list(solved.answers)
     labels = (small.key / "test-labels.lst").read_text("utf-8").split()
     assert labels == [str((answer or 0) + 1) for answer in solved.answers]
 

@@ -13,7 +13,7 @@ import pytest
 from tests.release.conftest import found, rewritten, seal, with_problem
 from winosmith import Dataset, Edit, Extra, Lineage, Problem
 from winosmith.release import Content, Released, Tombstone
-from winosmith.release._content import digest_visible
+from winosmith.release._content import digest_text
 
 
 def _answer(problem: Problem) -> Problem:
@@ -27,7 +27,7 @@ def _extra(**more: object) -> Callable[[Problem], Problem]:
 
 def _named(content: Content, problem: Problem) -> Problem:
     """Return a problem with the id that its sentence and options make."""
-    return replace(problem, id=f"{content.about.name}-{digest_visible(problem)[:12]}")
+    return replace(problem, id=f"{content.about.name}-{digest_text(problem)[:12]}")
 
 
 def _copy_across(change: Callable[[Problem], Problem]) -> Callable[[Content], Content]:
@@ -249,6 +249,4 @@ def test_a_change_in_all_files_contradicts_the_digests(
     folder = rewritten(change(small.content), tmp_path / "new" / "it")
     digests = json.loads((small.folder / "release.json").read_text("utf-8"))["digests"]
     faults = [fault.partition(";")[0] for fault in found(seal(folder, digests=digests))]
-    assert faults == [
-        f"release.json: its digests of {p} do not match the problems" for p in parts
-    ]
+    assert faults == [f"release.json: its digests of {p} do not match the problems" for p in parts]

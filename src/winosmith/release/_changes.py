@@ -15,9 +15,9 @@ from winosmith.records import problem_record
 from winosmith.release._about import About
 from winosmith.release._content import (
     Tombstone,
-    digest_visible,
+    digest_text,
     get_side,
-    iterate_forms,
+    list_forms,
     unique_problems,
 )
 from winosmith.release._source import Previous, Source
@@ -29,7 +29,7 @@ chance in one of 200,000 releases."""
 
 def make_id(problem: Problem, name: str) -> str:
     """Return the id of a problem, made from its sentence and options; copies get a suffix."""
-    return f"{name}-{digest_visible(problem)[:ID_DIGITS]}"
+    return f"{name}-{digest_text(problem)[:ID_DIGITS]}"
 
 
 def assign_ids(
@@ -99,7 +99,7 @@ def _find_published_ids(
     for one in {one for lineage in lineages for one in (lineage.root, lineage.parent)}:
         absent = source.absent.get(one)
         of_text = (
-            [make_id(p, name) for p in iterate_forms(absent, bool(before.content.keyed))]
+            [make_id(p, name) for p in list_forms(absent, bool(before.content.keyed))]
             if absent
             else []
         )

@@ -84,7 +84,7 @@ def sort_parts(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
 
 def sort_test(parts: Mapping[str, Dataset]) -> dict[str, Dataset]:
     """Return the parts with test sorted by a digest of its texts, so that it reveals no answers."""
-    test = sorted(parts.get(TEST, ()), key=lambda p: (digest_visible(p), p.id))
+    test = sorted(parts.get(TEST, ()), key=lambda p: (digest_text(p), p.id))
     return {**parts, **({TEST: Dataset(test, TEST)} if test else {})}
 
 
@@ -119,13 +119,13 @@ def configurations(parts: Iterable[str]) -> dict[str, dict[str, str]]:
     return found or {"default": shared}
 
 
-def digest_visible(problem: Problem) -> str:
+def digest_text(problem: Problem) -> str:
     """Return the SHA-256 of the text that a solver sees: the sentence and its options."""
     seen = "\0".join((problem.sentence, *problem.options))
     return hashlib.sha256(seen.encode()).hexdigest()
 
 
-def iterate_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
+def list_forms(problem: Problem, keyed: bool) -> Iterator[Problem]:
     """Yield each presentation in which a problem may be published; one if it is not keyed."""
     yield from list_presentations(problem) if keyed else (problem,)
 

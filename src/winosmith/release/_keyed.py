@@ -106,11 +106,11 @@ def make_form_restorer(pairs: tuple[Pair, ...], before: Previous) -> Callable[[P
 
     So the changelog reports no change if only the coin differs.
     """
-    forms = {(form.id, _content.digest_visible(form)): form for p in pairs for form in (p.a, p.b)}
+    forms = {(form.id, _content.digest_text(form)): form for p in pairs for form in (p.a, p.b)}
 
     def of(problem: Problem) -> Problem:
         old = before.problems.get(problem.id)
-        form = forms.get((old.id, _content.digest_visible(old))) if old else None
+        form = forms.get((old.id, _content.digest_text(old))) if old else None
         return _apply_form(problem, form)
 
     return of

@@ -136,7 +136,7 @@ def _find_problem_faults(
     if content.ids == "digest":
         stems = (
             make_id(p, content.about.name)
-            for p in _content.iterate_forms(problem, bool(content.keyed))
+            for p in _content.list_forms(problem, bool(content.keyed))
         )
         if not any(problem.id == stem or problem.id.startswith(f"{stem}-") for stem in stems):
             yield "has an id that is not made from its text; it may reveal the answer", REDO_ADVICE
@@ -144,7 +144,7 @@ def _find_problem_faults(
 
 def check_order(content: Content) -> Iterator[Fault]:
     """Yield a fault if test is not sorted by a digest of its texts."""
-    seen = [_content.digest_visible(problem) for problem in content.parts.get(_content.TEST, ())]
+    seen = [_content.digest_text(problem) for problem in content.parts.get(_content.TEST, ())]
     for row, (one, other) in enumerate(pairwise(seen), start=2):
         if other < one:
             what = "test is not sorted by a digest of its texts; the order may reveal answers"
@@ -230,14 +230,14 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
     """Yield faults for withheld problems, test answers, and ids from before the build."""
     solved, withheld = (
         {
-            _content.digest_visible(form): form.answer
+            _content.digest_text(form): form.answer
             for p in of
-            for form in _content.iterate_forms(p, bool(content.keyed))
+            for form in _content.list_forms(p, bool(content.keyed))
         }
         for of in (secrets.solved, secrets.withheld)
     )
     for _, where, problem in _iterate_problems(content):
-        seen = _content.digest_visible(problem)
+        seen = _content.digest_text(problem)
         if seen in withheld and seen not in solved:
             what = "is withheld: it reveals a test answer, or is under embargo"
             yield Fault(where, f"{problem.id!r} {what}", REMOVE_ADVICE)
@@ -252,9 +252,9 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
             yield Fault(where, what, REMOVE_ADVICE)
     test = content.parts.get(_content.TEST, ())
     known = Dataset(
-        replace(p, answer=solved[_content.digest_visible(p)])
+        replace(p, answer=solved[_content.digest_text(p)])
         for p in test
-        if _content.digest_visible(p) in solved
+        if _content.digest_text(p) in solved
     )
     for leak in leaks(known) or ():
         if leak.field not in ("sentence", "options"):  # solvers may see these fields

@@ -228,7 +228,7 @@ def prepare_content(
             if old in source.removed
             else "held back"
             for old, problem in source.absent.items()
-            for form in _content.iterate_forms(problem, keyed)
+            for form in _content.list_forms(problem, keyed)
         }
         earlier = map_problems(ready, make_form_restorer(pairs, before))
         found = find_changes(earlier, before, about.withdrawn, source_ids, absent)
