@@ -11,13 +11,13 @@ import pytest
 
 from tests.conftest import axe_faults
 from winosmith import Dataset
-from winosmith.humans import Sheet, SubjectQuestion, make_sheets, read_answer_form, render_form
+from winosmith.humans import Sheet, SurveyQuestion, make_sheets, read_answer_form, render_form
 
 pytestmark = pytest.mark.browser
 
 ASKED = (
-    SubjectQuestion("native", "Is English your first language?", ("yes", "no")),
-    SubjectQuestion("age", "How old are you?"),
+    SurveyQuestion("native", "Is English your first language?", ("yes", "no")),
+    SurveyQuestion("age", "How old are you?"),
 )
 
 

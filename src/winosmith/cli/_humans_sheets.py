@@ -21,7 +21,7 @@ from winosmith.cli._output import print_records, print_table
 from winosmith.cli._printing import echo, print_json, progress, ring_bell, say
 from winosmith.dataset import Dropped
 from winosmith.errors import DataError, FormatError, InputError, Interrupted
-from winosmith.humans import Entry, Ledger, Sheet, Sitting, Subject, SubjectQuestion
+from winosmith.humans import Entry, Ledger, Sheet, Sitting, Subject, SurveyQuestion
 from winosmith.outputs import MANIFEST, PRIVATE, OutputFolder, atomic_write, sha256
 from winosmith.records import canonical, parse_json
 from winosmith.report import format_value, signature_of
@@ -78,7 +78,7 @@ def print_sheets(**options: Any) -> None:
         seed=options["seed"],
         title=options["title"],
     )
-    declared = (*humans.SUBJECT_QUESTIONS, *map(_options.parse_question, options["ask"]))
+    declared = (*humans.QUESTIONS, *map(_options.parse_question, options["ask"]))
     if options["no_pdf"] and (options["large_print"] or options["subjects"]):
         raise InputError(
             "--no-pdf can't be combined with --large-print or --subjects, which make PDFs; to "
@@ -145,7 +145,7 @@ def _hash_fonts(folder: str) -> dict[str, str]:
 
 
 def _make_files(
-    sheets: Sequence[Sheet], declared: Sequence[SubjectQuestion], options: Mapping[str, Any]
+    sheets: Sequence[Sheet], declared: Sequence[SurveyQuestion], options: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     for sheet in sheets:
         yield (
@@ -182,7 +182,7 @@ def _make_copies(
     folder: OutputFolder,
     sheets: Sequence[Sheet],
     codes: Sequence[str],
-    declared: Sequence[SubjectQuestion],
+    declared: Sequence[SurveyQuestion],
     options: Mapping[str, Any],
 ) -> list[dict[str, str]]:
     """Give each subject a sheet, and make a PDF of it with the subject's code."""

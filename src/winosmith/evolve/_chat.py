@@ -26,7 +26,6 @@ from winosmith.records import canonical, parse_json, problem_record
 
 _TURNS, _ACCEPTED, _READABLE = "transcript.jsonl", "accepted.jsonl", "transcript.md"
 
-
 REPLY_TOKENS = 4096
 """Recommended maximum number of tokens per reply. 30 rows of 20 words take about 1,500 tokens;
 reasoning takes more."""

@@ -32,8 +32,8 @@ from winosmith.humans._assign import (
     write_ledger,
 )
 from winosmith.humans._handout import (
-    SUBJECT_QUESTIONS,
-    SubjectQuestion,
+    QUESTIONS,
+    SurveyQuestion,
     check_glyphs,
     has_blanks,
     make_instructions,
@@ -89,7 +89,7 @@ __all__ = [
     "AMBIGUOUS",
     "CANARY",
     "LETTERS",
-    "SUBJECT_QUESTIONS",
+    "QUESTIONS",
     "TITLE",
     "Answer",
     "Assignment",
@@ -111,7 +111,7 @@ __all__ = [
     "Sitting",
     "Slope",
     "Subject",
-    "SubjectQuestion",
+    "SurveyQuestion",
     "Taken",
     "Tally",
     "TestResult",

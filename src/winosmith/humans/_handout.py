@@ -25,7 +25,7 @@ from winosmith.report import join_names
 
 
 @dataclass(frozen=True, slots=True)
-class SubjectQuestion:
+class SurveyQuestion:
     """An optional question about the subject.
 
     Attributes:
@@ -39,7 +39,7 @@ class SubjectQuestion:
     choices: tuple[str, ...] = ()
 
 
-SUBJECT_QUESTIONS = (SubjectQuestion("native", "Is English your first language?", ("yes", "no")),)
+QUESTIONS = (SurveyQuestion("native", "Is English your first language?", ("yes", "no")),)
 """The question that the participants of 2016 were asked (Davis et al. 2016, section 2)."""
 
 _EXAMPLE = {
@@ -60,7 +60,7 @@ def has_blanks(sheet: Sheet) -> bool:
 
 
 def make_instructions(
-    blank: bool, declared: tuple[SubjectQuestion, ...], *, paper: bool = True, alone: bool = False
+    blank: bool, declared: tuple[SurveyQuestion, ...], *, paper: bool = True, alone: bool = False
 ) -> dict[str, Any]:
     """Return the texts of a sheet: the instructions, an example and the questions at the end.
 
@@ -136,10 +136,7 @@ if TYPE_CHECKING:
 
 
 def render_form(
-    sheet: Sheet,
-    *,
-    subject: str | None = None,
-    declared: Sequence[SubjectQuestion] = SUBJECT_QUESTIONS,
+    sheet: Sheet, *, subject: str | None = None, declared: Sequence[SurveyQuestion] = QUESTIONS
 ) -> str:
     """Return an HTML page that asks a sheet's questions one at a time.
 
@@ -224,7 +221,7 @@ def render_pdf(
     large: bool = False,
     paper: Paper = "a4",
     subject: str | None = None,
-    declared: Sequence[SubjectQuestion] = SUBJECT_QUESTIONS,
+    declared: Sequence[SurveyQuestion] = QUESTIONS,
     fonts: str | Path | None = None,
 ) -> bytes:
     """Return a sheet as PDF, with the same bytes for the same sheet and version of typst.
@@ -260,10 +257,7 @@ def render_pdf(
 
 
 def check_glyphs(
-    sheet: Sheet,
-    *,
-    declared: Sequence[SubjectQuestion] = SUBJECT_QUESTIONS,
-    fonts: str | Path | None = None,
+    sheet: Sheet, *, declared: Sequence[SurveyQuestion] = QUESTIONS, fonts: str | Path | None = None
 ) -> None:
     """Raise the errors that `render_pdf` would raise.
 
@@ -279,7 +273,7 @@ def _make_data(
     large: bool,
     paper: Paper,
     subject: str | None,
-    declared: tuple[SubjectQuestion, ...],
+    declared: tuple[SurveyQuestion, ...],
 ) -> str:
     items = [
         {key: item[key] for key in ("number", "text", "snippet", "label")}

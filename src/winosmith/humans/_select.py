@@ -225,7 +225,6 @@ def _average_by_schema(
 
 
 def _shuffle_rows(dataset: Dataset, rows: Iterable[int], seed: int) -> list[int]:
-
     def digest(row: int) -> tuple[bytes, str]:
         p = dataset[row]
         shown = "\0".join((str(seed), p.sentence, p.pronoun or "", *sorted(p.options)))

@@ -181,8 +181,7 @@ def read_subjects(path: str | Path) -> tuple[Subject, ...]:
     columns are attributes.
 
     Raises:
-        FormatError: a record can't be read, or two subjects have the same code; the message names
-            the line.
+        FormatError: a record can't be read, or two subjects have the same code.
     """
     rows = data.read(path)
     if not rows.is_typed and "subject" not in map(str.lower, rows.names):

@@ -178,7 +178,7 @@ class DataSource:
         return "All other sources" if self.name == "*" else self.name
 
     @property
-    def licence_terms(self) -> frozenset[str]:
+    def all_terms(self) -> frozenset[str]:
         """The terms of the licence."""
         return frozenset(self.terms) | (get_licence_terms(self.licence) or frozenset())
 
@@ -251,7 +251,7 @@ class About:
             raise ValueError(f"the organisations {unknown!r} are not in authors; add them")
 
     @property
-    def licence_terms(self) -> frozenset[str]:
+    def all_terms(self) -> frozenset[str]:
         """The terms of the licence."""
         return frozenset(self.terms) | (get_licence_terms(self.licence) or frozenset())
 

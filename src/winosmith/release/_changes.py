@@ -13,22 +13,15 @@ from winosmith.dataset import Dataset
 from winosmith.problem import Problem
 from winosmith.records import problem_record
 from winosmith.release._about import About
-from winosmith.release._content import (
-    Tombstone,
-    digest_text,
-    get_side,
-    list_forms,
-    unique_problems,
-)
+from winosmith.release._content import Tombstone, digest_text, get_side, list_forms, unique_problems
 from winosmith.release._source import Previous, Source
 
 ID_DIGITS = 12
-"""Number of hexadecimal digits in an id: among 50,000 problems, two would get the same 48 bits by
-chance in one of 200,000 releases."""
+"""Number of hex digits in an id; two of 50,000 problems collide in one of 200,000 releases."""
 
 
 def make_id(problem: Problem, name: str) -> str:
-    """Return the id of a problem, made from its sentence and options; copies get a suffix."""
+    """Return the id of a problem, made from its sentence and options."""
     return f"{name}-{digest_text(problem)[:ID_DIGITS]}"
 
 
@@ -98,15 +91,11 @@ def _find_published_ids(
     found = {}
     for one in {one for lineage in lineages for one in (lineage.root, lineage.parent)}:
         absent = source.absent.get(one)
-        of_text = (
-            [make_id(p, name) for p in list_forms(absent, bool(before.content.keyed))]
-            if absent
-            else []
-        )
+        forms = list_forms(absent, bool(before.content.keyed)) if absent else ()
+        of_text = [make_id(form, name) for form in forms]
         of_source = before.ids_by_source.get(source.old_ids.get(one, one))
-        found[one] = next(
-            (id_ for id_ in (*of_text, of_source) if id_ in before.published_ids), None
-        )
+        ids = (*of_text, of_source)
+        found[one] = next((id_ for id_ in ids if id_ in before.published_ids), None)
     return {one: id_ for one, id_ in found.items() if id_ is not None}
 
 

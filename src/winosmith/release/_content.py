@@ -178,7 +178,6 @@ def find_blocks(problems: Iterable[Problem]) -> list[list[int]]:
 
 
 def _explain_relation(one: Problem, other: Problem, kind: str) -> str:
-    """Return the reason why two problems belong to the same group."""
     if kind != "twin":
         return f"both are from the {kind} {getattr(one.origin, KEY_FIELDS[kind])!r}"
     if one.id == other.id:
@@ -511,7 +510,6 @@ class Content:
 
 
 def _format_range(counts: Sequence[int]) -> str:
-    """Return the range of the counts, such as "2 to 4", or "2" if all are equal."""
     return " to ".join(map(str, sorted({min(counts), max(counts)})))
 
 

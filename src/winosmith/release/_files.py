@@ -13,16 +13,9 @@ from typing import Any
 from winosmith import answers, formats
 from winosmith.dataset import Dataset
 from winosmith.escape import for_csv
-from winosmith.release import _content
+from winosmith.release import _content, _interchange
 from winosmith.release._about import SECTIONS
 from winosmith.release._content import Content
-from winosmith.release._interchange import (
-    format_parquet,
-    make_inspect_files,
-    make_lm_eval_files,
-    make_table,
-    render,
-)
 from winosmith.release._responsible import collect_responsible_fields, list_filter_steps
 
 Sums = Mapping[str, Mapping[str, Any]]
@@ -69,12 +62,10 @@ def _for_task(of: Callable[[Dataset, str, str], Mapping[str, str]]) -> Write:
 
 
 def _for_text(of: Callable[[Content], str]) -> Write:
-    """Return the `write` of a single file."""
     return lambda path, content, sums: {path: lambda: of(content).encode()}
 
 
 def _render_page(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
-    """Return the function that renders a file from its template."""
     values = {
         "content": content,
         "about": content.about,
@@ -86,13 +77,10 @@ def _render_page(path: str, content: Content, sums: Sums) -> Mapping[str, Callab
     values["files"] = lambda: [
         file for file in FILES if file.write is None or file.write(file.path, content, {})
     ]
-    return {path: lambda: f"{render(f'{path}.j2', **values).rstrip()}\n".encode()}
+    return {path: lambda: f"{_interchange.render(f'{path}.j2', **values).rstrip()}\n".encode()}
 
 
-def _render_leaderboard(
-    path: str, content: Content, sums: Sums
-) -> Mapping[str, Callable[[], bytes]]:
-    """Return the function that renders eval.yaml, if there is a part with public answers."""
+def _render_eval(path: str, content: Content, sums: Sums) -> Mapping[str, Callable[[], bytes]]:
     return _render_page(path, content, sums) if content.task_part else {}
 
 
@@ -106,7 +94,9 @@ def format_labels(dataset: Dataset) -> str:
 def _format_parquet(content: Content, dataset: Dataset) -> bytes:
     about = content.about
     texts = {"canary": content.canary, "licence": about.licence, "name": about.name}
-    return format_parquet(make_table(dataset, content.columns), {**texts, "version": about.version})
+    return _interchange.format_parquet(
+        _interchange.make_table(dataset, content.columns), {**texts, "version": about.version}
+    )
 
 
 def _format_contributors(content: Content) -> str:
@@ -145,8 +135,14 @@ FILES = (
         "the answers, with 1 for the first option, for scorers; not for test",
         _for_each_part(lambda _, dataset: format_labels(dataset).encode(), _content.TEST),
     ),
-    File("harness/lm_eval/", "tasks for lm-evaluation-harness", _for_task(make_lm_eval_files)),
-    File("harness/inspect_ai/", "a task for inspect_ai", _for_task(make_inspect_files)),
+    File(
+        "harness/lm_eval/",
+        "tasks for lm-evaluation-harness",
+        _for_task(_interchange.make_lm_eval_files),
+    ),
+    File(
+        "harness/inspect_ai/", "a task for inspect_ai", _for_task(_interchange.make_inspect_files)
+    ),
     File("README.md", "the card of the data set, which the Hugging Face hub shows", _render_page),
     File("DATASHEET.md", "answers to the questions of a datasheet", _render_page),
     File("LICENCES.md", "licence and attribution of every source", _render_page),
@@ -160,9 +156,7 @@ FILES = (
         _for_text(lambda content: "".join(stone.line() for stone in content.tombstones)),
     ),
     File("CANARY", "the string in every problem, for filters of training data", _render_page),
-    File(
-        "eval.yaml", "the task of the hub's leaderboard, which inspect_ai runs", _render_leaderboard
-    ),
+    File("eval.yaml", "the task of the hub's leaderboard, which inspect_ai runs", _render_eval),
     File("PUSH.md", "the commands that publish the folder on the hub", _render_page),
     File("croissant.json", "a description of the files, for programs", _render_page),
     File(_content.RECORD, "counts, digests and settings, for winosmith", None),

@@ -81,7 +81,6 @@ def _format_paragraphs(texts: Iterable[str | None]) -> _Escaped:
 
 
 def _get_hub_size(problems: int) -> str:
-    """Return the size category of a data set on the Hugging Face hub."""
     names = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M")
     return next((name for at, name in enumerate(names) if problems < 10 ** (at + 3)), "n>1M")
 
@@ -217,8 +216,7 @@ _FIELDS = {
     "option": {"text": "before", "choice": "options", "target": "label"},
     "full": {"text": "prompt", "choice": "sentences", "target": "label"},
 }
-"""Fields of the records for lm-evaluation-harness, by kind of score. "label" as the text means that
-the contexts differ and the target is the same."""
+"""Fields of lm-evaluation-harness's tasks, by kind; "label" as text means that contexts differ."""
 
 
 def write_inspect_task(
@@ -251,7 +249,7 @@ def write_inspect_task(
 def make_inspect_files(dataset: Dataset, name: str, canary: str) -> dict[str, str]:
     """Map each file name of a task for inspect_ai to the text of the file."""
     title = one_line(name or make_task_name(name)).replace("\\", "\\\\").replace('"', '\\"')
-    texts = {"note": _format_canary_line(canary), "title": title, "name": make_task_name(name)}
+    texts = {"note": _format_note(canary), "title": title, "name": make_task_name(name)}
     return {
         "problems.jsonl": _format_lines(
             _make_sample(problem, _make_canary_field(canary)) for problem in dataset
@@ -321,15 +319,10 @@ def make_lm_eval_files(
     for kind, selected in kinds.items():
         if selected:
             task = f"{make_task_name(name)}_{kind}"
-            texts = {
-                "note": _format_canary_line(canary),
-                "task": task,
-                "kind": kind,
-                **_FIELDS[kind],
-            }
+            texts = {"note": _format_note(canary), "task": task, "kind": kind, **_FIELDS[kind]}
             files[f"{kind}.jsonl"] = _format_lines(selected)
             files[f"{task}.yaml"] = render("lm_eval.yaml.j2", **texts)
-    files["utils.py"] = render("lm_eval_utils.py.j2", note=_format_canary_line(canary))
+    files["utils.py"] = render("lm_eval_utils.py.j2", note=_format_note(canary))
     return files | ({"prompt.txt": prompt} if prompt else {})
 
 
@@ -378,7 +371,7 @@ def _make_canary_field(canary: str) -> dict[str, str]:
     return {"canary": canary} if canary else {}
 
 
-def _format_canary_line(canary: str) -> str:
+def _format_note(canary: str) -> str:
     """Return the canary as a comment line for Python or YAML files."""
     return f"# {one_line(canary)}\n" if canary else ""
 

@@ -102,10 +102,7 @@ def map_problems(
 
 
 def make_form_restorer(pairs: tuple[Pair, ...], before: Previous) -> Callable[[Problem], Problem]:
-    """Return a function that returns a problem in its presentation in the previous release.
-
-    So the changelog reports no change if only the coin differs.
-    """
+    """Return a function that undoes changes since the previous release that are due to coins."""
     forms = {(form.id, _content.digest_text(form)): form for p in pairs for form in (p.a, p.b)}
 
     def of(problem: Problem) -> Problem:
@@ -117,7 +114,6 @@ def make_form_restorer(pairs: tuple[Pair, ...], before: Previous) -> Callable[[P
 
 
 def _apply_form(problem: Problem, form: Problem | None) -> Problem:
-    """Return a form of a problem, without an answer if the problem has none."""
     return replace(form, answer=None) if form and problem.answer is None else form or problem
 
 

@@ -113,7 +113,6 @@ FIELDS = (
         lambda content: ["CHANGELOG.md and tombstones.jsonl list the changes of each version."],
     ),
 )
-"""The fields in the order of croissant.json."""
 
 
 def _get_statement(about: About, key: str) -> str:

@@ -219,7 +219,7 @@ def add_provenance(
     )
 
 
-REDO_ADVICE = "download it again, or release again"
+REDO = "download it again, or release again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ class Fault(Result):
 
     where: str
     what: str
-    do: str = REDO_ADVICE
+    do: str = REDO
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}; {self.do}"

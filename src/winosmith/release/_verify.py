@@ -31,13 +31,7 @@ from winosmith.release._changes import make_id
 from winosmith.release._content import Content
 from winosmith.release._files import list_files
 from winosmith.release._interchange import RELEASE_KEYS, make_table, read_table
-from winosmith.release._source import (
-    REDO_ADVICE,
-    Fault,
-    compute_checksums,
-    read_content,
-    read_record,
-)
+from winosmith.release._source import REDO, Fault, compute_checksums, read_content, read_record
 from winosmith.results import HIDDEN, Result, computed
 
 REMOVE_ADVICE = "remove it and release again"
@@ -110,17 +104,15 @@ def check_problems(content: Content) -> Iterator[Fault]:
         place, other = first.setdefault(problem.id, (part, problem))
         if other != problem:
             yield Fault(where, f"{problem.id!r} belongs to another problem in {place}")
-        for what, do in _find_problem_faults(problem, part, content) if place == part else ():
+        for what, do in _check_problem(problem, part, content) if place == part else ():
             yield Fault(where, f"{problem.id!r} {what}", do)
 
 
-def _find_problem_faults(
-    problem: Problem, part: str, content: Content
-) -> Iterator[tuple[str, str]]:
+def _check_problem(problem: Problem, part: str, content: Content) -> Iterator[tuple[str, str]]:
     if problem.embargo:
         yield "is under embargo", REMOVE_ADVICE
     if problem.extra.get(CANARY) != content.canary:
-        yield "does not contain the canary", REDO_ADVICE
+        yield "does not contain the canary", REDO
     if part == _content.TEST:
         if problem.answer is not None:
             yield "has an answer, although it is in test", "remove the answer and release again"
@@ -134,12 +126,10 @@ def _find_problem_faults(
     if problem.origin and len(problem.origin.created or "") > 10:
         yield "reveals the time at which it was written", "release again"
     if content.ids == "digest":
-        stems = (
-            make_id(p, content.about.name)
-            for p in _content.list_forms(problem, bool(content.keyed))
-        )
+        forms = _content.list_forms(problem, bool(content.keyed))
+        stems = (make_id(form, content.about.name) for form in forms)
         if not any(problem.id == stem or problem.id.startswith(f"{stem}-") for stem in stems):
-            yield "has an id that is not made from its text; it may reveal the answer", REDO_ADVICE
+            yield "has an id that is not made from its text; it may reveal the answer", REDO
 
 
 def check_order(content: Content) -> Iterator[Fault]:
@@ -174,9 +164,7 @@ def check_licences(content: Content) -> Iterator[Fault]:
     """Yield faults for missing or conflicting licences."""
     about = content.about
     for source in about.source:
-        why = explain_conflict(
-            source.licence, source.licence_terms, about.licence, about.licence_terms
-        )
+        why = explain_conflict(source.licence, source.all_terms, about.licence, about.all_terms)
         if why and not source.permission:
             do = f"release under a compatible licence, remove these problems, {PERMISSION_ADVICE}"
             yield Fault(_content.RECORD, f"the source {source.name!r}: {why}", do)
@@ -207,7 +195,7 @@ def _find_licence_faults(about: About, problem: Problem) -> Iterator[tuple[str, 
             f"{source.name!r}",
             "correct one of them; all problems of a source have the same licence",
         )
-    elif problem.lineage and "no-derivatives" in source.licence_terms and not source.permission:
+    elif problem.lineage and "no-derivatives" in source.all_terms and not source.permission:
         yield (
             f"they are perturbed, and {source.licence} of {source.name!r} allows no adaptation",
             f"remove them, {PERMISSION_ADVICE}",
@@ -252,9 +240,7 @@ def check_secrets(content: Content, secrets: Secrets) -> Iterator[Fault]:
             yield Fault(where, what, REMOVE_ADVICE)
     test = content.parts.get(_content.TEST, ())
     known = Dataset(
-        replace(p, answer=solved[_content.digest_text(p)])
-        for p in test
-        if _content.digest_text(p) in solved
+        replace(p, answer=solved[text]) for p in test if (text := _content.digest_text(p)) in solved
     )
     for leak in leaks(known) or ():
         if leak.field not in ("sentence", "options"):  # solvers may see these fields

@@ -15,7 +15,7 @@ from django.utils import timezone
 from tests.web.take.conftest import asked, fill, twins
 from winosmith import formats, humans
 from winosmith.errors import InputError
-from winosmith.humans import CANARY, SUBJECT_QUESTIONS, SubjectQuestion
+from winosmith.humans import CANARY, QUESTIONS, SurveyQuestion
 from winosmith.validate import read_votes
 from winosmith.web import hosting
 from winosmith.web.people.privacy import data_about, erase, tidy
@@ -149,7 +149,7 @@ def test_results_are_those_of_the_same_answers_in_forms(
 
 def test_erasing_somebody_leaves_their_answers_to_nobody(opened: Maker, person: Maker) -> None:
     """The code leads to no one any more; letters and choices stay, words and times go."""
-    made = opened(declared=(*SUBJECT_QUESTIONS, SubjectQuestion("home", "Where do you live?")))
+    made = opened(declared=(*QUESTIONS, SurveyQuestion("home", "Where do you live?")))
     ann, bob = person("ann"), person("bob")
     for who in (ann, bob):
         sitting = assign_sheet(who, made, {"native": "yes", "home": "Leeds"})

@@ -57,7 +57,7 @@ def open_round(
     dataset: Dataset,
     name: str,
     *,
-    declared: Sequence[humans.SubjectQuestion] = humans.SUBJECT_QUESTIONS,
+    declared: Sequence[humans.SurveyQuestion] = humans.QUESTIONS,
     consent: str | None = None,
     public: bool = False,
     title: str = humans.TITLE,
