@@ -56,15 +56,17 @@ class Cache:
             return {}
         ask = "SELECT key, reply FROM replies WHERE key IN (SELECT value FROM json_each(?))"
         with self._open() as db:
-            return {key: _reply(text) for key, text in db.execute(ask, (json.dumps([*keys]),))}
+            return {
+                key: _parse_reply(text) for key, text in db.execute(ask, (json.dumps([*keys]),))
+            }
 
-    def keep(self, key: str, reply: Reply) -> Reply:
+    def store(self, key: str, reply: Reply) -> Reply:
         """Store a reply and return the stored one, which is the first of concurrent replies."""
         with self._open() as db:
             stated = {name: of for name, of in asdict(reply).items() if of not in (None, "", ())}
             db.execute("INSERT OR IGNORE INTO replies VALUES (?, ?)", (key, json.dumps(stated)))
             row = db.execute("SELECT reply FROM replies WHERE key = ?", (key,)).fetchone()
-        return _reply(row[0])
+        return _parse_reply(row[0])
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -87,7 +89,7 @@ class Cache:
             ) from error
 
 
-def _reply(text: str) -> Reply:
+def _parse_reply(text: str) -> Reply:
     held = parse_json(text)
     first = tuple((str(token), float(logprob)) for token, logprob in held.pop("first_token", ()))
     return Reply(**{"text": "", **held}, first_token=first)
@@ -108,10 +110,10 @@ class Cost:
     tokens_out: int = 0
 
     @classmethod
-    def at_most(cls, messages: Messages, most_out: int) -> Cost:
+    def maximum(cls, messages: Messages, max_reply_tokens: int) -> Cost:
         """Return the maximum cost of a request: tokenisers never make more tokens than bytes."""
         text = sum(len(message.content.encode()) + _A_MESSAGE for message in messages)
-        return cls(text + _A_CONVERSATION, most_out)
+        return cls(text + _A_CONVERSATION, max_reply_tokens)
 
     def of_reply(self, reply: Reply) -> Cost:
         """Return the cost of a reply; assume the maximum for numbers that the server omits."""
@@ -169,7 +171,7 @@ class Budget:
         """The money spent so far, by the prices."""
         return self._price(self.spent)
 
-    def hold(self, cost: Cost) -> None:
+    def reserve(self, cost: Cost) -> None:
         """Reserve the maximum cost of a request; wait for other requests if that may help.
 
         Raises:
@@ -178,7 +180,7 @@ class Budget:
         with self._changed:
             while not self._fits(self.spent + self._held + cost):
                 if self._held == Cost():
-                    raise _server.BudgetError(self._no_room(cost))
+                    raise _server.BudgetError(self._explain_shortage(cost))
                 self._changed.wait()
             self._held += cost
 
@@ -198,7 +200,7 @@ class Budget:
     def _price(self, cost: Cost) -> float:
         return (cost.tokens_in * self.price_in + cost.tokens_out * self.price_out) / _MILLION
 
-    def _no_room(self, cost: Cost) -> str:
+    def _explain_shortage(self, cost: Cost) -> str:
         limits = [] if self.tokens is None else [f"{self.tokens:,} tokens"]
         limits += [] if self.money is None else [f"{self.money:g} in money"]
         spent = f"{self.spent.tokens_in:,} tokens in and {self.spent.tokens_out:,} out"
@@ -294,7 +296,7 @@ class Run:
         try:
             reply: Reply = retrying(self._attempt, messages)
             if self.cache is not None:
-                reply = self.cache.keep(key, reply)
+                reply = self.cache.store(key, reply)
         except Exception as error:
             failure = error
             if isinstance(error, RetryableError):
@@ -310,8 +312,8 @@ class Run:
 
     def _attempt(self, messages: Messages) -> Reply:
         self._sleep(self._not_before - time.monotonic())
-        most = Cost.at_most(messages, self.client.most_out or 0)
-        self.budget.hold(most)
+        most = Cost.maximum(messages, self.client.max_reply_tokens or 0)
+        self.budget.reserve(most)
         taken = Cost()
         try:
             self._sleep(0)
@@ -370,7 +372,7 @@ class Run:
         )
 
 
-_OURS = {"model", "messages", "stream", "n"}
+_RESERVED_FIELDS = {"model", "messages", "stream", "n"}
 _SECRET = re.compile(r"key|secret|password|authori[sz]ation", re.IGNORECASE)
 
 
@@ -418,9 +420,9 @@ class Client:
     def __post_init__(self) -> None:
         check_url(self.base_url, insecure=self.insecure)
         for name in self.extra:
-            if name in _OURS or _SECRET.search(name):
+            if name in _RESERVED_FIELDS or _SECRET.search(name):
                 raise InputError(f"extra can't set {name!r}; use the client's own attribute for it")
-        if self.budget is not None and self.most_out is None:
+        if self.budget is not None and self.max_reply_tokens is None:
             raise InputError("a budget needs max_tokens, the maximum length of a reply")
 
     @classmethod
@@ -457,7 +459,7 @@ class Client:
         return {name: value for name, value in body.items() if value is not None}
 
     @property
-    def most_out(self) -> int | None:
+    def max_reply_tokens(self) -> int | None:
         """Maximum number of tokens per reply; None without a limit."""
         body = self.body
         most = body.get("max_completion_tokens", body.get("max_tokens"))

@@ -39,7 +39,7 @@ from winosmith.solver_rule import SolverRule
 from winosmith.study import find_training_data
 from winosmith.validate import select_eligible
 
-OWN = ("solvers", "roots", "redraw")
+ROUND_KEYS = ("solvers", "roots", "redraw")
 """The keys of a round's recipe; the others belong to the build."""
 
 
@@ -93,13 +93,13 @@ def parse_round(table: Mapping[str, Any], *, folder: Path | None = None) -> Roun
     >>> parse_round({"name": "mine", "data": "pool.jsonl", "solvers": solvers}).solvers[0].learn
     True
     """
-    own = {key: table[key] for key in OWN if key in table}
+    own = {key: table[key] for key in ROUND_KEYS if key in table}
     solvers = own.pop("solvers", [])
     if not isinstance(solvers, list):
         raise RecipeError(f"solvers is {solvers!r}; it must be a list of tables: [[solvers]]")
     return RoundRecipe(
         build.recipe_of(
-            {key: value for key, value in table.items() if key not in OWN}, folder=folder
+            {key: value for key, value in table.items() if key not in ROUND_KEYS}, folder=folder
         ),
         tuple(SolverRule.of(rule, learns=True) for rule in solvers),
         **own,
@@ -169,7 +169,7 @@ def run_round(
     kept = None if stored is None else Path(stored)
     if kept is not None and not (kept / LAST).is_file():
         raise InputError(f"{kept} has no finished round with vectors and predictions to reuse")
-    folder = OutputFolder.open(out, _make_shown_record(recipe, before), force=force)
+    folder = OutputFolder.open(out, _make_recipe_record(recipe, before), force=force)
     place = folder.path / BUILD
     old_build = None if last is None or recipe.redraw else Path(last) / BUILD
     if force or not build.finished_build(recipe.build, place, old_build):
@@ -212,7 +212,7 @@ def _check_seen(recipe: RoundRecipe) -> None:
         raise InputError(f'the solver {seeing[0]} has sees = "pronoun": {error}') from None
 
 
-def _make_shown_record(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, Any]:
+def _make_recipe_record(recipe: RoundRecipe, before: Mapping[str, Any] | None) -> dict[str, Any]:
     rules = [
         {"name": r.name, "solver": r.solver, "learn": r.learn, "options": dict(r.options)}
         for r in recipe.solvers
@@ -258,7 +258,7 @@ def _measure(
             seed=seed,
         )
         solvers[rule.name] = {**own.about, **found.record()}
-    pool = find_in_pool(recipe.build, files, dev)
+    pool = find_originals(recipe.build, files, dev)
     given = {name: own.dev for name, own in answers.items()}
     following = plan_next_round(dev, given, recipe.roots, seed, pool)
     report, funnel = files.report, files.report["funnel"]
@@ -380,7 +380,7 @@ def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> Peopl
     )
 
 
-def find_in_pool(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[str, Problem]:
+def find_originals(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[str, Problem]:
     """Return the original problems in the pool, by their ids in the build.
 
     Raises:

@@ -79,7 +79,7 @@ def collect_answers(
                 with folder.write(name, "wb") as file:
                     file.write((stored / name).read_bytes())
     if not all(folder.is_finished(name) for name in (*sets, about)):
-        _ask(rule, folder, sets, about, train, where, on_progress)
+        _predict_sets(rule, folder, sets, about, train, where, on_progress)
     found = {
         name: tuple(answers.read_predictions(folder.path / name, dataset).predictions)
         for name, dataset in sets.items()
@@ -92,7 +92,7 @@ def collect_answers(
     )
 
 
-def _ask(
+def _predict_sets(
     rule: SolverRule,
     folder: OutputFolder,
     sets: Mapping[str, Dataset],
@@ -129,7 +129,7 @@ Predictions = tuple[Prediction, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Measured(Result):
+class SolverResult(Result):
     """The results of one solver in one round.
 
     Attributes:
@@ -160,7 +160,7 @@ def measure_solver(
     train: Dataset | None = None,
     before: TrainedOn | None = None,
     seed: int = 0,
-) -> Measured:
+) -> SolverResult:
     """Measure a solver on this round, and on the previous round's dev.
 
     The training set of a round shares no block with dev and test. If earlier training may have
@@ -179,10 +179,10 @@ def measure_solver(
     known = TrainedOn((*before.datasets, *([] if train is None else [train])), before.contents)
     old, taught = _measure_on_last_dev(last, known, seed)
     if seen.withheld:
-        return Measured(None, None, old, taught, seen, None)
+        return SolverResult(None, None, old, taught, seen, None)
     graded = metrics.grade(dataset, predictions)
     score = metrics.score(graded, seed=seed)
-    return Measured(
+    return SolverResult(
         score.accuracy, score.twins, old, taught, seen, _measure_stability(graded, seed)
     )
 

@@ -18,7 +18,7 @@ from winosmith.dataset import Dataset
 from winosmith.errors import InputError, check_choice
 from winosmith.problem import BLANK, Problem
 from winosmith.seen import Sees, check_pronouns, check_sees, check_two_options
-from winosmith.solve._solver import Scores, Solver, known_answers
+from winosmith.solve._solver import Scores, Solver, get_answers
 from winosmith.text import units
 
 
@@ -75,7 +75,7 @@ class Majority:
         Raises:
             DataError: there are no problems, or an answer is withheld.
         """
-        counts = Counter(known_answers(train))
+        counts = Counter(get_answers(train))
         places = max(len(problem.options) for problem in train)
         return cls(tuple(counts[place] / len(train) for place in range(places)))
 
@@ -209,7 +209,7 @@ class WordAssociation:
         if not 0 < smoothing < float("inf"):
             raise InputError(f"smoothing is {smoothing}; choose a number above 0")
         check_sees(sees)
-        answers = known_answers(train)
+        answers = get_answers(train)
         train = Dataset(_add_pronouns(train, sees))
         if features == "pairs":
             return replace(cls.of_pairs(train, smoothing=smoothing), sees=sees)

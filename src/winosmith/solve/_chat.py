@@ -484,7 +484,14 @@ def parse_answer(text: str, options: Sequence[str], sentence: str = "") -> int |
     known = [_plain(option) for option in options]
     # options that consist of marks, or differ only in marks, are never found
     known = [one if one and known.count(one) == 1 else "\0" for one in known]
-    for reading in (_announced, _alone, _first, _praised, _filled, _named):
+    for reading in (
+        _find_announced,
+        _find_alone,
+        _find_at_start,
+        _find_praised,
+        _find_filled,
+        _find_named,
+    ):
         found = set(reading(said, known, _plain(sentence, keep=BLANK)))
         if found:
             return found.pop() if len(found) == 1 else None
@@ -501,38 +508,38 @@ def _plain(text: str, keep: str = "") -> str:
     return "\n".join(re.sub(r"^-(?!\d)[ #>•-]*|[ -]+$", "", line) for line in lines)
 
 
-def _announced(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
+def _find_announced(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
     for mark in reversed(list(_MARK.finditer(said))):
         rest = re.split(
             r"\n\s*\n|(?<=[.!?])\s", said[mark.end() : mark.end() + _CLAUSE].lstrip(), maxsplit=1
         )[0]
-        found = {option for option, _ in _at_head(rest, known)}
+        found = {option for option, _ in _match_head(rest, known)}
         if found:
             yield from found
             return
 
 
-def _alone(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
+def _find_alone(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
     for line in said.splitlines():
-        yield from (option for option, rest in _at_head(line, known) if not rest)
+        yield from (option for option, rest in _match_head(line, known) if not rest)
 
 
-def _first(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
+def _find_at_start(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
     first, *others = [line for line in said.splitlines() if line.strip()] or [""]
-    yield from (option for option, _ in _at_head(first, known))
+    yield from (option for option, _ in _match_head(first, known))
     for line in others:
         if re.match(_LABEL, line):
-            yield from (option for option, _ in _at_head(line, known))
+            yield from (option for option, _ in _match_head(line, known))
 
 
-def _praised(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
+def _find_praised(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
     flat = " ".join(said.split())
-    yield from (option for option, end in _mentions(flat, known) if _PRAISE.match(flat, end))
+    yield from (option for option, end in _find_mentions(flat, known) if _PRAISE.match(flat, end))
 
 
-def _at_head(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
+def _match_head(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
     line = _SPEAKER.sub("", line.strip(" {[("))
-    by_words = list(_words_first(line, known))
+    by_words = list(_match_option(line, known))
     head = _HEAD.match(line)
     place = _PLACES[next(filter(None, head.groups()))] if head else len(known)
     if head is None or place >= len(known) or not _SET_OFF.match(line[head.end() :]):
@@ -541,13 +548,13 @@ def _at_head(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
     if any(not rest for _, rest in by_words):
         yield from by_words  # an option that is a number: it means both
     rest = re.sub(r"^(?:(?!-\d)[\W_])*(?:is\s+)?", "", line[head.end() :])
-    more = list(_words_first(rest, known))
+    more = list(_match_option(rest, known))
     yield place, more[0][1] if more else rest
     yield from more
 
 
-def _words_first(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
-    line, bare = _no_article(line), [_no_article(option) for option in known]
+def _match_option(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
+    line, bare = _strip_article(line), [_strip_article(option) for option in known]
     fits = [i for i, words in enumerate(bare) if re.match(re.escape(words) + r"(?!\w)", line)]
     if not fits:
         return
@@ -557,11 +564,11 @@ def _words_first(line: str, known: Sequence[str]) -> Iterator[tuple[int, str]]:
         yield longest, re.sub(r"^\W+", "", rest)
 
 
-def _no_article(text: str) -> str:
+def _strip_article(text: str) -> str:
     return re.sub(r"^(?:the|a|an)\s+", "", text)
 
 
-def _filled(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
+def _find_filled(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
     if BLANK not in sentence:
         return
     flat = " ".join(said.split())
@@ -572,25 +579,25 @@ def _filled(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
             yield option
 
 
-def _named(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
+def _find_named(said: str, known: Sequence[str], sentence: str) -> Iterator[int]:
     flat = " ".join(said.split())
-    yield from (option for option, _ in _mentions(flat, known))
+    yield from (option for option, _ in _find_mentions(flat, known))
 
 
-def _mentions(flat: str, known: Sequence[str]) -> Iterator[tuple[int, int]]:
+def _find_mentions(flat: str, known: Sequence[str]) -> Iterator[tuple[int, int]]:
     left = flat
     for option in sorted(range(len(known)), key=lambda i: -len(known[i])):
-        words = re.compile(rf"(?<!\w){re.escape(_no_article(known[option]))}(?:s|'s)?(?!\w)")
+        words = re.compile(rf"(?<!\w){re.escape(_strip_article(known[option]))}(?:s|'s)?(?!\w)")
         for match in words.finditer(left):
-            if not _denied(flat, match.start()):
+            if not _is_denied(flat, match.start()):
                 yield option, match.end()
         left = words.sub(lambda match: "\0" * len(match.group()), left)  # not again in a shorter
     for match in _LABELLED.finditer(flat):
         place = _PLACES[next(filter(None, match.groups()))]
-        denied = _denied(flat, match.start()) or _IS_NOT.match(flat, match.end())
+        denied = _is_denied(flat, match.start()) or _IS_NOT.match(flat, match.end())
         if place < len(known) and not denied:
             yield place, match.end()
 
 
-def _denied(flat: str, at: int) -> bool:
+def _is_denied(flat: str, at: int) -> bool:
     return _NOT.search(flat[max(0, at - 40) : at]) is not None

@@ -20,11 +20,11 @@ from winosmith.seen import check_blanks, tokens_and_blank
 from winosmith.solve._mentions import (
     Mention,
     Roles,
+    find_passive_auxiliary,
+    find_roles,
     is_boundary,
     is_same_noun,
     may_be,
-    passive_auxiliary,
-    roles,
     stem,
 )
 from winosmith.solve._solver import Scores
@@ -33,7 +33,7 @@ from winosmith.text import FUNCTION_WORDS, tokens
 _NEGATIONS = frozenset("not n't never no hardly cannot without".split())
 
 
-_LONGEST = 5
+_MAX_WORDS = 5
 """Largest number of words of a term; longer ones would never be found."""
 
 _COPY = 0.7
@@ -116,12 +116,12 @@ class KnowledgeHunting:
         scores = []
         for problem in problems:
             sums = [0.0] * len(problem.options)
-            for found in self.evidence(problem):
+            for found in self.find_evidence(problem):
                 sums[found.option] += found.strength
             scores.append(tuple(sums))
         return scores
 
-    def evidence(self, problem: Problem) -> tuple[Found, ...]:
+    def find_evidence(self, problem: Problem) -> tuple[Found, ...]:
         """Return the evidence for a problem, the strongest first."""
         asked = parse_query(problem, self.tagger)
         best: dict[str, Found] = {}
@@ -209,7 +209,7 @@ class Query:
     heads: tuple[str | None, ...]
     stems: frozenset[str]
 
-    def one_in_the_blank(self, found: Roles) -> Mention:
+    def get_blank_mention(self, found: Roles) -> Mention:
         """Return the mention with the blank's role."""
         is_agent = (self.blank == "subject") != self.passive
         return found.agent if is_agent else found.patient
@@ -235,14 +235,14 @@ def parse_query(problem: Problem, tagger: Tagger | None = None) -> Query:
     low, high, side = _find_predicate(cut, kept, blank or 0)
     agent, patient, start, end = _find_options(problem, cut)
     between = cut[start:end]
-    is_passive = passive_auxiliary(between, slice(0, len(between))) is not None
+    is_passive = find_passive_auxiliary(between, slice(0, len(between))) is not None
     if is_passive and "by" in map(str.lower, between[-2:]):
         agent, patient = patient, agent  # "was chased … by"
     return Query(
         context=_make_terms(cut, kept, start, end),
         query=_make_terms(cut, kept, low, high),
         blank=side,
-        passive=passive_auxiliary(cut[:high], slice(low, high)) is not None,
+        passive=find_passive_auxiliary(cut[:high], slice(low, high)) is not None,
         agent=agent,
         patient=patient,
         heads=tuple(map(_find_head, problem.options)),
@@ -301,7 +301,7 @@ def _make_terms(cut: list[str], kept: list[bool], start: int, end: int) -> tuple
     found: dict[str, Term] = {}
     for low, high in spans:
         words = [token.lower() for token in cut[low:high]]
-        if high - low <= _LONGEST and all(any(map(str.isalnum, word)) for word in words):
+        if high - low <= _MAX_WORDS and all(any(map(str.isalnum, word)) for word in words):
             term = Term(" ".join(words), tuple(map(stem, words)), is_negated(cut, low))
             found.setdefault(term.text, term)
     return tuple(found.values())
@@ -356,7 +356,7 @@ def find_mention_evidence(snippet: str, asked: Query, option: int, query: Term) 
     at = _find_first_span(list(map(stem, cut)), query.stems)
     if at is None or not _have_same_negation(cut, ((at, query),)):
         return None
-    who = asked.one_in_the_blank(roles(cut, at, over=_collect_query_stems(asked)))
+    who = asked.get_blank_mention(find_roles(cut, at, over=_collect_query_stems(asked)))
     head = asked.heads[option]
     if who.token is None or head is None or stem(who.token) != stem(head):
         return None
@@ -381,14 +381,16 @@ def _have_same_negation(cut: Sequence[str], found: Sequence[tuple[slice, Term]])
 def _find_role(
     cut: Sequence[str], context: slice, query: slice, asked: Query
 ) -> Literal["agent", "patient"] | None:
-    agent, patient = roles(cut, context)
+    agent, patient = find_roles(cut, context)
     follows = context.start < query.start
     stop = context.stop if follows else 0
-    who = asked.one_in_the_blank(roles(cut, query, stop=stop, over=_collect_query_stems(asked)))
+    who = asked.get_blank_mention(
+        find_roles(cut, query, stop=stop, over=_collect_query_stems(asked))
+    )
     is_left_out = who.token is None and follows and asked.blank == "subject"
     if is_left_out and any(map(is_boundary, cut[stop : query.start])):
         # "she refused, fearing violence": who is omitted is the subject
-        return "patient" if passive_auxiliary(cut, context) is not None else "agent"
+        return "patient" if find_passive_auxiliary(cut, context) is not None else "agent"
     for test in (is_same_noun, may_be):
         fits = [test(who, agent), test(who, patient)]
         if sum(fits) == 1:

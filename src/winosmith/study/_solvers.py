@@ -137,7 +137,7 @@ def _make_association(source: _Source) -> Parts:
 
 def _make_hunting(source: _Source) -> Parts:
     named = source.options.collection
-    index = solve.FullTextIndex.of(named and source.folder / named, source.cache)
+    index = solve.FullTextIndex.open(named and source.folder / named, source.cache)
     return source.solver(index=index), index.digest, index.digest[:12]
 
 
