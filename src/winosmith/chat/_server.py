@@ -1,4 +1,4 @@
-"""One request to a chat server, its reply, and its errors."""
+"""Send a request to a chat server, and parse its reply and its errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Message(NamedTuple):
 
 
 Messages = Sequence[Message]
-"""A conversation, from the oldest turn; the model writes the next one."""
+"""A conversation, from the oldest turn on; the model writes the next turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class RetryableError(Exception):
         reason: the reason, for the user.
         after: seconds to wait, as requested by the server, or None.
         tries: maximum number of attempts.
-        charged: whether the server may have charged the request.
+        charged: whether the server may charge for the request.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ _MAX_LENGTH = 300
 """Maximum length of a server's message in an error."""
 
 _NONSENSE_TRIES = 3
-"""Number of attempts if the reply is not JSON, such as a proxy's page."""
+"""Number of attempts if the reply is not JSON, for example a proxy's page."""
 
 
 def parse_reply(body: bytes) -> Reply:
@@ -148,7 +148,6 @@ def _parse_token_count(value: Any) -> int | None:
 
 
 def _parse_first_token(logprobs: Any) -> tuple[tuple[str, float], ...]:
-    """Return the likeliest first tokens of a reply; empty if not reported."""
     content = (logprobs or {}).get("content")
     if not content:
         return ()
@@ -162,7 +161,7 @@ def get_server_message(body: Any) -> str:
     """Return the server's message in the body of an error."""
     while isinstance(body, dict):
         body = next((body[key] for key in ("error", "message", "detail") if body.get(key)), "")
-    if isinstance(body, list):  # a validator's list of faults
+    if isinstance(body, list):  # faults that a validator found
         body = "; ".join(
             get_server_message(part.get("msg") or part) for part in body if isinstance(part, dict)
         )
@@ -195,7 +194,7 @@ _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing", r
 
 
 def is_transient(status: int, words: str) -> bool:
-    """Return whether a retry may help: after too many requests or a server error."""
+    """Return whether a retry may help: after "too many requests" or a server error."""
     if status == 429:
         return not _QUOTA.search(words)
     return status in _TRANSIENT_STATUSES or (status >= 500 and status != _NOT_IMPLEMENTED)
@@ -257,7 +256,7 @@ class Connection:
         self._client = self._openai.OpenAI(
             api_key=self._key or "none",
             base_url=self.base_url,
-            max_retries=0,  # ours wait as long as the server asks, and can be interrupted
+            max_retries=0,  # `Run` waits as long as the server asks, and can be interrupted
             timeout=self._openai.Timeout(self.timeout, connect=min(_CONNECT, self.timeout)),
             http_client=_limited_client(
                 self._openai, self.timeout, direct=is_loopback(self.base_url)
@@ -361,7 +360,6 @@ class Connection:
             return None
 
     def _redact_key(self, words: str) -> str:
-        """Return a server's message without our key."""
         return one_line(words.replace(self._key, "[the key]") if self._key else words)
 
 
@@ -378,10 +376,7 @@ class _ReplyTooLargeError(Exception):
 
 
 def _limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
-    """Return an HTTP client with limits on size (`MAX_BYTES`) and time, without redirects.
-
-    `direct` ignores proxies.
-    """
+    """Return an HTTP client with limits on size and time; without proxies if `direct`."""
 
     class Bounded(openai.DefaultHttpxClient):  # type: ignore[misc]
         def send(self, request: Any, **settings: Any) -> Any:
@@ -409,7 +404,7 @@ def _limited_client(openai: Any, timeout: float, *, direct: bool) -> Any:
 
 
 KEY_VARIABLE = "OPENAI_API_KEY"
-"""The default environment variable of the key, as in client libraries."""
+"""The default environment variable with the key, as in other client libraries."""
 
 
 def is_loopback(url: str) -> bool:
@@ -453,11 +448,11 @@ def check_url(url: str, *, insecure: bool) -> None:
 def find_key(url: str, variable: str | None) -> str | None:
     """Return the key for a server from the environment, or None.
 
-    The key in a variable that the user names is sent to any server. `OPENAI_API_KEY`, the default,
-    is only sent by https and to other machines.
+    The key in a variable that the user names is sent to any server. The default `OPENAI_API_KEY` is
+    sent only by https and to other machines.
 
     Raises:
-        ChatError: the named variable is not set or its value can't be a key; it is not shown.
+        ChatError: the named variable is not set, or its value, which is not shown, can't be a key.
     """
     if variable is None and (is_loopback(url) or not url.startswith("https:")):
         return None

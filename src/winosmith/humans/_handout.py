@@ -212,7 +212,6 @@ _NO_CHARACTER = "\ufffe"
 _GLYPH = re.compile(rb'href="(#[^"]*)"')
 
 _MAX_NAMED = 8
-"""Maximum number of missing characters in a message."""
 
 
 def render_pdf(

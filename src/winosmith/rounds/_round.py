@@ -1,8 +1,8 @@
-"""One round: from a pool to a release, its difficulty, and the roots of the next round.
+"""Run a round: from a pool to a release, its difficulty, and the roots of the next round.
 
 A round first builds a release (`winosmith.build`), then follows EvoGrad: solve it, and find the
-problems that every solver answers correctly, and those that fool a solver. The recipe sets the
-build, the solvers, and the number of roots for the next round.
+problems that every solver answers correctly, and those that fool a solver. The recipe determines
+the build, the solvers, and the number of roots for the next round.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from winosmith.study import find_training_data
 from winosmith.validate import select_eligible
 
 ROUND_KEYS = ("solvers", "roots", "redraw")
-"""The keys of a round's recipe; the others belong to the build."""
+"""The keys of a round's recipe that do not belong to the build."""
 
 
 @declaration
@@ -53,10 +53,9 @@ class RoundRecipe:
     """The reference solvers, with distinct names. Solvers with `learn` are trained on this round's
     train_xl; the others are used as they are."""
     roots: Annotated[int, Field(ge=0)] = 14
-    """Largest number of problems to draw as roots of the next round; 14 is EvoGrad's (section
-    3.1)."""
+    """Maximum number of roots to draw for the next round; EvoGrad drew 14 (section 3.1)."""
     redraw: bool = False
-    """Draw train, dev and test again; otherwise problems stay in their split of the last round."""
+    """Draw train, dev and test again; by default problems stay in their split of the last round."""
     folder: Path = field(default=Path(), compare=False)
     """Base folder for the paths of solvers."""
 
@@ -73,7 +72,7 @@ class RoundRecipe:
 def read_round(path: str | Path) -> RoundRecipe:
     """Read the recipe of a round: a build's recipe with `[[solvers]]`, `roots` and `redraw`.
 
-    Relative paths start from the folder of the recipe.
+    Paths are relative to the folder of the recipe.
 
     Raises:
         RecipeError: the file is not TOML, or has an unknown key or an invalid value.
@@ -111,7 +110,7 @@ BUILD = "build"
 """The subfolder of a round with the release."""
 
 LAST = "checksums.sha256"
-"""The last file that a round writes."""
+"""The file with the checksums, which a round writes last."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,9 +151,9 @@ def run_round(
     Args:
         recipe: the recipe, from `read_round`.
         out: output folder.
-        last: folder of the previous round; None in the first. Problems stay in the split that they
-            had in earlier rounds, unless the recipe has `redraw`.
-        stored: a finished folder of the same round. Its vectors and predictions are reused, so
+        last: folder of the previous round; None in the first round. Problems stay in the split of
+            earlier rounds, unless the recipe has `redraw`.
+        stored: a finished folder of the same round, whose vectors and predictions are reused, so
             that no model is needed, and the output has the same bytes.
         force: whether to replace the results of another recipe.
         step: shows progress.
@@ -325,12 +324,12 @@ def _write_files(
 
 @dataclass(frozen=True)
 class People(Result):
-    """People's answers to the problems that solvers are measured on.
+    """People's answers to the problems on which solvers are measured.
 
     Attributes:
-        judged: number of problems with votes that count (`validate.select_eligible`).
+        judged: number of problems with eligible votes (`validate.select_eligible`).
         agree: fraction of these votes that are for the answer, 0–1; None without votes. It is not
-            an accuracy, as problems were kept because most judges chose the answer; use it to
+            an accuracy, because problems were kept if most judges chose the answer; use it to
             compare rounds.
         unanimous: fraction of the judged problems for which all judges chose the answer.
         accuracy: accuracy of the majority of people who were not judges; None if the votes contain
@@ -346,7 +345,7 @@ class People(Result):
 
 
 def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> People | None:
-    """Return people's answers to problems of a build; None if it has no votes.
+    """Return people's answers to problems of a build; None if the build has no votes.
 
     Raises:
         FormatError: the votes can't be read.
@@ -381,7 +380,7 @@ def measure_people(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> Peopl
 
 
 def find_originals(recipe: Recipe, files: BuildFiles, dataset: Dataset) -> dict[str, Problem]:
-    """Return the original problems in the pool, by their ids in the build.
+    """Map the id of each problem in the build to the original problem in the pool.
 
     Raises:
         FormatError: the pool can't be read.

@@ -1,4 +1,4 @@
-"""`FullTextIndex`: a full-text index of the sentences in a user's texts, with SQLite."""
+"""`FullTextIndex`: an SQLite full-text index of the sentences in a user's texts."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _BATCH = 10_000
 _TABLE = "CREATE VIRTUAL TABLE passages USING fts5(text, tokenize='porter unicode61')"
 
 Progress = Callable[[int, int, int], None]
-"""Called with the number of finished texts, of all texts, and of passages so far."""
+"""Called with the numbers of finished texts, of all texts, and of passages so far."""
 
 
 @dataclass(frozen=True)
 class FullTextIndex:
     """Finds the sentences of a text collection that contain phrases, in any inflection.
 
-    The best match comes first (Okapi BM25); ties are in the order of the texts.
+    The best match is first (Okapi BM25); ties are in the order of the texts.
 
     Attributes:
         path: path of the index file.
@@ -155,17 +155,17 @@ def _explained(path: Path) -> Iterator[None]:
 _SUFFIXES = (".txt", ".jsonl", ".txt.gz", ".jsonl.gz")
 
 _WRAPPED = 100
-"""Length of a line, in characters, from which it is a paragraph; shorter lines are joined."""
+"""Minimum length, in characters, of a line that is a paragraph; shorter lines are joined."""
 
 _MAX_WORDS, _MIN_WORDS = 80, 4
-"""Words of a passage; longer ones (tables, lists) are cut, shorter ones are omitted."""
+"""Number of words in a passage; longer sentences (tables, lists) are cut, shorter omitted."""
 
 _TITLES = "".join(rf"(?<!\b{title}\.)" for title in ("Mr", "Mrs", "Ms", "Dr", "Prof", "St"))
 _END = re.compile(rf"(?:(?<=[.!?])|(?<=[.!?][\"'”’)])){_TITLES}\s+(?=[\"'“‘(]?[A-Z0-9])")
 
 
 def list_texts(collection: str | Path) -> list[Path]:
-    """Return the texts of a collection: one file, or all in a folder and its subfolders, sorted.
+    """Return the paths of the texts in a collection: a file, or a folder with its subfolders.
 
     Texts are `.txt`, and `.jsonl` with a "text" in each line; both may be gzipped.
 

@@ -34,10 +34,10 @@ _NEGATIONS = frozenset("not n't never no hardly cannot without".split())
 
 
 _MAX_WORDS = 5
-"""Largest number of words of a term; longer ones would never be found."""
+"""Maximum number of words in a search term; longer terms would never be found."""
 
 _COPY = 0.7
-"""Least fraction of a problem's content words in a snippet that counts as its copy."""
+"""Minimum fraction of a problem's content words in a snippet that counts as a copy of it."""
 
 
 class Retriever(Protocol):
@@ -80,8 +80,8 @@ class KnowledgeHunting:
     to the blank's predicate is also evidence for it; this helps with more options, and with things.
 
     A snippet counts once, with its strongest reading, unless another reading supports another
-    option equally. A snippet with 70 % of the problem's content words, and of those that were not
-    searched, counts as a copy of the problem and is omitted. Options without evidence score 0.
+    option equally. A snippet with 70 % of the problem's content words, and 70 % of those that were
+    not search terms, counts as a copy and is omitted. Options without evidence score 0.
 
     Attributes:
         retriever: finds the snippets.
@@ -125,16 +125,14 @@ class KnowledgeHunting:
         """Return the evidence for a problem, the strongest first."""
         asked = parse_query(problem, self.tagger)
         best: dict[str, Found] = {}
-        torn: dict[
-            str, int
-        ] = {}  # snippets with equal evidence for another option, and its strength
+        tied: dict[str, int] = {}  # snippet with equal evidence for another option → strength
         for snippet, evidence, phrases in self._readings(asked):
             held = best.get(snippet)
             if held is None or evidence.strength > held.strength:
                 best[snippet] = Found(snippet, evidence.option, evidence.strength, phrases)
             elif evidence.strength == held.strength and evidence.option != held.option:
-                torn[snippet] = evidence.strength
-        found = (f for f in best.values() if torn.get(f.snippet) != f.strength)
+                tied[snippet] = evidence.strength
+        found = (f for f in best.values() if tied.get(f.snippet) != f.strength)
         return tuple(sorted(found, key=lambda found: -found.strength))
 
     def _readings(self, asked: Query) -> Iterator[tuple[str, Evidence, tuple[str, ...]]]:
@@ -195,7 +193,7 @@ class Query:
         passive: whether the blank's predicate is in the passive.
         agent: option before the context predicate (after it in the passive); None if the sentence
             does not mention two options.
-        patient: option after the context predicate (before it in the passive); None likewise.
+        patient: option after the context predicate (before it in the passive); None as for `agent`.
         heads: last word of each option; None for a name, because texts have no facts about it.
         stems: stems of the content words of the sentence.
     """
@@ -210,7 +208,7 @@ class Query:
     stems: frozenset[str]
 
     def get_blank_mention(self, found: Roles) -> Mention:
-        """Return the mention with the blank's role."""
+        """Return the mention that has the role of the blank."""
         is_agent = (self.blank == "subject") != self.passive
         return found.agent if is_agent else found.patient
 

@@ -1,8 +1,8 @@
-"""The mentions next to a predicate, their roles, and the possible referents of pronouns.
+"""Find the mentions next to a predicate, their roles, and the possible referents of pronouns.
 
-Only the form of words is used, without a parser: pronouns by number, gender and animacy, and the
-passive by its auxiliary and participle. The lists of nouns are our own. A noun in no list may be a
-person or a thing, so that it may be the referent of either kind of pronoun.
+Only the form of words is used, without a parser: number, gender and animacy of pronouns, and the
+auxiliary and participle of a passive. The lists of nouns are winosmith's. A noun that is in no list
+may be a person or a thing, so it may be the referent of either kind of pronoun.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ PRONOUNS = {form: group for group, forms in _GROUPS.items() for form in forms.sp
 """Form of a personal pronoun → its group."""
 
 POSSESSIVES = frozenset("my your his her its our their".split())
-"""The forms before a noun; "his" and "her" are also used without one."""
+"""The forms before a noun; "his" and "her" are also used without a noun."""
 
 _BOUNDARIES = frozenset(
     """although and as because before but if or since so that though unless until when whereas
     which while who after""".split()
 )
-"""Words that open a clause."""
+"""Words that begin a clause."""
 
 _BE = frozenset("am are be been being is was were 're 'm".split())
-"""Without "'s", which is "has" as often as "is"."""
+"""Forms of "be", without "'s", which is as often "has"."""
 
 _GET = frozenset("get gets got gotten getting".split())
 
@@ -130,7 +130,7 @@ _GENDERS = {"he": "male", "she": "female"}
 
 
 class Mention(NamedTuple):
-    """The mention next to a predicate: a token, or none ("and was weak")."""
+    """The mention next to a predicate: a token, or None if it is omitted ("and was weak")."""
 
     token: str | None
 
@@ -175,7 +175,7 @@ def find_roles(
 
 
 def find_passive_auxiliary(cut: Sequence[str], place: slice) -> int | None:
-    """Return the position of the auxiliary ("was (not badly) chipped"); None in the active."""
+    """Return the position of a passive's auxiliary ("was (not badly) chipped"), or None."""
     for at in range(place.start, min(place.stop, len(cut))):
         token = cut[at].lower()
         if token not in _PARTICIPLES and not token.endswith(("ed", "en")):
@@ -246,7 +246,7 @@ def is_same_noun(who: Mention, other: Mention) -> bool:
 
 
 def may_be(who: Mention, other: Mention) -> bool:
-    """Return whether a pronoun may refer to the other mention, by its form."""
+    """Return whether one mention is a pronoun that may refer to the other, judged by its form."""
     if who.token is None or other.token is None:
         return False
     if who.group and other.group:

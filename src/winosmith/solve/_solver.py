@@ -1,6 +1,6 @@
-"""`Solver` scores the options of problems; `predict` returns the best ones.
+"""`Solver` scores the options of problems; `predict` returns the best option of each problem.
 
-`predict_to_file` saves them chunk by chunk, so that an interrupted run can resume.
+`predict_to_file` saves predictions in chunks, so that an interrupted run can resume.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from winosmith.problem import Problem
 from winosmith.records import parse_json
 
 Scores = Sequence[tuple[float, ...]]
-"""One tuple a problem, in their order: a finite score for each option, higher is better."""
+"""A tuple for each problem, in order, with a finite score for each option; higher is better."""
 
 
 class Solver(Protocol):
@@ -50,9 +50,8 @@ class Solver(Protocol):
 def predict(solver: Solver, problems: Sequence[Problem]) -> tuple[Prediction, ...]:
     """Return the best option of each problem by the solver's scores.
 
-    The solver gets the problems without their answers. If the best scores are equal, within
-    `winosmith.prediction.TIE`, those options are tied in the prediction, and the choice is the
-    first of them.
+    The solver gets the problems without their answers. Options whose scores differ from the best
+    by at most `winosmith.prediction.TIE` are tied, and the choice is the first of them.
 
     Raises:
         DataError: the solver does not return one finite score per option.
@@ -163,7 +162,7 @@ _CHUNK = 256
 twins are separated."""
 
 _MAX_SHOWN = 4
-"""Largest number of differences in a message."""
+"""Maximum number of differences in a message."""
 
 
 def predict_to_file(
@@ -185,9 +184,9 @@ def predict_to_file(
         solver: the solver; it gets the problems without their answers.
         dataset: the problems.
         path: path of the file, usually `.jsonl`.
-        parameters: further parameters that determine the scores, for the header, in addition to the
+        parameters: additional parameters for the header, if the scores depend on more than the
             solver's `parameters`. The key `solver` is the solver's name.
-        force: whether to replace a file, or unfinished work, of other problems or parameters.
+        force: whether to replace predictions, or unfinished work, of other problems or parameters.
         on_progress: called with the number of solved problems, at the start and after each chunk.
         executor: solves the chunks; by default this process does. Files that the solver needs, such
             as a model's folder, must be accessible to the workers; each loads them once.
@@ -231,7 +230,7 @@ def predict_to_file(
 
 
 _last_solver: list[Solver] = []
-"""The last solver used in this process."""
+"""The last solver that this process used, so that its model is loaded only once."""
 
 
 def _predict_in_worker(solver: Solver, chunk: Sequence[Problem]) -> tuple[Prediction, ...]:
@@ -257,8 +256,8 @@ def _keep_whole_chunks(part: Path, file: IO[str], header: str, force: bool) -> i
     lines = file.read().split("\n")[:-1]  # what follows the last newline was cut short
     if lines and lines[0] != header and not force:
         raise OutputError(
-            f"{part} {_describe_difference(lines[0], header)}: it is unfinished work; run the command that "
-            "started it, choose another file, or add `force=True` to discard it"
+            f"{part} {_describe_difference(lines[0], header)}: it is unfinished work; run the "
+            "command that started it, choose another file, or add `force=True` to discard it"
         )
     kept = lines if lines and lines[0] == header and not force else [header]
     done = (len(kept) - 1) // _CHUNK * _CHUNK
