@@ -234,7 +234,7 @@ from winosmith.chat._client import Cache
 from winosmith.chat import Reply
 cache = Cache(Path(sys.argv[1]))
 for number in range(60):
-    print(cache.keep(str(number), Reply(sys.argv[2], 0, number)).text)
+    print(cache.store(str(number), Reply(sys.argv[2], 0, number)).text)
 """
 
 

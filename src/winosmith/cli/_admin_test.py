@@ -15,7 +15,7 @@ from winosmith.cli._main import Group
 from winosmith.cli._output import print_records
 from winosmith.cli._printing import echo, print_json, say
 from winosmith.cli.admin import pass_site, print_counts, print_list, site_argument
-from winosmith.humans import DECLARED, make_sheets
+from winosmith.humans import QUESTIONS, make_sheets
 from winosmith.report import percent
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def open_(site: Site, /, **options: Any) -> None:
         orders=options["orders"],
         seed=options["seed"],
         title=options["title"],
-        declared=(*DECLARED, *map(_options.parse_question, options["ask"])),
+        declared=(*QUESTIONS, *map(_options.parse_question, options["ask"])),
         consent=consent or None,
         public=options["public_too"],
     )

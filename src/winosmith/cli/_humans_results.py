@@ -43,7 +43,7 @@ from winosmith.validate import read_votes
 @_options.format_option
 @click.option("--subjects", type=_options.FILE, metavar="FILE", help="Facts about the subjects: "
               "subjects.jsonl from `winosmith humans enter`, or a CSV table.")  # fmt: skip
-@declared_options(humans.results, option_names={"weakest": "--without"})
+@declared_options(humans.compute_results, option_names={"weakest": "--without"})
 @_options.page_option
 @_options.json_option
 def print_results(**options: Any) -> None:
@@ -66,7 +66,7 @@ def print_results(**options: Any) -> None:
     dataset = _options.read_data(options["data"], options["format_name"])
     responses = _read_responses(options["responses"])
     subjects = humans.read_subjects(options["subjects"]) if options["subjects"] else ()
-    found = humans.results(
+    found = humans.compute_results(
         dataset, responses, subjects, weakest=options["weakest"], seed=options["seed"]
     )  # fmt: skip
     known = {"known": len(subjects)} if subjects else {}

@@ -18,7 +18,7 @@ from winosmith.rounds._solving import NextRound
 from winosmith.text import count_noun
 
 MOST = 20
-"""Largest number of problems shown of each kind; the files have all."""
+"""Maximum number of problems of each kind in the report; the files have all problems."""
 
 OWN_REPORT = "The release of this round has its own report, in build/report.html."
 
@@ -138,7 +138,7 @@ def _make_solver_blocks(record: Mapping[str, Any]) -> list[report.Block]:
 
 
 def describe_halves(record: Mapping[str, Any]) -> str:
-    """Return how the linear model's accuracy was measured, or the reason why it was not."""
+    """Return a sentence on how the linear model's accuracy was measured, or why it was not."""
     artifacts = record["artifacts"]
     if artifacts["after"] is None:
         return str(artifacts.get("verdict", ""))
@@ -210,20 +210,19 @@ def _format_edit(edit: Edit) -> str:
 
 
 RECORD = "round.json"
-"""The file in a round's folder with its results."""
+"""The file with a round's results, in the round's folder."""
 
 VERSION = 1
-"""Version of this file's format."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One result in two rounds.
+    """A result in two rounds.
 
     Attributes:
         what: name of the result.
-        before: its value in the previous round; None if missing.
-        now: its value in this round; None if missing.
+        before: value in the previous round; None if missing.
+        now: value in this round; None if missing.
         form: format specification for printing.
     """
 
@@ -270,7 +269,7 @@ def find_changes(now: Mapping[str, Any], before: Mapping[str, Any] | None) -> li
 
     Args:
         now: record of this round.
-        before: record of the previous round; None in the first.
+        before: record of the previous round; None in the first round.
     """
     last: Mapping[str, Any] = before or {}
     names = list(dict.fromkeys([*now["solvers"], *last.get("solvers", {})]))

@@ -22,7 +22,7 @@ class Round(models.Model):
         seed: Random seed for the halves, the orders, and the assignment of sheets.
         consent: The text that people agree to before they get a sheet; it never changes.
         declared: The questions about respondents: a list of {"name", "asked", "choices"}.
-        figures: The results of `humans.results`; None before it is closed, or without answers.
+        figures: Results of `humans.compute_results`; None before it is closed, or without answers.
     """
 
     class State(models.TextChoices):

@@ -26,7 +26,7 @@ from winosmith.web.take.models import Answer, Remark, Round, Sitting
 from winosmith.web.take.sheets import read_sheet
 
 ResultsInput = tuple[Dataset, tuple[Response, ...], tuple[humans.Subject, ...]]
-"""Input of `humans.results`: problems with answers, responses, and subjects."""
+"""Input of `humans.compute_results`: problems with answers, responses, and subjects."""
 
 
 def load_dataset(round_: Round) -> Dataset:
@@ -85,9 +85,9 @@ def _read_sitting(row: Sitting) -> humans.Sitting:
     )
 
 
-def _read_notes(row: Sitting, kind: str) -> tuple[humans.Noted, ...]:
+def _read_notes(row: Sitting, kind: str) -> tuple[humans.Note, ...]:
     return tuple(
-        humans.Noted(each.number, each.text) for each in row.remarks.all() if each.kind == kind
+        humans.Note(each.number, each.text) for each in row.remarks.all() if each.kind == kind
     )
 
 
@@ -100,7 +100,7 @@ def _format_time(at: datetime | None) -> str | None:
 
 
 def gather_input(dataset: Dataset, sittings: Sequence[humans.Sitting]) -> ResultsInput:
-    """Return the input of `humans.results`, without questions whose text was erased."""
+    """Return the input of `humans.compute_results`, without questions whose text was erased."""
     asked = set(dataset.ids)
     responses = humans.make_responses(sittings)
     return (
@@ -124,7 +124,7 @@ def compute_results(round_: Round, sittings: Sequence[humans.Sitting]) -> dict[s
     if not responses:
         return None
     try:
-        return humans.results(dataset, responses, subjects).record()
+        return humans.compute_results(dataset, responses, subjects).record()
     except DataError as error:
         return {"fault": str(error)}
 

@@ -57,7 +57,7 @@ def open_round(
     dataset: Dataset,
     name: str,
     *,
-    declared: Sequence[humans.Declared] = humans.DECLARED,
+    declared: Sequence[humans.SurveyQuestion] = humans.QUESTIONS,
     consent: str | None = None,
     public: bool = False,
     title: str = humans.TITLE,
@@ -105,7 +105,7 @@ def open_round(
             seed=seed,
             consent=consent or consent_text([len(sheet) for sheet in made.sheets]),
             declared=[
-                {"name": each.name, "asked": each.asked, "choices": list(each.choices)}
+                {"name": each.name, "asked": each.question, "choices": list(each.choices)}
                 for each in declared
             ],
         )

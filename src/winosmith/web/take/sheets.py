@@ -65,7 +65,7 @@ def problem_ids(sheets: Iterable[Sheet]) -> set[str]:
 
 def get_instructions(sheet: humans.Sheet) -> dict[str, Any]:
     """Return the instructions for taking a sheet online."""
-    return humans.instructions(humans.has_blanks(sheet), (), paper=False, alone=True)
+    return humans.make_instructions(humans.has_blanks(sheet), (), paper=False, alone=True)
 
 
 def _add_family(rows: QuerySet[Problem]) -> QuerySet[Problem]:
