@@ -20,7 +20,7 @@ from winosmith.web.problems.checks import MAX_CHARACTERS
 from winosmith.web.problems.lookalikes import remember_published
 from winosmith.web.problems.models import Problem as Row, Twin
 from winosmith.web.write.models import Draft
-from winosmith.web.write.rules import TwinInput, examine_twin, submit_twin
+from winosmith.web.write.rules import TwinInput, examine_twin, submit_draft
 
 
 def _key() -> dict[str, str]:
@@ -151,7 +151,7 @@ def test_near_duplicates_are_shown_as_far_as_one_may_see_them(
     """One's own sentence is quoted, a published one with its source, another's not at all."""
     client, _one, address = opened
     bob = contributor("bob")
-    submit_twin(bob, TwinInput.from_form(FORM), Draft(ref="k" * 32, anchors=["water"]))
+    submit_draft(bob, TwinInput.from_form(FORM), Draft(ref="k" * 32, anchors=["water"]))
     page = text(client.post(f"{address}check/", FORM))
     assert "not public yet" in page
     assert "<q" not in page

@@ -208,7 +208,7 @@ FORM_RULES = ("domain", "options differ")
 """Rules on fields outside the halves; all other rules on the whole twin need both halves."""
 
 
-def submit_twin(
+def submit_draft(
     person: Person,
     typed: TwinInput,
     draft: Draft,

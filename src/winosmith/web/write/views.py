@@ -186,7 +186,7 @@ def _submit(
     if not has_agreed(person):
         rules.save_draft(found, typed, _parse_version(request))
         return redirect(f"{reverse('people:consent')}?{urlencode({'next': request.path})}")
-    twin = rules.submit_twin(
+    twin = rules.submit_draft(
         person,
         typed,
         found,
