@@ -230,9 +230,9 @@ def test_all_that_opens_an_account_ends_together(
     after = browser.post(path, typed, follow=True).content.decode()
     count = 1 if way == "change" else 2
     assert f"{count} log-in" in before
-    assert "2 tokens" in before
+    assert "2 API tokens" in before
     assert f"{count} log-in" in after
-    assert "2 tokens" in after
+    assert "2 API tokens" in after
     assert [caller.get("me").status_code for caller in (one, two, other)] == [401, 401, 200]
     assert there.get("/people/").status_code == 302
     assert visit().get(link).status_code == 410
