@@ -39,8 +39,8 @@ class Condition:
         wrong: fraction of wrong keys.
         made: how wrong keys are made: "anywhere" at random; on "hard" items; on the most
             "attractive" other option; "memorised" by 30 % of the models, which know the given
-            keys of 70 % of all items; or "half undetectable": half of them are answered as if they were
-            sound.
+            keys of 70 % of all items; or "half undetectable": half of them are answered as if they
+            were sound.
         alike: fraction of the models that repeat 90 % of the answers of another.
     """
 
