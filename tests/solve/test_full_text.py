@@ -166,7 +166,7 @@ def test_a_stopped_build_starts_again(tmp_path: Path, monkeypatch: pytest.Monkey
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_full_text, "passages", stopped)
+        patch.setattr(_full_text, "read_passages", stopped)
         with pytest.raises(KeyboardInterrupt):
             FullTextIndex.open(folder, tmp_path / "index")
     assert [*(tmp_path / "index").iterdir()] == []
@@ -186,11 +186,11 @@ def test_two_at_once_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     def intruded(path: Path) -> Iterator[str]:
         yield from islice(read_passages(path), 5)
-        monkeypatch.setattr(_full_text, "passages", passages)
+        monkeypatch.setattr(_full_text, "read_passages", read_passages)
         assert len(FullTextIndex.open(text, tmp_path / "index")) == 20
         yield from islice(read_passages(path), 5, None)
 
-    monkeypatch.setattr(_full_text, "passages", intruded)
+    monkeypatch.setattr(_full_text, "read_passages", intruded)
     assert len(FullTextIndex.open(text, tmp_path / "index")) == 20
 
 
