@@ -426,7 +426,7 @@ def test_what_a_model_was_trained_on_can_be_unreadable(tmp_path: Path, cut: str)
 
 def test_what_a_rule_says_wrongly_of_training_is_refused(tmp_path: Path) -> None:
     """A file that is not there, an unknown set and a text in place of a list are told."""
-    for named, said in (("gone.jsonl", "is not a file"), ("nothing", "not known")):
+    for named, said in (("gone.jsonl", "is not a file"), ("nothing", "are unknown")):
         rule = SolverRule("mine", "random", {"trained_on": [named]})
         with pytest.raises(InputError, match=f"the solver mine: trained_on: .*{said}"):
             find_training_data(rule, tmp_path)
