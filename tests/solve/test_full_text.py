@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, strategies as st
 from tests.conftest import examples
 from winosmith.errors import FormatError, OutputError
 from winosmith.solve import FullTextIndex, _full_text
-from winosmith.solve._full_text import passages
+from winosmith.solve._full_text import read_passages
 
 BOOK = """\
 The councilmen refused the demonstrators a permit
@@ -41,7 +41,7 @@ def collection(tmp_path: Path) -> Path:
 
 def test_texts_are_cut_into_sentences(collection: Path) -> None:
     """Wrapped lines are joined; titles and short sentences don't split or count."""
-    assert list(passages(collection / "book.txt")) == [
+    assert list(read_passages(collection / "book.txt")) == [
         "The councilmen refused the demonstrators a permit because they feared violence.",
         "Mr. Hyde ran away!",
         '"Nobody lifts it," he said.',
@@ -53,7 +53,7 @@ def test_a_sentence_without_end_is_cut(tmp_path: Path) -> None:
     """What has no full stop for 80 words is cut there, and no word is lost."""
     words = [f"w{number}" for number in range(200)]
     (tmp_path / "list.txt").write_text("\n".join(words), "utf-8")
-    found = list(passages(tmp_path / "list.txt"))
+    found = list(read_passages(tmp_path / "list.txt"))
     assert " ".join(found).split() == words
     assert max(len(p.split()) for p in found) == 80
 
@@ -61,7 +61,7 @@ def test_a_sentence_without_end_is_cut(tmp_path: Path) -> None:
 def test_odd_bytes_stop_nothing(tmp_path: Path) -> None:
     """What is not UTF-8 is replaced, and NUL becomes a space."""
     (tmp_path / "old.txt").write_bytes(b"The caf\xe9 was\0closed on Sunday.")
-    assert list(passages(tmp_path / "old.txt")) == ["The caf\ufffd was closed on Sunday."]
+    assert list(read_passages(tmp_path / "old.txt")) == ["The caf\ufffd was closed on Sunday."]
 
 
 def test_phrases_are_found_in_any_inflection(collection: Path, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_phrases_are_found_in_any_inflection(collection: Path, tmp_path: Path) -
     index = FullTextIndex.open(collection, tmp_path / "index")
     assert len(index) == 6
     assert index.search(["REFUSE", "fears violence"], 5) == [
-        next(passages(collection / "book.txt"))
+        next(read_passages(collection / "book.txt"))
     ]
     assert index.search(["violence feared"], 5) == []
     assert index.search(["großer bär"], 5) == ["Ein großer Bär schläft hier."]
@@ -126,7 +126,7 @@ def test_operators_are_words(tiny: FullTextIndex, phrases: list[str]) -> None:
 @given(st.lists(st.text(max_size=12), max_size=4))
 def test_no_phrase_is_an_error(tiny: FullTextIndex, phrases: list[str]) -> None:
     """Whatever text is looked for, the answer is a list of sentences that are there."""
-    assert set(tiny.search(phrases, 3)) <= set(passages(Path(tiny.path).parents[1] / "a.txt"))
+    assert set(tiny.search(phrases, 3)) <= set(read_passages(Path(tiny.path).parents[1] / "a.txt"))
 
 
 def test_nothing_to_look_for_finds_nothing(tiny: FullTextIndex) -> None:
@@ -143,7 +143,7 @@ def test_an_index_is_built_once(
     (collection / "book.txt").rename(collection / "novel.txt")
     (collection / "copy.txt").write_text(BOOK, "utf-8")
     with monkeypatch.context() as patch:
-        patch.delattr(_full_text, "passages")  # reading a text would fail now
+        patch.delattr(_full_text, "read_passages")  # reading a text would fail now
         again = FullTextIndex.open(collection, tmp_path / "index")
     assert again == first
     (collection / "novel.txt").write_text(BOOK + "One more sentence here.", "utf-8")
@@ -162,11 +162,11 @@ def test_a_stopped_build_starts_again(tmp_path: Path, monkeypatch: pytest.Monkey
         (folder / f"{name}.txt").write_text("\n\n".join(lines), "utf-8")
 
     def stopped(path: Path) -> Iterator[str]:
-        yield from islice(passages(path), 25)
+        yield from islice(read_passages(path), 25)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(_full_text, "passages", stopped)
+        patch.setattr(_full_text, "read_passages", stopped)
         with pytest.raises(KeyboardInterrupt):
             FullTextIndex.open(folder, tmp_path / "index")
     assert [*(tmp_path / "index").iterdir()] == []
@@ -175,7 +175,7 @@ def test_a_stopped_build_starts_again(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (reports[0], reports[-1]) == ((0, 2, 10), (2, 2, 70))
     assert len(index) == 70
     assert sorted(index.search(["fox"], 100)) == sorted(
-        [*passages(folder / "a.txt"), *passages(folder / "b.txt")]
+        [*read_passages(folder / "a.txt"), *read_passages(folder / "b.txt")]
     )
 
 
@@ -185,12 +185,12 @@ def test_two_at_once_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     text.write_text("\n\n".join(f"Fox number {row} ran." for row in range(20)), "utf-8")
 
     def intruded(path: Path) -> Iterator[str]:
-        yield from islice(passages(path), 5)
-        monkeypatch.setattr(_full_text, "passages", passages)
+        yield from islice(read_passages(path), 5)
+        monkeypatch.setattr(_full_text, "read_passages", read_passages)
         assert len(FullTextIndex.open(text, tmp_path / "index")) == 20
-        yield from islice(passages(path), 5, None)
+        yield from islice(read_passages(path), 5, None)
 
-    monkeypatch.setattr(_full_text, "passages", intruded)
+    monkeypatch.setattr(_full_text, "read_passages", intruded)
     assert len(FullTextIndex.open(text, tmp_path / "index")) == 20
 
 
