@@ -371,6 +371,29 @@ def test_ids_that_are_whole_numbers_have_no_fraction(tmp_path: Path) -> None:
     items = formats.read(table)
     assert items.ids == formats.read(_jsonl(tmp_path / "d.jsonl", rows)).ids
     assert [one.choice for one in answers.read(said, items)["m"].predictions] == [0, 1] * 3
+    ids = [f"{row['id']}.0" for row in rows]
+    for path in (
+        _text(tmp_path / "m.csv", "".join(["id,m\n", *map("{},{}\n".format, ids, "ABABAB")])),
+        _text(tmp_path / "m.json", json.dumps(dict(zip(ids, "ABABAB", strict=True)))),
+        _jsonl(tmp_path / "m.jsonl", [{"id": at, "choice": at % 2} for at in range(6)]),
+    ):
+        assert {n: p.choice for n, p in answers.read(path, items)["m"].by_id.items()} == {
+            str(at): at % 2 for at in range(6)
+        }
+    several = Dataset(replace(items[0], id=name) for name in ("1", "1.0"))
+    path = _text(tmp_path / "m.csv", "id,m\n1,A\n1.0,B\n")
+    assert answers.read(path, several)["m"].by_id.keys() == {"1", "1.0"}
+
+
+def test_missing_numbers_of_any_program_are_missing(tmp_path: Path) -> None:
+    """The NA of R and Excel, like the NaN of pandas, means that the model was not asked."""
+    for missing in ("", "NaN", "<NA>", "NA", "#N/A"):
+        said = [missing, *(LETTERS[key] for key in KEYS[1:])]
+        path = _text(tmp_path / "m.csv", "id,m\n" + "".join(
+            f"{p.id},{one}\n" for p, one in zip(DATA, said, strict=True)))  # fmt: skip
+        assert len(answers.read(path, DATA)["m"].predictions) == 11
+    path = _text(tmp_path / "m.lst", "\n".join(said[::-1]))
+    assert len(answers.read(path, DATA)["m"].predictions) == 11
 
 
 def test_true_and_false_are_options_and_a_choice_may_be_a_letter(tmp_path: Path) -> None:

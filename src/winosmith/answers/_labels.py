@@ -63,7 +63,9 @@ def read(file: AnswerFile) -> list[Answers]:
     choices = read_choices(labels, file, {name: place for name, (place, _, _) in by_id.items()})
     found = []
     for problem, (place, _, scores) in zip(dataset, given, strict=True):
-        choice = choices.get(problem.id)
+        if problem.id not in choices:  # "nan"
+            continue
+        choice = choices[problem.id]
         try:
             prediction = Prediction(problem.id, choice, () if choice is None else scores)
             check_fit(prediction, len(problem.options))

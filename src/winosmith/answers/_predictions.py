@@ -105,13 +105,14 @@ def read(file: AnswerFile) -> list[Answers]:
     found: dict[str, Prediction] = {}
     for place, record in records:
         line = _validate(_Line, "prediction", place, record)
-        if line.id in found:
-            raise file.error(f"the id {line.id!r} already has a prediction", place)
+        name = file.match_id(line.id)
+        if name in found:
+            raise file.error(f"the id {name!r} already has a prediction", place)
         if "choice" not in record and not line.scores:
             raise file.error("the prediction has no 'choice'", place)
         choice = line.choice if "choice" in record else best_options(line.scores)[0]
         try:
-            found[line.id] = Prediction(line.id, choice, line.scores, line.tied)
+            found[name] = Prediction(name, choice, line.scores, line.tied)
         except ProblemError as error:
             raise file.error(str(error), place) from None
     if len(found) < head.n:
@@ -148,7 +149,7 @@ class _Header(BaseModel, strict=True):
 
 
 class _Line(BaseModel, strict=True, extra="forbid"):
-    id: Annotated[str, Field(pattern=r"\S")]
+    id: Annotated[str, Field(pattern=r"\S")] | int | float
     choice: Annotated[int, Field(ge=0)] | None = None
     scores: Annotated[tuple[float, ...], Field(strict=False)] = ()
     tied: Annotated[tuple[int, ...], Field(strict=False)] = ()

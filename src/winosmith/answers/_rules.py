@@ -97,11 +97,6 @@ def read_option(
     return next((readings[one] for one in (kind.name, *kinds) if one and one in readings), None)
 
 
-def is_missing(label: Any) -> bool:
-    """Return whether a label is empty, null or NaN, so that the model was not asked."""
-    return label is None or str(label).strip().casefold() in ("", "nan", "<na>")
-
-
 def read_choices(
     labels: Mapping[str, Any], file: AnswerFile, places: Mapping[str, Place]
 ) -> dict[str, int | None]:
@@ -120,7 +115,7 @@ def read_choices(
     """
     dataset = file.dataset
     known = {*dataset.ids}
-    given = {name: label for name, label in labels.items() if not is_missing(label)}
+    given = {name: label for name, label in labels.items() if not formats.is_missing(label)}
     readings = {
         name: formats.interpret_answer(
             str(label) if isinstance(label, bool) else label, dataset[dataset.row(name)].options

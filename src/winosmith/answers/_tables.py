@@ -19,8 +19,8 @@ from typing import Any
 from winosmith import formats
 from winosmith.answers._answers import Answers
 from winosmith.answers._file import AnswerFile
-from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, is_missing, read_choices
-from winosmith.data import Place, Record, cell
+from winosmith.answers._rules import NO_LETTER, SOURCES, check_known, read_choices
+from winosmith.data import Place, Record
 from winosmith.errors import FormatError, ProblemError
 from winosmith.prediction import Prediction, best_options, first_ids
 
@@ -63,7 +63,7 @@ def read(file: AnswerFile) -> list[Answers]:
         )
     at = names[0] if ids is None else ids
     models = [choice] if choice is not None else [name for name in names if name not in (at, "")]
-    rows = _rows_by_id(records, [at, *models])
+    rows = _rows_by_id(file, records, [at, *models])
     check_known(rows, file, "rows")
     numbers = {name: int(one[1]) for name in names if (one := _SCORE.fullmatch(name.lower()))}
     scored = sorted(numbers, key=lambda name: numbers[name])
@@ -113,7 +113,7 @@ def _read_grades(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Predictio
     given = {
         name: str(label).strip().casefold()
         for name, label in labels.items()
-        if not is_missing(label)
+        if not formats.is_missing(label)
     }
     if not {*given.values()} <= _GRADES:
         return ()
@@ -134,7 +134,7 @@ def _read_grades(labels: Mapping[str, Any], file: AnswerFile) -> tuple[Predictio
 
 
 def _read_object(file: AnswerFile) -> Answers:
-    labels = file.rows.first
+    labels = {file.match_id(name): label for name, label in file.rows.first.items()}
     check_known(labels, file, "keys of this object", SOURCES)
     if graded := _read_grades(labels, file):
         return Answers(graded, file.rows.name)
@@ -146,14 +146,14 @@ def _read_object(file: AnswerFile) -> Answers:
 
 
 def _rows_by_id(
-    records: Sequence[tuple[Place, Record]], columns: Sequence[str]
+    file: AnswerFile, records: Sequence[tuple[Place, Record]], columns: Sequence[str]
 ) -> dict[str, tuple[Place, Record]]:
     """Return the rows with any value in the given columns, by the id in the first column."""
     found: dict[str, tuple[Place, Record]] = {}
     for place, row in records:
-        if all(is_missing(row.get(column)) for column in columns):
+        if all(formats.is_missing(row.get(column)) for column in columns):
             continue
-        name = "" if is_missing(row.get(columns[0])) else cell(row[columns[0]]).strip()
+        name = file.match_id(row.get(columns[0])).strip()
         if name in found:
             raise FormatError(
                 f"the id {name!r} occurs twice; write one row per item, with a column for each "
@@ -166,9 +166,9 @@ def _rows_by_id(
 
 def _read_scores(row: Record, columns: Sequence[str], place: Place) -> tuple[float, ...]:
     cells: list[Any] = [row.get(name) for name in columns]
-    while cells and is_missing(cells[-1]):
+    while cells and formats.is_missing(cells[-1]):
         cells.pop()
-    if any(map(is_missing, cells)):
+    if any(map(formats.is_missing, cells)):
         raise FormatError("a score is empty, but a later score is not", *place[:3])
     try:
         return tuple(map(float, cells))

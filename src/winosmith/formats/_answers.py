@@ -221,12 +221,12 @@ def drop_repeated_keys(entries: list[Entry]) -> tuple[list[Entry], list[str]]:
 class Classes:
     """The labels of all rows, used as the choices of each row.
 
-    Labels that differ only in case, width, invisible characters or surrounding punctuation
-    ("Yes", "yes.") are the same label.
+    Labels that differ only in case, width, invisible characters, surrounding punctuation or the
+    sign between words ("Yes", "yes."; "not_so", "not so") are the same label.
 
     Attributes:
         options: the sorted labels, in their most frequent spellings.
-        notes: a sentence for each label with several spellings.
+        notes: a sentence for each label that is rare or has several spellings.
     """
 
     def __init__(self, labels: Mapping[str, Sequence[Place]], *, named: bool):
@@ -238,6 +238,7 @@ class Classes:
         """
         self._places, self._typos, self.notes = labels, dict[str, str](), list[str]()
         self._usual: dict[str, str] = {}
+        most = max(map(len, labels.values()), default=0)
         for label in sorted(labels, key=lambda one: -len(labels[one])):
             folded = _normalise_label(label)
             if (same := self._usual.setdefault(folded, label)) != label:
@@ -246,7 +247,10 @@ class Classes:
             elif len(labels) <= _FEW_LABELS and not named:
                 alike = (one for one in self._usual.values() if _may_be_typo(label, one, labels))
                 if meant := next(alike, None):
-                    self._typos[folded] = meant
+                    self._typos[folded] = f"may mean {meant!r}"
+                elif _RARE * len(labels[label]) <= most:
+                    self._typos |= {folded: "is rare"} if len(labels[label]) < _SOME else {}
+                    self.notes.append(f"the label {label!r} ({list_places(labels[label])}) is rare")
         usual = [one for folded, one in self._usual.items() if folded not in self._typos]
         numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in usual)
         self.options = tuple(sorted(usual, key=int if numbers else None))
@@ -257,10 +261,10 @@ class Classes:
         Raises:
             ProblemError: the label may be a typo.
         """
-        if meant := self._typos.get(_normalise_label(label)):
+        if why := self._typos.get(_normalise_label(label)):
             raise ProblemError(
-                f"the label {label!r} ({list_places(self._places[label])}) may mean "
-                f"{meant!r}: correct it, or name its column with `choices=`"
+                f"the label {label!r} ({list_places(self._places[label])}) {why}: correct it, or "
+                "name its column with `choices=` if it is a class"
             )
         return self._usual[_normalise_label(label)]
 
@@ -268,13 +272,13 @@ class Classes:
 def _normalise_label(label: str) -> str:
     """Normalise a label, so that all its spellings become equal.
 
-    >>> (_normalise_label("Yes."), _normalise_label("‘ＹＥＳ’"),
+    >>> (_normalise_label("Yes."), _normalise_label("‘ＹＥＳ’"), _normalise_label("not_so"),
     ...  _normalise_label("是。"), _normalise_label("C++"),
     ...  _normalise_label("5!"))
-    ('yes', 'yes', '是', 'c++', '5!')
+    ('yes', 'yes', 'not so', '是', 'c++', '5!')
     """
     folded = unicodedata.normalize("NFKC", visible(label)).casefold()
-    word = folded.strip(_AROUND)
+    word = re.sub(r"[\s_-]+", " ", folded.strip(_AROUND))
     is_word = all(unicodedata.category(sign)[0] in "LMZ" for sign in word)
     return word if word and is_word else visible(label).casefold()
 
@@ -284,9 +288,10 @@ _AROUND = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】�
 
 _YES, _NO = ("yes", "true", "y", "t"), ("no", "false", "n", "f")
 
-_FEW_LABELS, _TYPO, _SOME = 100, 5, 3
+_FEW_LABELS, _TYPO, _SOME, _RARE = 100, 5, 3, 10
 """Maximum number of labels for which typos are searched; a typo is this many times rarer than its
-label, and occurs fewer times than the last number."""
+label, and occurs fewer times than the third number. Other labels are rare if they occur this many
+times less often than the most frequent label."""
 
 
 def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]]) -> bool:
