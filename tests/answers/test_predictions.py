@@ -135,7 +135,7 @@ LINE = '{"id":"0-0","choice":0}'
             '{"id":"0-0","choice":0,"scores":[1,null]}\n',
             "'scores' can't have None: .* valid number",
         ),
-        ('{"id":"0-0","choice":0,"scores":[1,NaN]}\n', "NaN is not a JSON number"),
+        ('{"id":"0-0","choice":0,"scores":[1,NaN]}\n', "NaN is not a JSON number; write null"),
         ('{"id":"0-0","choice":0,"scores":[1,1e999]}\n', "the number 1e999 is too large"),
         ('{"id":"0-0","choice":0,"score":[1]}\n', "unknown key 'score'"),
         (

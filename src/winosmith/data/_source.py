@@ -162,7 +162,7 @@ def _decode(raw: bytes, path: Path, encoding: str | None) -> str:
         before, after = raw[max(0, at - _SHOWN) : at], raw[at : at + _SHOWN]
         parts = _ENDS.split(before)[-1], _ENDS.split(after)[0]
         seen = b"".join(parts).decode("cp1252").strip()
-        what = f"probably in {name}, which reads {seen!r} here"
+        what = f"probably in {name}, which reads {seen!r} here (or in another, such as cp1250)"
         raise _other_encoding(what, "cp1252", path, line)
     raise FormatError(
         "the text is not UTF-8, and its encoding is not known; name it with `encoding=`, such as "
@@ -203,5 +203,7 @@ def _is_western(raw: bytes) -> bool:
 def _decode_as(raw: bytes, encoding: str, path: Path, why: str) -> str:
     try:
         return raw.decode(encoding).removeprefix("\ufeff")
-    except (LookupError, ValueError) as error:  # some codecs raise errors of other kinds
+    except LookupError:
+        raise FormatError(f"{encoding!r} is not an encoding, such as 'cp1252'", path) from None
+    except ValueError as error:  # some codecs raise errors of other kinds
         raise FormatError(f"the text is not {encoding}, {why}", path) from error
