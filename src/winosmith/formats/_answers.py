@@ -16,7 +16,7 @@ from winosmith.formats._columns import is_empty
 from winosmith.formats._letters import locate_letter
 from winosmith.formats._names import collect_names, is_answer_name, normalise
 from winosmith.problem import Extra, Problem
-from winosmith.text import edit_distance, normalize, visible
+from winosmith.text import normalize, visible
 
 KINDS = {
     "letter": "letters",
@@ -236,7 +236,7 @@ class Classes:
             labels: the locations of each label.
             named: whether the user declared the column as the choices; then no label is a typo.
         """
-        self._places, self._typos, self.notes = labels, dict[str, str](), list[str]()
+        self._places, self._typos, self.notes = labels, set[str](), list[str]()
         self._usual: dict[str, str] = {}
         most = max(map(len, labels.values()), default=0)
         for label in sorted(labels, key=lambda one: -len(labels[one])):
@@ -244,12 +244,12 @@ class Classes:
             if (same := self._usual.setdefault(folded, label)) != label:
                 where = list_places(labels[label])
                 self.notes.append(f"the label {label!r} ({where}) is read as {same!r}")
-            elif len(labels) <= _FEW_LABELS and not named:
-                alike = (one for one in self._usual.values() if _may_be_typo(label, one, labels))
-                if meant := next(alike, None):
-                    self._typos[folded] = f"may mean {meant!r}"
-                elif _RARE * len(labels[label]) <= most:
-                    self._typos |= {folded: "is rare"} if len(labels[label]) < _SOME else {}
+            elif not named and _RARE * len(labels[label]) <= most and len(labels) <= _FEW_LABELS:
+                others = self._usual.keys() - {folded}
+                is_other_word = any(folded in own and own & others for own in (_YES, _NO))
+                if len(labels[label]) < _SOME or is_other_word:
+                    self._typos.add(folded)
+                else:
                     self.notes.append(f"the label {label!r} ({list_places(labels[label])}) is rare")
         usual = [one for folded, one in self._usual.items() if folded not in self._typos]
         numbers = all(re.fullmatch(r"-?[0-9]+", one) for one in usual)
@@ -261,9 +261,9 @@ class Classes:
         Raises:
             ProblemError: the label may be a typo.
         """
-        if why := self._typos.get(_normalise_label(label)):
+        if _normalise_label(label) in self._typos:
             raise ProblemError(
-                f"the label {label!r} ({list_places(self._places[label])}) {why}: correct it, or "
+                f"the label {label!r} ({list_places(self._places[label])}) is rare: correct it, or "
                 "name its column with `choices=` if it is a class"
             )
         return self._usual[_normalise_label(label)]
@@ -286,33 +286,12 @@ def _normalise_label(label: str) -> str:
 _AROUND = " .,;:!¡?¿'\"`‘’“”„«»‹›()[]。、「」『』【】《》।؟،؛"
 """Punctuation around a label that does not make it a different label."""
 
-_YES, _NO = ("yes", "true", "y", "t"), ("no", "false", "n", "f")
+_YES, _NO = {"yes", "true", "y", "t"}, {"no", "false", "n", "f"}
 
-_FEW_LABELS, _TYPO, _SOME, _RARE = 100, 5, 3, 10
-"""Maximum number of labels for which typos are searched; a typo is this many times rarer than its
-label, and occurs fewer times than the third number. Other labels are rare if they occur this many
-times less often than the most frequent label."""
-
-
-def _may_be_typo(label: str, other: str, places: Mapping[str, Sequence[object]]) -> bool:
-    """Return whether a rare label may be a misspelling of a frequent label.
-
-    A misspelling has one letter added, missing or different, or is another word for yes or no.
-
-    >>> _may_be_typo("yse", "yes", {"yse": [3], "yes": [*range(10)]})
-    True
-    >>> _may_be_typo("True", "yes", {"True": [3], "yes": [*range(10)]})
-    True
-    """
-    one, two = _normalise_label(label), _normalise_label(other)
-    if one == two or _TYPO * len(places[label]) > len(places[other]):
-        return False
-    if any(one in words and two in words for words in (_YES, _NO)):
-        return True
-    if not (one + two).isalpha() or max(len(one), len(two)) < 3 or len(places[label]) >= _SOME:
-        return False
-    swapped = sorted(one) == sorted(two) and sum(map(str.__ne__, one, two)) == 2
-    return swapped or edit_distance(one, two) == 1
+_FEW_LABELS, _SOME, _RARE = 100, 3, 6
+"""Maximum number of labels for which typos are searched. A label is rare if it occurs this many
+times less often than the most frequent one; in fewer rows than the second number, or as another
+word for yes or no, it may be a typo."""
 
 
 def list_places(places: Sequence[Place]) -> str:

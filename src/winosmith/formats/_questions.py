@@ -62,9 +62,6 @@ _REPEATED, _AT_LEAST = 0.05, 10
 """If a greater fraction of rows, and at least this many, repeat the id of another row, the column
 contains ids of texts with several questions, not ids of questions."""
 
-_MISSING = "NA"
-"""An empty cell in tables of R."""
-
 _WITHHELD = {"-", "?", "n/a", "none", "null"}
 """Answers that state that there is none, unless they are choices."""
 
@@ -155,13 +152,9 @@ def _read_questions(
     entries = list[Entry | _Draft]()
     used = plan.used_columns
     last = plan.choices[-1:] if len(plan.choices) > 1 else ()
-    gaps = sum(
-        row is not None and row.get(name) == _MISSING for _, _, row, _ in found for name in last
-    )
+    gaps = sum(row is not None and row.get(name) == "NA" for _, _, row, _ in found for name in last)
     if gaps:
-        notes.append(
-            f"{last[0]!r} is {_MISSING!r} in {gaps:,} rows, which is read as an empty cell"
-        )
+        notes.append(f"{last[0]!r} is 'NA' in {gaps:,} rows, which is read as an empty cell")
     for at, (place, raw, row, reason) in enumerate(
         _report_progress(found, PARSED, DRAFTED, on_progress)
     ):
@@ -270,7 +263,7 @@ def _make_draft(
             key = found.correct[0]
     elif plan.choices:
         cells = [row.get(name) for name in plan.choices]
-        while cells and (is_empty(cells[-1]) or cells[-1] == _MISSING):
+        while cells and (is_empty(cells[-1]) or cells[-1] == "NA"):
             cells.pop()
         for column, cell in zip(plan.choices, cells, strict=False):
             if is_empty(cell):
