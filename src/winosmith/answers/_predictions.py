@@ -16,6 +16,7 @@ with a test set, and can be checked with or without the answers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -85,9 +86,10 @@ def write_predictions(
 
 
 def recognise(file: AnswerFile) -> bool:
-    """Return whether a file's first JSON record is a header or a prediction."""
+    """Return whether a file's first JSON records are a header or predictions without letters."""
     keys = file.rows.first.keys()
-    is_letter = isinstance(file.rows.first.get("choice"), str)
+    first = [row.values or {} for row in islice(file.rows, 20)] if "choice" in keys else []
+    is_letter = any(isinstance(one.get("choice"), str) for one in first)
     is_ours = bool(keys & {"predictions", "choice"}) or {"id", "scores"} <= keys
     is_table = file.rows.kind == "delimited" or (file.rows.kind == "table" and "choice" in keys)
     return is_ours and not is_letter and not is_table

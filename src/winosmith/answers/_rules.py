@@ -135,7 +135,7 @@ def read_choices(
             why = f"options are counted from 1, and {given[name]!r} is the text of another"
         if why:
             what = f"{name!r}: {given[name]} is not a label: {why}; write A for the first"
-            if {str(label).strip() for label in given.values()} <= {"0", "1"}:
+            if {str(label).strip().removesuffix(".0") for label in given.values()} <= {"0", "1"}:
                 what += ", or write incorrect and correct if 0 and 1 mean that"
             raise file.error(what, places.get(name))
     return {name: read_option(given[name], fits, kind, _LABELS) for name, fits in readings.items()}

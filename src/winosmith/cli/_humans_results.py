@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import click
@@ -34,7 +33,7 @@ from winosmith.report import (
 from winosmith.response import Response
 from winosmith.results import table
 from winosmith.text import count_noun
-from winosmith.validate import read_votes
+from winosmith.validate import iterate_votes, read_votes
 
 
 @click.command("results")
@@ -95,7 +94,7 @@ def _responses(paths: Sequence[str]) -> tuple[Response, ...]:
     first: dict[tuple[str, str], str] = {}
     said: list[Response] = []
     for path in paths:
-        for (line, place), response in zip(_places(path), read_votes(path), strict=False):
+        for line, response in iterate_votes(path):
             if response.purpose != "test":
                 continue
             who = response.participant, response.problem_id
@@ -106,18 +105,9 @@ def _responses(paths: Sequence[str]) -> tuple[Response, ...]:
                     path,
                     line,
                 )
-            first[who] = place
+            first[who] = f"{path}:{line}"
             said.append(response)
     return tuple(said)
-
-
-def _places(path: str) -> Iterator[tuple[int, str]]:
-    """Yield the line of each response: every line that is not empty, but a CSV's header."""
-    text = Path(path).read_text("utf-8-sig", errors="replace")  # the reader names what is wrong
-    lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    is_json = text.lstrip().startswith("{")
-    for line in lines[0 if is_json else 1 :]:
-        yield line, f"{path}:{line}"
 
 
 _ITEMS = 12

@@ -165,22 +165,17 @@ def measure_overlaps(
     found: dict[str, Overlap] = {}
     for given in trained_on:
         name, what = _of_solver(given, solvers)
-        seen = _seen(dataset, given, what)
+        from winosmith.study import TrainedOn
+
+        try:
+            seen = TrainedOn.named([what]).overlap(dataset)
+        except InputError as error:
+            raise InputError(f"--trained-on {given}: {error}") from None
         for solver in solvers if name is None else [name]:
             before = found.get(solver, Overlap({}, seen.n))
             rows, unknown = {**seen.rows, **before.rows}, (*before.unknown, *seen.unknown)
             found[solver] = Overlap(dict(sorted(rows.items())), seen.n, unknown)
     return found
-
-
-def _seen(dataset: Dataset, given: str, what: str) -> Overlap:
-    """Return the problems that a solver with this training data may have seen."""
-    from winosmith.study import TrainedOn
-
-    try:
-        return TrainedOn.named([what]).overlap(dataset)
-    except InputError as error:
-        raise InputError(f"--trained-on {given}: {error}") from None
 
 
 def _of_solver(given: str, solvers: Sequence[str]) -> tuple[str | None, str]:

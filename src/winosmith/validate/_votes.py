@@ -333,19 +333,20 @@ def read_votes(path: str | Path) -> tuple[Response, ...]:
         FormatError: the file is empty or not UTF-8, a column is missing or unknown, or a response
             can't be read. The message has the line.
     """
+    return tuple(response for _, response in iterate_votes(path))
+
+
+def iterate_votes(path: str | Path) -> Iterator[tuple[int, Response]]:
+    """Yield the line number and the response of each record; see `read_votes`."""
     text = read_text(path)
     if not text.strip():
         raise FormatError("the file is empty", path)
-    records = (
-        _read_json_records(text, path) if text.lstrip()[0] in "{[" else read_csv_records(text, path)
-    )
-    responses = []
-    for line, record in records:
+    read = _read_json_records if text.lstrip()[0] in "{[" else _read_csv_records
+    for line, record in read(text, path):
         try:
-            responses.append(Response(**record))
+            yield line, Response(**record)
         except ProblemError as error:
             raise FormatError(str(error), path, line) from None
-    return tuple(responses)
 
 
 def write_votes(responses: Iterable[Response], path: str | Path) -> None:
@@ -377,7 +378,7 @@ def check_names(names: Iterable[str], needed: tuple[str, ...], path: str | Path,
             raise FormatError(f"the column {name!r} {what}; the columns are {known}", path, line)
 
 
-def read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def _read_csv_records(text: str, path: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the line number and the fields of each response in CSV text."""
     table = data.Delimited(data.Source(Path(path), text.encode()))
     check_names(table.header, _NEEDED, path, 1)
