@@ -399,6 +399,15 @@ def test_missing_numbers_of_any_program_are_missing(tmp_path: Path) -> None:
         assert len(answers.read(path, DATA)["m"].predictions) == 11
 
 
+def test_a_text_is_an_option_with_a_full_stop_and_if_it_is_na(tmp_path: Path) -> None:
+    """COPA's options have lost their full stops; NA may be Namibia."""
+    items = Dataset(
+        Problem(f"q{at}", f"Which {at}?", ("DE", "NA"), 1, blank=None) for at in range(3)
+    )
+    path = _text(tmp_path / "m.csv", "id,m\nq0,NA\nq1,De.\nq2,NaN\n")
+    assert [p.choice for p in answers.read(path, items)["m"].predictions] == [1, 0]
+
+
 def test_true_and_false_are_options_and_a_choice_may_be_a_letter(tmp_path: Path) -> None:
     """JSON's true is the option "True"; records with `choice` may have letters as tables do."""
     items = Dataset(

@@ -113,14 +113,18 @@ def read_choices(
     Raises:
         FormatError: a label counts from 0, or is both an option's number and another's text.
     """
-    dataset = file.dataset
-    known = {*dataset.ids}
-    given = {name: label for name, label in labels.items() if not formats.is_missing(label)}
+    texts = {problem.id: problem.options for problem in file.dataset}
+    given = {
+        name: label
+        for name, label in labels.items()
+        if not formats.is_missing(label)
+        or (isinstance(label, str) and label in texts.get(name, ()))
+    }
     readings = {
         name: formats.interpret_answer(
-            str(label) if isinstance(label, bool) else label, dataset[dataset.row(name)].options
+            str(label) if isinstance(label, bool) else label, texts[name]
         )
-        if name in known and not isinstance(label, dict | list)
+        if name in texts and not isinstance(label, dict | list)
         else {}
         for name, label in given.items()
     }

@@ -131,9 +131,9 @@ def _match_labelled(said: str, options: Sequence[str], labels: Sequence[str]) ->
 def match_option(text: str, options: Sequence[str]) -> int | None:
     """Return the index of the only option that matches a text.
 
-    Case is ignored, unless options differ only in case.
+    Case and a full stop at the end are ignored, unless options differ only in these.
 
-    >>> match_option("A  cup", ["a cup", "a jug"]), match_option("Us", ["US", "us"])
+    >>> match_option("A  cup.", ["a cup", "a jug"]), match_option("Us", ["US", "us"])
     (0, None)
     """
     shown = (one if one.isascii() else visible(normalize(one)) for one in (text, *options))
@@ -141,9 +141,12 @@ def match_option(text: str, options: Sequence[str]) -> int | None:
     if tidied.count(said) == 1:
         return tidied.index(said)
     folded = said.casefold()
-    if f"\n{folded}\n" not in "\n".join(["", *tidied, ""]).casefold():
+    bare = folded.rstrip(".。")
+    if not bare or f"\n{bare}" not in "\n".join(["", *tidied]).casefold():
         return None
     alike = [*map(str.casefold, tidied)]
+    if folded not in alike:
+        folded, alike = bare, [one.rstrip(".。") for one in alike]
     return alike.index(folded) if alike.count(folded) == 1 else None
 
 
