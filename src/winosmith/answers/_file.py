@@ -54,17 +54,14 @@ class AnswerFile:
             return {}
 
     def match_id(self, value: Any) -> str:
-        """Return the id of an item that a value means; other values as text.
-
-        A number means the only item whose id is the same whole number, such as "7", "7.0" or "007".
-        """
+        """Return the id that a value means: of whole numbers, "7.0" and "007" mean "7"."""
         name = cell(value)
         whole = _WHOLE.fullmatch(name.strip())
         return self._numbered.get(whole[1], name) if whole else name
 
     @cached_property
     def _numbered(self) -> dict[str, str]:
-        """The ids that are whole numbers, by number; without numbers of several ids."""
+        """The ids that are whole numbers, by number, if no other id is the same number."""
         found = [(whole[1], name) for name in self.dataset.ids if (whole := _WHOLE.fullmatch(name))]
         times = Counter(number for number, _ in found)
         return {number: name for number, name in found if times[number] == 1}

@@ -151,7 +151,7 @@ def _read_questions(
 
     entries = list[Entry | _Draft]()
     used = plan.used_columns
-    last = plan.choices[-1:] if len(plan.choices) > 1 else ()
+    last = plan.choices[1:][-1:]
     gaps = sum(row is not None and row.get(name) == "NA" for _, _, row, _ in found for name in last)
     if gaps:
         notes.append(f"{last[0]!r} is 'NA' in {gaps:,} rows, which is read as an empty cell")
@@ -273,9 +273,9 @@ def _make_draft(
                 )
         options, labels = tuple(map(get_cell_text, cells)), plan.choices[: len(cells)]
     answer = _clean_answer(answer)
-    if plan.labels_are_choices or (options and not interpret_answer(answer, options, labels)):
-        is_none = str(answer).casefold() in ({"-"} if plan.labels_are_choices else _WITHHELD)
-        answer = None if is_none or _base.is_missing(answer) else answer
+    if (missing := _base.is_missing(answer)) or str(answer).casefold() in _WITHHELD:
+        is_class = plan.labels_are_choices and not missing and answer != "-"
+        answer = answer if is_class or interpret_answer(answer, options, labels) else None
     own_id = None if plan.id is None else row.get(plan.id)
     return _Draft(
         place, raw, str(at) if own_id in (None, "") else data.cell(own_id), question, options,
