@@ -370,3 +370,5 @@ def test_a_column_of_other_twos_is_not_asked_about(tmp_path: Path) -> None:
         path = tmp_path / "file.csv"
         path.write_text(as_csv(others, page=lambda at: str(at // 2)))
         assert len(formats.read(path)) == 40
+    path.write_text(as_csv(problems, row=lambda at: str(at + 1)))  # not the ids of other halves
+    assert len(formats.read(path)) == 40

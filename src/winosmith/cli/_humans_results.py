@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import click
@@ -34,7 +33,7 @@ from winosmith.report import (
 from winosmith.response import Response
 from winosmith.results import table
 from winosmith.text import count_noun
-from winosmith.validate import read_votes
+from winosmith.validate import iterate_votes, read_votes
 
 
 @click.command("results")
@@ -96,7 +95,7 @@ def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
     first: dict[tuple[str, str], str] = {}
     responses: list[Response] = []
     for path in paths:
-        for (line, place), response in zip(_find_lines(path), read_votes(path), strict=False):
+        for line, response in iterate_votes(path):
             if response.purpose != "test":
                 continue
             who = response.participant, response.problem_id
@@ -107,17 +106,9 @@ def _read_responses(paths: Sequence[str]) -> tuple[Response, ...]:
                     path,
                     line,
                 )
-            first[who] = place
+            first[who] = f"{path}:{line}"
             responses.append(response)
     return tuple(responses)
-
-
-def _find_lines(path: str) -> Iterator[tuple[int, str]]:
-    text = Path(path).read_text("utf-8-sig", errors="replace")  # `read_votes` reports bad bytes
-    lines = [number for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    is_json = text.lstrip().startswith("{")
-    for line in lines[0 if is_json else 1 :]:
-        yield line, f"{path}:{line}"
 
 
 _LISTED_ITEMS = 12

@@ -153,7 +153,9 @@ def _find_marks(
         return plain
     partners: list[str | None] = [None] * len(problems)
     for problem, text in zip(problems, texts, strict=True):
-        if text and text in places and text != problem.id:
+        back = texts[places[text]] if text and text in places else None
+        is_chain = back in places and back not in (text, problem.id)  # the numbers of the rows
+        if text and text in places and text != problem.id and not is_chain:
             mark = f"twin-{min(problem.id, text)}"
             for one in (problem.id, text):
                 partners[places[one]] = partners[places[one]] or mark
