@@ -12,9 +12,8 @@ import click
 from winosmith import answers, formats
 from winosmith.cli._options import FILE, get_answer_arguments, read_contents
 from winosmith.dataset import Dataset
-from winosmith.errors import FormatError, InputError
+from winosmith.errors import FormatError, InputError, first_ids
 from winosmith.metrics import Overlap
-from winosmith.prediction import first_ids
 from winosmith.report import format_value
 
 
