@@ -75,6 +75,12 @@ def test_what_spreadsheets_add_is_taken(tmp_path: Path) -> None:
     ]
 
 
+def test_what_pandas_and_r_write_is_taken(tmp_path: Path) -> None:
+    """Columns with gaps have decimals, and gaps are NA or nan."""
+    found = read(tmp_path, "problem_id,participant,choice\np,ann,1.0\nq,ann,NA\nr,ann,nan\n")
+    assert [response.choice for response in found] == [0, None, None]
+
+
 def test_json_lines_count_from_0(tmp_path: Path) -> None:
     """In JSON Lines the fields are those of a response, so choices count from 0."""
     line = '{"problem_id": "p", "participant": "ann", "purpose": "local", "choice": 1'
@@ -105,8 +111,8 @@ JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
             "votes:2: '0' is not the number of an option; options are numbered from 1",
         ),
         (HEAD + "p,ann,A,,,,\n", "votes:2: 'A' is not the number of an option"),
-        (HEAD + "p,ann,1.0,,,,\n", "votes:2: '1.0' is not the number of an option"),
-        (HEAD + "p,ann,1,,,,\n\np,bob,1,fun,,,\n", "votes:4: the purpose 'fun' is not local"),
+        (HEAD + "p,ann,1.5,,,,\n", "votes:2: '1.5' is not the number of an option"),
+        (HEAD + "p,ann,1,,,,\n\np,bob,1,fun,,,\n", "votes:4: unknown purpose 'fun'; use local"),
         (HEAD + '"p\nq",ann,1,,,,\np,b,1,,maybe,,\n', "votes:4: ambiguous is 'maybe'; it must be"),
         (HEAD + "p,ann,1,,,1 1,\n", "votes:2: the order (0, 0) is not a permutation"),
         (HEAD + "p,ann,1,,,,soon\n", "votes:2: seconds is 'soon'; it must be a number or empty"),

@@ -5,10 +5,9 @@ WinoGrande). `train_and_vote` trains each classifier on its partition and counts
 other rows. A classifier does not depend on the share that it is in.
 
 The rows and labels are transferred once. Threads read them in this process. An executor that can
-store values for its workers (`winosmith.parallel.Broadcaster`) stores them. For any other executor they
-are written to files, which the workers map into memory, so that all processes of a machine share
-one copy. Workers that can't access the files (on another machine, without a shared disk) raise an
-error.
+store values for its workers (`winosmith.parallel.Broadcaster`) stores them. For others, they are
+written to files, which the workers map into memory, so that all processes of a machine share one
+copy. Workers that can't access the files (on another machine without their disk) raise an error.
 """
 
 from __future__ import annotations

@@ -53,14 +53,8 @@ TASK = re.compile(r"(.+)-[12]")
 _HALF = re.compile(r"(.+)[-_./: ][0-2abAB]|(.*\d)[abAB]")
 """Ids of halves in other files: "q7_2", "7/0", "q7b"."""
 
-_HALVES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"(.+)[-_./:# ][^-_./:# ]+",
-        r"[^-_./:# ]+[-_./:# ](.+)",
-        r"\D*+(?>0*+(?=[1-9])|0*(?=0))?(\d++)\D*+",
-    )
-)
+_HALVES = (r"(.+)[-_./:# ][^-_./:# ]+", r"[^-_./:# ]+[-_./:# ](.+)",
+           r"\D*+(?>0*+(?=[1-9])|0*(?=0))?(\d++)\D*+")  # fmt: skip
 """Marks of halves that are used only if they pair most of a file: "7_pos", "left-7", "7"."""
 
 _FEWEST = 8
@@ -190,8 +184,8 @@ def _get_best_stems(texts: Sequence[str | None]) -> list[str | None]:
     return max((_get_stems(texts, pattern) for pattern in _HALVES), key=_count_paired)
 
 
-def _get_stems(texts: Iterable[str | None], pattern: re.Pattern[str]) -> list[str | None]:
-    found = (pattern.fullmatch(text) if text else None for text in texts)
+def _get_stems(texts: Iterable[str | None], pattern: str | re.Pattern[str]) -> list[str | None]:
+    found = (re.fullmatch(pattern, text) if text else None for text in texts)
     return [one and one[one.lastindex or 0] for one in found]
 
 
@@ -211,11 +205,7 @@ def pair_by_ids(entries: Iterable[Entry]) -> list[Entry]:
     rows = [row for row, one in every.items() if not one.twin_id and one.blank is not None]
     problems = [every[row] for row in rows]
     marks = _get_stems([problem.id for problem in problems], _HALF)
-    twos = [
-        (one, other)
-        for one, other in _group_in_twos(marks)
-        if _may_be_halves(problems[one], problems[other])
-    ]
+    twos = [(a, b) for a, b in _group_in_twos(marks) if _may_be_halves(problems[a], problems[b])]
     if not twos:
         marks = _get_best_stems([problem.id for problem in problems])
         twos = _find_twos(problems, marks)
