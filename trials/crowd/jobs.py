@@ -89,7 +89,7 @@ def run_jobs(folder: Path, database: str | None, imported: int) -> dict[str, flo
     """Queue the import and the round; return the seconds until the end of each."""
     opened(folder, database)
     from winosmith.records import canonical
-    from winosmith.web.jobs import BUSY, IMPORT, ROUND, Job, note
+    from winosmith.web.jobs import BUSY, IMPORT, ROUND, Job, create_job
     from winosmith.web.people.models import Person
     from winosmith.web.rounds.running import create_round
 
@@ -111,7 +111,7 @@ def run_jobs(folder: Path, database: str | None, imported: int) -> dict[str, flo
                 }  # fmt: skip
                 file.write(canonical(record) + "\n")
     start = time.monotonic()
-    note(admin, IMPORT, asked, state=Job.State.WAITING, mark=job.mark, total=imported)
+    create_job(admin, IMPORT, asked, state=Job.State.WAITING, mark=job.mark, total=imported)
     create_round("round-1", {}, by=admin)
     seconds: dict[str, float] = {}
     while len(seconds) < 2 and time.monotonic() < start + PATIENCE:
