@@ -75,10 +75,10 @@ def test_what_spreadsheets_add_is_taken(tmp_path: Path) -> None:
     ]
 
 
-def test_what_excel_and_r_write_is_taken(tmp_path: Path) -> None:
-    """Cells may have semicolons between them, and whole numbers of a column with gaps a point."""
-    found = read(tmp_path, "sep=;\nproblem_id;participant;choice\np;ann;2.0\np;bob;NA\n")
-    assert [r.choice for r in found] == [1, None]
+def test_votes_from_excel_pandas_and_r_are_read(tmp_path: Path) -> None:
+    """Semicolons may separate cells; columns with gaps have decimals, and gaps are NA or nan."""
+    table = "sep=;\nproblem_id;participant;choice\np;ann;2.0\np;bob;NA\np;eve;nan\n"
+    assert [response.choice for response in read(tmp_path, table)] == [1, None, None]
 
 
 def test_json_lines_count_from_0(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ JSON = '{"problem_id": "p", "participant": "ann", "purpose": "test"'
         ),
         (HEAD + "p,ann,A,,,,\n", "votes:2: 'A' is not the number of an option"),
         (HEAD + "p,ann,1.5,,,,\n", "votes:2: '1.5' is not the number of an option"),
-        (HEAD + "p,ann,1,,,,\n\np,bob,1,fun,,,\n", "votes:4: the purpose 'fun' is not local"),
+        (HEAD + "p,ann,1,,,,\n\np,bob,1,fun,,,\n", "votes:4: unknown purpose 'fun'; use local"),
         (HEAD + '"p\nq",ann,1,,,,\np,b,1,,maybe,,\n', "votes:4: ambiguous is 'maybe'; it must be"),
         (HEAD + "p,ann,1,,,1 1,\n", "votes:2: the order (0, 0) is not a permutation"),
         (HEAD + "p,ann,1,,,,soon\n", "votes:2: seconds is 'soon'; it must be a number or empty"),

@@ -67,7 +67,7 @@ class Splitting:
     """Fraction of problems in dev, if a file is split."""
     test: Annotated[float, Field(ge=0, le=1)] = 0.14
     """Fraction of problems in test, if a file is split."""
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0)] = 0
     """Random seed of the split."""
 
     def __post_init__(self) -> None:

@@ -394,7 +394,7 @@ def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str,
             "problem_id": row["problem_id"],
             "participant": row["participant"],
             "purpose": row.get("purpose", "").strip() or "validate",
-            "choice": None if row["choice"].strip() in ("", "NA") else _parse_number(row["choice"]),
+            "choice": _parse_choice(row["choice"]),
             "ambiguous": _parse_flag(row, "ambiguous"),
             "associative": _parse_flag(row, "associative"),
             "shown": tuple(map(_parse_number, row.get("shown", "").split())),
@@ -404,9 +404,15 @@ def _parse_row(row: Mapping[str, str], path: str | Path, line: int) -> dict[str,
         raise FormatError(str(error), path, line) from None
 
 
+def _parse_choice(cell: str) -> int | None:
+    """Return the index of the option, or None; pandas and R write 1.0, nan and NA."""
+    cell = cell.strip()
+    return None if cell.lower() in ("", "na", "nan") else _parse_number(cell.removesuffix(".0"))
+
+
 def _parse_number(cell: str) -> int:
-    if number := re.fullmatch(r"\s*([1-9][0-9]{0,2})(?:\.0)?\s*", cell):
-        return int(number[1]) - 1
+    if re.fullmatch(r"[1-9][0-9]{0,2}", cell):
+        return int(cell) - 1
     raise ProblemError(f"{cell!r} is not the number of an option; options are numbered from 1")
 
 
