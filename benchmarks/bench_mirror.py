@@ -249,7 +249,7 @@ def print_removed(cells, asked):
     """Print what each way found, took and left."""
     for vectors in asked.vectors:
         print(f"\n**{vectors}**\n")
-        print("| planted | way | found | sound taken | false share | whole twins left | s |")
+        print("| planted | filter | found | sound removed | false fraction | whole twins left | s |")
         print("|---|---|---|---|---|---|---|")
         for strength, way in product(asked.strengths, asked.ways):
             runs = [cells[seed, strength, vectors, way, ""] for seed in range(asked.seeds)]

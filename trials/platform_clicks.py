@@ -20,7 +20,7 @@ from crowd.scenario import apart, databases, place
 from crowd.table import Table, end
 
 ATTACKED = (
-    "database", "fault on purpose", "who", "answers", "decided by them", "wait or are left out",
+    "database", "injected fault", "who", "answers", "decided by them", "waiting or not counted",
 )  # fmt: skip
 CROWD = (
     "database", "judges", "votes", "problems decided", "judges held", "held at most",
@@ -32,7 +32,7 @@ def main() -> None:
     """Run the attacks and the honest crowd, and print two tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--database", default="", help="only sqlite or postgresql")
     asked = parser.parse_args()
     problems, judges, votes = (12, 10, 30) if asked.quick else (60, 40, 100)
     attacks = Table("Nothing is decided by clicks", ATTACKED)

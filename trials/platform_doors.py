@@ -24,9 +24,9 @@ def main() -> None:
     """Try the doors and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--database", default="", help="only sqlite or postgresql")
     asked = parser.parse_args()
-    table = Table("Doors", ("database", "fault on purpose", "who tries", "tries", "got in"))
+    table = Table("Doors", ("database", "injected fault", "who tries", "attempts", "logged in"))
     for database in databases(asked.database):
         for fault in ("", "clear-sessions"):
             with place(database) as where:

@@ -25,7 +25,7 @@ PROCESSOR = (
     "crowd, ms a write",
     "processor busy %",
     "of that others %",
-    "writes a second of one core for the site alone",
+    "writes a second per core, without the crowd",
 )
 
 LOADS = {"sqlite": (64, 30.0), "postgresql": (64, 30.0)}
@@ -39,7 +39,7 @@ def main() -> None:
     """Measure and print tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--database", default="", help="only sqlite or postgresql")
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=60.0)
     asked = parser.parse_args()

@@ -1,4 +1,4 @@
-"""`winosmith serve` with a fault on purpose: a trial that no fault fails proves nothing.
+"""`winosmith serve` with an injected fault, because a trial that never fails proves nothing.
 
     python -m crowd.careless FAULT serve DIR …
 

@@ -66,7 +66,7 @@ class Outcome:
 
     @property
     def data_faults(self) -> int:
-        """How much of what was acknowledged is wrong in the data; what a fault on purpose shows."""
+        """Number of acknowledged writes that are wrong in the data."""
         wrong = self.missing + self.twice + self.otherwise + self.vote_faults
         return wrong + bool(self.destroyed)
 
