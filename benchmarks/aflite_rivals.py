@@ -1,4 +1,4 @@
-"""What bench_aflite.py compares with: scikit-learn's classifiers, one process each."""
+"""The rivals of bench_aflite.py: scikit-learn's classifiers, in one process each."""
 
 from __future__ import annotations
 

@@ -1,20 +1,19 @@
-"""AFLite against scikit-learn: seconds, ratio, peak memory, and whether the votes are the same.
+"""Compare AFLite with scikit-learn: seconds, ratio, peak memory and equality of the votes.
 
     python benchmarks/bench_aflite.py                 8,000 rows of 256 numbers
     python benchmarks/bench_aflite.py --paper         47,000 x 1,024, n=64, m=10,000, k=500
     python benchmarks/bench_aflite.py --grid          a table over rows, columns and classifiers
     python benchmarks/bench_aflite.py --rows 5000 --columns 64 --ensemble 16
 
-The rival is `LogisticRegression` as its users could tune it: as many processes as processors, one
-BLAS thread each, over centred rows. "converged" (L-BFGS, float64, tolerance 1e-7) gives the votes
-of the optimum, as winosmith does; "quick" (float32, the default tolerance) is what comes out
-without care. They get the same partitions and, being slow, are timed on a few phases of the run
-(`--against`) or, in the table, on a few classifiers of one; their time for the whole is in
-proportion.
+The rival is a tuned `LogisticRegression`: one process per processor, one BLAS thread each, over
+centred rows. "converged" (L-BFGS, float64, tolerance 1e-7) gives the votes of the optimum, like
+winosmith; "quick" (float32, default tolerance) is untuned. Both get the same partitions. Because
+they are slow, they are timed on a few phases of the run (`--against`) or, in the table, on a few
+classifiers of one phase; the time of the whole run is extrapolated.
 
 `--exact` compares every vote of those phases with the optimum (Newton-Cholesky in float64,
-tolerance 1e-10). The limit that is printed is the time for the multiplications alone, at the rate
-of a float32 matrix product on the same processors.
+tolerance 1e-10). The printed limit is the time for only the multiplications, at the speed of a
+float32 matrix product on the same processors.
 """
 
 from __future__ import annotations
@@ -120,7 +119,7 @@ def main() -> None:
 
 
 def compiled() -> None:
-    """Compile, and tell the time that this takes apart."""
+    """Compile the kernel, and print the time that this takes."""
     X, y = made(200, 8, 0)
     began = time.perf_counter()
     debias.aflite(X, y, train_size=50, cutoff=100, ensemble_size=2)

@@ -1,4 +1,4 @@
-"""Does the test of exposure keep its level, and what does it find?
+"""Measure the size and the power of the exposure test.
 
 Simulated differences give the size in nulls and the power; small language models, trained from
 scratch on releases that they see once, twice and four times, show the test next to a canary string

@@ -1,15 +1,15 @@
-"""How long do building a text index and searching it take?
+"""Time how long building and searching a text index takes.
 
-The same sentences are searched for the same phrases, those that knowledge hunting asks for, in
-three ways, one after the other in one run:
+The same sentences are searched for the same phrases (those of knowledge hunting) in three ways, one
+after the other in one run:
 
 - winosmith: `solve.FullTextIndex`, SQLite's FTS5 in one file;
-- tantivy: its index on disk, English stems, the same phrases (when it is installed);
-- scan: a regular expression for each phrase over all sentences, held in memory, which is what a
-  few lines of Python do; its searches are a tenth of the others'.
+- tantivy: its index on disk, English stems, the same phrases (if it is installed);
+- scan: a regular expression for each phrase over all sentences in memory, as in a few lines of
+  Python, with a tenth of the searches.
 
-Each returns the 20 best (the scan, the first) sentences. A way's hits are compared with those of
-the first: the share of the searches for which both find something, or both nothing.
+Each returns the 20 best (the scan, the first) sentences. The hits are compared with those of
+winosmith: the fraction of searches for which both or neither find a sentence.
 
     python benchmarks/bench_hunting.py --collection texts/ --data dev.jsonl
 """

@@ -1,4 +1,4 @@
-"""How long does scoring with language models take, and how many tokens are fed?
+"""Measure the time and the number of tokens of scoring with language models.
 
 One causal model (GPT-2's architecture, 4 layers, 256 wide, 8,000 tokens, weights at random) scores
 the same options of the same problems in two ways, in one process:

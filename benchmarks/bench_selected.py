@@ -1,9 +1,9 @@
-"""What is guessed of what a filter kept: told of itself, and across halves that it saw apart.
+"""Compare cross-validation within the kept problems with accuracy across filtered halves.
 
-Cross-validation on what AFLite kept asks problems that were selected by their own answers. Prints
-that figure, its median where the answers of whole blocks are flipped before the filter runs (so
-that nothing is left to find), and what `debias.verify` measures. A second table has, for each
-split, what is told of the halves themselves beside what is guessed of one from the other.
+Cross-validation within the problems that AFLite kept tests problems that were selected by their
+answers. Prints its accuracy, the median accuracy if the answers of whole blocks are flipped before
+the filter runs (so that there are no artifacts), and the result of `debias.verify`. A second table
+shows, for each split, the accuracy within the halves next to the accuracy across them.
 
     python benchmarks/bench_selected.py --data $WINOSMITH_DATA/winogrande/train_xl.jsonl --flips 3
     python benchmarks/bench_selected.py          # practice twins, half of them planted

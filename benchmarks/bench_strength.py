@@ -1,8 +1,8 @@
-"""How much of what is planted do the filters find, and what else do they take?
+"""Measure the planted and the sound problems that each filter removes.
 
-Practice corpora with more and more planted twins go through the votes of their simulated crowd, the
-light embedder, and AFLite; PMI filtering and random reduction then remove as many problems. Prints
-a table, and with --svg writes the figure of the docs.
+A simulated crowd votes on practice corpora with increasing numbers of planted twins. AFLite filters
+the light embedder's vectors; PMI filtering and random reduction then remove the same number of
+problems. Prints a table, and with --svg writes the charts of the docs.
 
     python benchmarks/bench_strength.py --seeds 5 --svg docs/images
 """

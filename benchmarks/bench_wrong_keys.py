@@ -1,7 +1,7 @@
-"""How often the bounds of wrong keys hold, and how well wrong keys are ranked, in simulated sets.
+"""Measure how often the bounds of wrong keys hold, and how well wrong keys are ranked.
 
-Models answer by an item response model, and wrong keys are made by other mechanisms than the
-planted ones. Each condition changes one factor of the base condition.
+In simulated sets, models answer according to an item response model, and wrong keys are made by
+other mechanisms than planted keys. Each condition changes one factor of the base condition.
 
     python benchmarks/bench_wrong_keys.py --sets 1000
     python benchmarks/bench_wrong_keys.py --only memorised
@@ -39,8 +39,8 @@ class Condition:
         wrong: fraction of wrong keys.
         made: how wrong keys are made: "anywhere" at random; on "hard" items; on the most
             "attractive" other option; "memorised" by 30 % of the models, which know the given
-            keys of 70 % of all items; or "half undetectable": half of them are answered as if they were
-            sound.
+            keys of 70 % of all items; or "half undetectable": half of them are answered as if they
+            were sound.
         alike: fraction of the models that repeat 90 % of the answers of another.
     """
 

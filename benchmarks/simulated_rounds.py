@@ -1,9 +1,9 @@
-"""A loop that can be watched: what filtering does over rounds, where everything is known.
+"""Simulate the effect of filtering over several rounds with known artifacts.
 
-A simulated crowd writes twins in rounds, out of habits that it keeps. A known share of the twins
-holds an artifact, and a known share has its answers the wrong way round. Three judges validate each
-problem; solvers learn from everything that earlier rounds published, removed problems with it, as
-WinoGrande publishes both (section 3); and each way of filtering makes its own release.
+A simulated crowd with constant habits writes twins in rounds. A known fraction of the twins has an
+artifact, and a known fraction has swapped answers. Three judges validate each problem. Solvers are
+trained on all problems that earlier rounds published, including removed ones, because WinoGrande
+publishes both (section 3). Each filter selects its own release.
 """
 
 from __future__ import annotations
