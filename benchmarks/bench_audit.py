@@ -1,34 +1,33 @@
-"""The audit: how often it flags a cue of a clean set, whether it finds a planted one, its time.
+"""Measure the audit's false alarms on clean sets, its detection of planted cues, and its time.
 
-- *null*: sets whose keys are drawn at random, of several sizes and numbers of options, and mixed:
-  in how many of them a cue is flagged, which should be one in twenty, in how many the result is
-  borderline, and in how many any p is at most 0.05. With --uneven, more keys are first than
-  elsewhere, over options that are sorted by length: how many of these sets have a flagged cue of
-  content. With --copies, each item is there five times.
-- *planted*: the longest option, which is one in each item, is the key 5 points more often than by
-  chance (or --share): how often it is flagged, and how often any cue is.
+- *null*: sets with random keys, of several sizes and numbers of options, and mixed. Prints how many
+  sets have a flagged cue (it should be one in twenty), a borderline result, and any p of at most
+  0.05. With --uneven, options are sorted by length and more keys are first; prints how many sets
+  have a flagged content cue. With --copies, each item occurs five times.
+- *planted*: the longest option, unique in each item, is the key 5 points more often than by chance
+  (or --share). Prints how often it is flagged, and how often any cue is.
 - *seeds*: the same sets, each audited with two seeds: how often both flag the same cues.
-- *band*: the band of a planted cue (46.9 % of 1,600 items) by the number of draws.
+- *band*: the band of a planted cue (46.9 % of 1,600 items) for each number of draws.
 
-  The first three give 95 % intervals (Wilson). --draws is the number to begin with, --max-draws the
-  one up to which draws are added. The sets of a cell are shared out among 20 texts.
+  The first three print 95 % Wilson intervals. --draws is the initial number of draws, --max-draws
+  the maximum. The sets of a cell are split among 20 texts.
 - *time*: seconds and memory until each step, for 10,000 items with 4 options (or --items), with
-  --draws and --probe-draws. Seconds are the processor's; a machine in demand takes more of them.
-- *input*: writes these items as a file of JSON Lines, for `winosmith audit --no-probes`. In both,
-  the longest option is the key --share more often than by chance.
+  --draws and --probe-draws. Seconds are processor seconds, which increase on a busy machine.
+- *input*: writes these items as a JSON Lines file, for `winosmith audit --no-probes`. In both, the
+  longest option is the key --share more often than by chance.
 - *shared*: the table of the shared sets, with the time of each.
-- *encoded*: what an encoder's vectors guess of the shared sets (--embed: light, or a model), beside
-  words; in brackets what is expected, the range of 95 of 100 draws, and p; the encoder's seconds.
-- *repair*: what a repair does to the shared sets, and what is shown of it.
-- *wrong-keys*: sets with a planted cue and 2 % wrong keys, and eight models' answers: the fraction
-  kept and the rate of wrong keys, without answers and with them; after them the shared sets with
-  answers, if their folder is given. --sets is the number of sets of each strength of the cue.
-- *proof*: sets with a planted rule are repaired beside many items that no repair saw; in how many
-  of them the bounds hold, all at once, what the halves' rules leave there. 95 of 100 are meant.
+- *encoded*: the accuracy of an encoder's vectors (--embed: light, or a model) on the shared sets,
+  next to words; in brackets the expected value, the range of 95 of 100 draws, and p; the encoder's
+  seconds.
+- *repair*: the effect of a repair on the shared sets, and the results that it shows.
+- *wrong-keys*: sets with a planted cue, 2 % wrong keys, and eight models' answers: the fraction
+  kept and the rate of wrong keys, without and with answers; then the shared sets with answers, if
+  their folder is given. --sets is the number of sets for each strength of the cue.
+- *proof*: sets with a planted rule are repaired together with many held-out items. Prints in how
+  many sets all bounds hold on these items; 95 of 100 are expected.
 
-*null*, *planted*, *seeds* and *proof* note what is done in --kept, some sets at a time; the same
-command, or one that asks for more sets, continues from there. --workers are processes, and change
-no figure.
+*null*, *planted*, *seeds* and *proof* save their progress in --kept; the same command, or one with
+more sets, continues from there. --workers is the number of processes, which changes no result.
 
 Options are words drawn by Zipf's law, 1 to 12 an option; the shared sets need their files.
 

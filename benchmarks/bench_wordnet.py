@@ -5,7 +5,8 @@
 First every problem is perturbed, then the children, generation by generation, until there are
 enough, or fewer than one in a hundred has a child. The rival is a ten-line swap with nltk: any
 word, any synonym of any sense, unchanged; it is timed on 2,000 problems. Without --data, the folder
-is WINOSMITH_DATA."""
+is WINOSMITH_DATA.
+"""
 
 from __future__ import annotations
 

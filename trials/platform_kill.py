@@ -1,17 +1,16 @@
-"""No acknowledged write is lost, and none acts twice, however a site is killed.
+"""No acknowledged write is lost or applied twice if a site is killed.
 
     python trials/platform_kill.py            200 kills on each database, also with injected faults
     python trials/platform_kill.py --quick    8 kills
 
-People write, judge and moderate over HTTP; forms are sent twice at once, and again after each
-failure, with their keys. Meanwhile workers are killed (kill -9), the server with all its workers,
-and the database; with the database the power is cut: what was written and not synced is lost, in
-part or whole. Afterwards everything that the server acknowledged is looked up. The trial fails if
-there was no process to kill.
+People write, judge and moderate over HTTP; forms are sent twice at the same time, and again after
+each failure, with their keys. Meanwhile, workers, the whole server and the database are killed
+(kill -9). With the database, the power is cut: unsynced writes are lost, partly or completely.
+Afterwards, every acknowledged write is looked up. The trial fails if no process was killed.
 
 The trial must detect sites with an injected fault: SQLite without syncs (synchronous=OFF) or with
-syncs at checkpoints alone (NORMAL), PostgreSQL with synchronous_commit=off, forms whose keys are
-checked first and noted last.
+syncs only at checkpoints (NORMAL), PostgreSQL with synchronous_commit=off, forms whose keys are
+checked first and stored last.
 """
 
 from __future__ import annotations

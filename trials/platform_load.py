@@ -1,10 +1,10 @@
-"""Load: 30 writes a second on each database from 64 people at once.
+"""Each database accepts 30 writes a second from 64 simultaneous people.
 
     python trials/platform_load.py            60 s a database
     python trials/platform_load.py --quick    10 s, 16 people, 10 writes a second
 
-A third of the people write twins with live checks, the others judge: all over HTTP, with sessions
-and forms, from this machine. A write is a form that the site acknowledged and that is on the disk.
+A third of the people write twins with live checks, and the others judge; all use HTTP from this
+machine, with sessions and forms. A write is an acknowledged form that is on disk.
 """
 
 from __future__ import annotations
