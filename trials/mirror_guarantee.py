@@ -51,11 +51,11 @@ WITHIN, MANY = 0.01, 200
 
 UNITS, WIDTH, DIRECTIONS = 1_000, 30, 3
 PUSH, OPTION_PUSH = 2.5, 3.5
-"""How far a planted unit, or the right option of one, is pushed, in standard deviations."""
+"""Shift of a planted unit, or of the correct option of a planted item, in standard deviations."""
 
 FAMILY = 5
 TWINS, TOSSES = 600, 10
-"""Symmetric twins in a corpus, and draws of their keys."""
+"""Number of symmetric twins in a corpus, and of draws of their keys."""
 
 COLUMNS = ("units", "injected fault", "planted", "error", "draws", "false fraction", "95 %",
            "found", "something removed in")  # fmt: skip
@@ -94,7 +94,7 @@ def gaussian(rng: np.random.Generator, units: int, strength: float) -> Drawn:
 
 
 def simulated(seed: int, strength: float) -> Drawn:
-    """Return units that have nothing to do with each other."""
+    """Return independent units."""
     return gaussian(np.random.default_rng([seed, 0]), UNITS, strength)
 
 
@@ -110,7 +110,7 @@ def embedded(corpus: int, strength: float) -> Drawn:
 
 
 def symmetric(seed: int, strength: float) -> Drawn:
-    """Return a draw of the keys of symmetric practice twins; those planted stay as they are."""
+    """Return symmetric practice twins with random keys; the keys of planted twins are unchanged."""
     twins = embedded(seed // TOSSES, strength)
     coins = np.random.default_rng([seed, 3]).choice([-1, 1], len(twins.planted))
     coins[twins.planted] = 1
@@ -118,7 +118,7 @@ def symmetric(seed: int, strength: float) -> Drawn:
 
 
 def families(seed: int, strength: float, noise: float = 0.3) -> Drawn:
-    """Return families of five: almost one vector, and one key."""
+    """Return families of five with nearly the same vector and the same key."""
     rng = np.random.default_rng([seed, 1])
     roots = gaussian(rng, UNITS // FAMILY, strength)
     V = np.repeat(roots.V, FAMILY, axis=0)
@@ -127,7 +127,7 @@ def families(seed: int, strength: float, noise: float = 0.3) -> Drawn:
 
 
 def copies(seed: int, strength: float) -> Drawn:
-    """Return units that are written down five times each."""
+    """Return units with five copies each."""
     return families(seed, strength, noise=0.0)
 
 
@@ -161,12 +161,12 @@ def mirrored(drawn: Drawn, error: float, seed: int, *, blocked: bool = True) -> 
 
 
 def as_it_is(drawn: Drawn, error: float, seed: int) -> Removed:
-    """Return what mirror removes."""
+    """Return the units that mirror removes."""
     return mirrored(drawn, error, seed).removed
 
 
 def unblocked(drawn: Drawn, error: float, seed: int) -> Removed:
-    """Return what mirror removes when nobody tells it of the blocks."""
+    """Return the units that mirror removes without knowing the blocks."""
     return mirrored(drawn, error, seed, blocked=False).removed
 
 
@@ -233,7 +233,7 @@ CASES = (
 
 
 def outcome(seed: int, case: Case, strength: float) -> list[tuple[float, float]]:
-    """Return the false share and the share found of one draw, at each error."""
+    """Return the false fraction and the fraction found of one draw, at each error."""
     drawn = case.make(seed, strength)
     found = []
     for error in ERRORS:
@@ -292,7 +292,7 @@ def tell(table: Table, case: Case, strength: float, drawn: NDArray[np.float64]) 
 
 
 def rows(draws: int) -> Iterator[tuple[Case, float, int]]:
-    """Yield each case with each strength, and how often it is drawn."""
+    """Yield each case with each strength and its number of draws."""
     for case in CASES:
         for strength in case.strengths:
             yield case, strength, 5 * draws if case.many else draws
