@@ -45,13 +45,13 @@ def fitted(task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def rival_fit(task: Task) -> tuple[np.ndarray, np.ndarray]:
-    """Train one classifier; return what it held out, and what of that it got right."""
+    """Train one classifier; return its held-out rows, and which of them it predicted correctly."""
     held, values, labels = fitted(task)
     return held, held & ((values > 0) == labels)
 
 
 def warmed(pool: ProcessPoolExecutor, folder: str, processes: int) -> None:
-    """Let every process import what it needs before anything is timed."""
+    """Let every process import its libraries before the timing."""
     list(pool.map(rival_fit, [(folder, "quick", 0, i, 100, 1) for i in range(2 * processes)]))
 
 

@@ -94,7 +94,7 @@ def operations(phases: list[debias.Phase], columns: int, ensemble: int, train_si
 
 
 def main() -> None:
-    """Run what was chosen."""
+    """Run the chosen measurement."""
     parser = argparse.ArgumentParser(description="AFLite against scikit-learn")
     parser.add_argument("--rows", type=int, default=8_000)
     parser.add_argument("--columns", type=int, default=256)
@@ -171,7 +171,7 @@ def rivals(
     chosen: argparse.Namespace,
     ours: float,
 ) -> None:
-    """Time scikit-learn on some phases, and compare what it would have removed in them."""
+    """Time scikit-learn on some phases, and compare the rows that it would remove in them."""
     phases = result.phases
     numbers = sorted(set(np.linspace(0, len(phases) - 1, chosen.against).astype(int).tolist()))
     with (

@@ -83,7 +83,7 @@ CELLS = {
 """Numbers of options and of items; 0 options are 2 to 5, mixed."""
 
 TEXTS = 20
-"""Among which the sets of a cell are shared out."""
+"""Number of texts among which the sets of a cell are split."""
 
 AT_ONCE = {"null": 100, "planted": 10, "seeds": 25, "proof": 5}
 """Sets that are noted together."""
@@ -165,7 +165,7 @@ class Job:
         return text(self.options, self.n + more, seed, self.copies, self.uneven, untied)
 
     def rngs(self) -> Iterator[tuple[int, np.random.Generator]]:
-        """Yield the number of each set, with what it is drawn by."""
+        """Yield the number of each set, and its random generator."""
         for at in range(*self.sets):
             yield at, np.random.default_rng([self.options, self.n, self.text, at])
 
@@ -176,7 +176,7 @@ def text(*of: int) -> audit.Items:
 
 
 def counts(job: Job) -> dict[str, float]:
-    """Return what is counted of a text's sets, by name, and the processor's seconds."""
+    """Return the counts of a text's sets by name, and the processor seconds."""
     began = time.process_time()
     found: Counter[str] = Counter()
     for told in COUNTED[job.what](job):
@@ -185,7 +185,7 @@ def counts(job: Job) -> dict[str, float]:
 
 
 def cells(asked: argparse.Namespace, what: str) -> Iterator[tuple[int, int, Counter[str]]]:
-    """Yield each cell with what is counted of all its sets; those that are noted are not redone."""
+    """Yield each cell with the counts of all its sets; saved sets are not repeated."""
     noted: dict[str, dict[str, float]] = {}
     if asked.kept and asked.kept.is_file():
         noted = dict(map(json.loads, asked.kept.read_text("utf-8").splitlines()))
@@ -244,7 +244,7 @@ def null(asked: argparse.Namespace) -> None:
 def with_longest(
     items: audit.Items, longest: np.ndarray, share: float, rng: np.random.Generator
 ) -> audit.Items:
-    """Return the items with keys by lot, but for a share that are the longest option."""
+    """Return the items with random keys, except for a fraction whose key is the longest option."""
     keys = (rng.random(len(items.unit_firsts)) * items.unit_counts).astype(int)
     return items.with_keys(np.where(rng.random(len(keys)) < share, longest, keys))
 
@@ -294,7 +294,7 @@ def seeds(asked: argparse.Namespace) -> None:
 
 
 def band() -> None:
-    """Print what the longest option gets right of one set, and its band, by the draws."""
+    """Print the accuracy of the longest option in one set, and its band by number of draws."""
     items = text(4, 1600, 2, 1, False, True)
     longest, rng = longest_of(items), np.random.default_rng(0)
     keys = (longest + rng.integers(1, 4, len(longest))) % 4
@@ -326,7 +326,7 @@ def write_input(path: Path, n: int, share: float) -> None:
 
 
 def seconds(n: int, draws: int, probe_draws: int, share: float) -> None:
-    """Tell, before each step, the processor's seconds until then and the most memory."""
+    """Print the processor seconds and the peak memory before each step."""
     data = planted_items(n, share)
     began = time.process_time()
 
@@ -455,7 +455,7 @@ def of_proof(job: Job) -> Iterator[list[str]]:
 
 
 def proof(asked: argparse.Namespace) -> None:
-    """Tell in how many sets all bounds hold, and where they don't, which rules are off."""
+    """Print the number of sets in which all bounds hold, and the rules that fail in the others."""
     print("| options | items | sets | all bounds hold | each bound holds | seconds |\n"
           "|---|---|---|---|---|---|")  # fmt: skip
     missed: Counter[str] = Counter()
@@ -476,7 +476,7 @@ PLANTED_SHARE = 0.2
 def holds(
     items: audit.Items, seen: np.ndarray, longest: np.ndarray, draws: int, seed: int
 ) -> dict[str, bool]:
-    """Tell of each cue whether its bound holds what the halves' rules leave of unseen items.
+    """Return for each cue whether its bound holds on unseen items thinned by the halves' rules.
 
     What they leave is the mean over all places at which an unseen item's key may stand, each by
     its probability, so that the lots by which keys were planted add no noise.
@@ -530,7 +530,7 @@ def shared(folder: Path) -> None:
 
 
 def encoded(folder: Path, encoder: str, draws: int) -> None:
-    """Tell what an encoder's vectors find beside what words do, and what is expected of them."""
+    """Print the accuracy of an encoder's vectors next to that of words, and the expected value."""
     embedder = embed.OptionsEmbedder() if encoder == "light" else embed.EncoderEmbedder(encoder)
     print("| set | n | words, options | vectors, options | and the question | question alone | "
           "seconds |\n|---|---|---|---|---|---|---|")  # fmt: skip

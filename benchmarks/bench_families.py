@@ -135,7 +135,7 @@ def _answer(problem, model, rng):
 
 
 def rival(model):
-    """Return what the whole of `metrics.stability` says of the family, from the database on."""
+    """Return the result of `metrics.stability` for the family, read from the database."""
     from winosmith import Dataset, metrics
     from winosmith.web.families.measuring import answered_problems, load_predictions
     from winosmith.web.problems.records import as_problem

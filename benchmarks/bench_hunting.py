@@ -34,7 +34,7 @@ LIMIT = 20
 
 
 class Recorder:
-    """A retriever that finds nothing and keeps what was asked."""
+    """A retriever that finds nothing and records the queries."""
 
     def __init__(self):
         self.asked = []
@@ -46,7 +46,7 @@ class Recorder:
 
 
 def docstrings(folder):
-    """Write the docstrings of Python's standard library as a text: some English for everybody."""
+    """Write the docstrings of Python's standard library to a file, as freely available English."""
     with (folder / "stdlib.txt").open("w", encoding="utf-8") as file:
         for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*/*.py")):
             try:
@@ -102,7 +102,7 @@ def by_scan(sentences):
 
 
 def timed(function):
-    """Return the seconds of a call, and what it gave."""
+    """Return the seconds of a call, and its result."""
     start = time.perf_counter()
     given = function()
     return time.perf_counter() - start, given

@@ -24,7 +24,7 @@ import numpy as np
 from winosmith import Dataset, Problem, Response, answers, audit, formats, metrics
 
 ITEMS, ABOVE = 2000, 1.8124
-"""The number of items, and by how many standard deviations wrong keys rank above sound ones."""
+"""Number of items, and standard deviations by which wrong keys rank above sound ones."""
 
 RATES = 0.0, 0.01, 0.03, 0.10
 

@@ -34,7 +34,7 @@ SIZE = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 8}
 
 
 def best(function, repeats):
-    """Return the least wall and CPU seconds of some calls, and what the last one gave."""
+    """Return the minimum wall-clock and CPU seconds of some calls, and the last result."""
     times = []
     for _ in range(repeats):
         wall, cpu = time.perf_counter(), time.process_time()

@@ -48,7 +48,7 @@ MIRROR = {
     "mirror, chance": {"aim": "chance"},
 }
 DEALS = {f"{way}, five deals": {**aim, "repeats": 5} for way, aim in MIRROR.items()}
-"""Margins that are the mean of five deals of folds; only where --ways asks for them."""
+"""Filters whose margins are the mean of five sets of folds; they run only if in --ways."""
 ORDER = "mirror's order"
 RUNS = ("", "another seed", "shaken")
 AGAIN_FROM = 0.25
@@ -88,12 +88,12 @@ def by_mirror(way, pool, X, seed):
 
 
 def measured(way, pool, X, seed):
-    """Return what a way of filtering removes, in order."""
+    """Return the problems that a filter removes, in order."""
     return (by_aflite if way in AFLITE else by_mirror)(way, pool, X, seed)
 
 
 class Vectors:
-    """The vectors of one corpus, made when they are first asked for, and kept."""
+    """The vectors of one corpus, computed on first use and cached."""
 
     def __init__(self, strength, seed, asked):
         self.strength, self.seed = strength, seed
@@ -153,7 +153,7 @@ def cell(at, vectors):
 
 
 def asked_cells(asked):
-    """Yield where each cell is, seed by seed, so that a run that is stopped has whole seeds."""
+    """Yield the cells seed by seed, so that a stopped run has complete seeds."""
     for seed, strength, vectors in product(range(asked.seeds), asked.strengths, asked.vectors):
         runs = RUNS if asked.again and strength >= AGAIN_FROM else RUNS[:1]
         for way, run in product(asked.ways, runs):
@@ -161,19 +161,19 @@ def asked_cells(asked):
 
 
 def key(at):
-    """Return what a cell is known by."""
+    """Return the key of a cell."""
     return tuple(at[name] for name in ("seed", "strength", "vectors", "way", "run"))
 
 
 def known(asked):
-    """Return the cells of the folder of work."""
+    """Return the saved cells of the work folder."""
     path = Path(asked.work) / "cells.jsonl"
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     return {key(found): found for found in map(json.loads, lines)}
 
 
 def gather(asked):
-    """Measure the cells that are missing, and return all that were asked for."""
+    """Measure the missing cells, and return all requested cells."""
     wanted, cells = list(asked_cells(asked)), known(asked)
     missing = [at for at in wanted if key(at) not in cells]
     path = Path(asked.work) / "cells.jsonl"
@@ -212,7 +212,7 @@ def until(order, loss):
 
 
 def gains(one, other, name="removed"):
-    """Return what the other cell finds beyond this one at the same loss of sound problems.
+    """Return how much more the other cell finds than this one at the same loss of sound problems.
 
     Args:
         one: a cell, whose order ends where its filter did.
@@ -244,7 +244,7 @@ def spread(values):
 
 
 def print_removed(cells, asked):
-    """Print what each way found, took and left."""
+    """Print the problems that each filter found, removed and left."""
     for vectors in asked.vectors:
         print(f"\n**{vectors}**\n")
         print("| planted | filter | found | sound removed | false fraction "
@@ -260,7 +260,7 @@ def print_removed(cells, asked):
 
 
 def print_gains(cells, asked):
-    """Print what mirror finds beyond AFLite at equal loss, in percentage points."""
+    """Print how much more mirror finds than AFLite at equal loss, in percentage points."""
     ways = [way for way in asked.ways if way in MIRROR]
     rivals = [way for way in asked.ways if way in AFLITE]
     for rival in rivals if ways else ():
@@ -280,7 +280,7 @@ def print_gains(cells, asked):
 
 
 def jaccard(one, other):
-    """Return what two cells removed both, of what either did; NaN where neither did."""
+    """Return the overlap (Jaccard) of the problems that two cells removed; NaN if none."""
     gone = [np.unpackbits(np.frombuffer(bytes.fromhex(c["removed"]), np.uint8)) > 0
             for c in (one, other)]  # fmt: skip
     either = (gone[0] | gone[1]).sum()
@@ -288,7 +288,7 @@ def jaccard(one, other):
 
 
 def print_again(cells, asked):
-    """Print how much of what is removed two runs have in common."""
+    """Print the overlap of the problems that two runs remove."""
     print("\n**Removed by both of two runs, of what either removed (Jaccard)**\n")
     print(
         "| vectors | planted | way | another seed | vectors shaken by 1e-4 |\n|---|---|---|---|---|"

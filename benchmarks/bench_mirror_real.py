@@ -34,7 +34,7 @@ def mirrored(pool, X, rows, how):
 
 
 def by_aflite(pool, X, y, rows, size=None):
-    """Return the rows that AFLite keeps of some, with the paper's shares; down to a size."""
+    """Return the given rows that AFLite keeps, with the paper's fractions, down to a size."""
     m, k = debias.suggest_sizes(len(rows))
     ids = [pool.ids[row] for row in rows]
     found = debias.aflite(X[rows], y[rows], train_size=m, cutoff=k, ids=ids, target_size=size)

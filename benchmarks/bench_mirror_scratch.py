@@ -30,7 +30,7 @@ from bench_mirror_real import MIRROR, by_aflite, mirrored, with_twins
 from winosmith import blocks, debias, embed, formats, metrics
 
 DEV = 0.1
-"""Of what is kept of a half: chooses the epoch."""
+"""Fraction of a half's kept problems that selects the epoch."""
 
 WIDE, DEEP = 1 << 20, 1 << 15
 """Weights of the wide part, vectors of the deep one, that readings are hashed to."""
@@ -45,7 +45,7 @@ READ = re.compile(r"\w+|[.,;]")
 
 
 def readings(problem, option):
-    """Return what is read of one option: the single marks and words, and the words in pairs."""
+    """Return the features of an option: marks, words, and pairs of words."""
     at = [problem.sentence.lower().find(one.lower()) for one in problem.options]
     role = "?" if at[0] == at[1] else "12"[at[option] > at[1 - option]]
     left, right = (READ.findall(side.lower()) for side in problem.sentence.split("_", 1))
@@ -116,7 +116,7 @@ def network(width):
 
 
 def learnt(read, keys, train, dev, asked, seed, *, epochs, width, rate, drop):
-    """Train one network; return the (asked,) leads of option 1, and what its dev set earns."""
+    """Train one network; return the (asked,) leads of option 1, and the accuracy on its dev set."""
     import torch
 
     torch.set_num_threads(1)
@@ -169,7 +169,7 @@ def _credit(margins):
 
 
 def rights(pool, read, keys, kept, asked, seeds, how):
-    """Return what each of the asked problems earns, and the mean of what the dev sets do."""
+    """Return the score of each tested problem, and the mean accuracy on the dev sets."""
     kept = np.asarray(kept)
     dev, rest = [], []
     for block in blocks.shuffled_blocks(pool.select(kept.tolist()), seed=0):
@@ -188,7 +188,7 @@ def halved(pool, seed):
 
 
 def resampled(rows, credit, clusters, draws=1000):
-    """Return the mean credit where blocks are resampled, (draws,): the same for all filters."""
+    """Return the mean credit of resampled blocks, (draws,), with the same draws for all filters."""
     sums, counts = (
         np.bincount(clusters[rows], weights, clusters.max() + 1) for weights in (credit, None)
     )
@@ -199,7 +199,7 @@ def resampled(rows, credit, clusters, draws=1000):
 
 
 def filtered(pool, X, keys, half):
-    """Yield by name what is kept of a half: AFLite goes on to mirror's size."""
+    """Yield each filter's name and kept problems of a half; AFLite continues to mirror's size."""
     yield "nothing", half
     yield "mirror, error 0.2", mirrored(pool, X, half, MIRROR["mirror, error 0.2"])
     chance = mirrored(pool, X, half, MIRROR["mirror, chance"])
@@ -208,7 +208,7 @@ def filtered(pool, X, keys, half):
 
 
 def table(told, splits, seeds, clusters):
-    """Print what has been told in some splits."""
+    """Print the results of some splits."""
     print(f"\n{len(clusters):,} problems, splits both ways: {splits}, networks each: {seeds}\n\n"
           "| filter | kept | network from scratch | its dev sets | beyond AFLite, points | s |\n"
           "|---|---|---|---|---|---|")  # fmt: skip

@@ -39,7 +39,7 @@ def twins(rows, columns, seed):
 
 
 def timed(function, *args, times=1, **how):
-    """Return the least seconds of some calls, those of processors, and what the last returned."""
+    """Return the minimum wall-clock and processor seconds of some calls, and the last result."""
     seconds, spent = [], []
     for _ in range(times):
         began, worked = time.perf_counter(), time.process_time()

@@ -20,7 +20,7 @@ from winosmith import blocks, debias, embed, formats, practice
 
 
 def kept_of(X, y, ids, rows):
-    """Return the rows that AFLite, with the paper's shares, keeps when it sees no others."""
+    """Return the given rows that AFLite, with the paper's fractions, keeps of these rows."""
     train_size, cutoff = debias.suggest_sizes(len(rows))
     named = [ids[row] for row in rows]
     found = debias.aflite(X[rows], y[rows], train_size=train_size, cutoff=cutoff, ids=named)
@@ -28,14 +28,14 @@ def kept_of(X, y, ids, rows):
 
 
 def itself(X, y, kept, groups):
-    """Return what is guessed of what was kept by cross-validation among it."""
+    """Return the cross-validated accuracy within the kept problems."""
     inside = {row: place for place, row in enumerate(kept.tolist())}
     held = [[inside[row] for row in group if row in inside] for group in groups]
     return debias.probe(X[kept], y[kept], [group for group in held if group]).accuracy
 
 
 def halves(X, y, pool, groups, filtered, splits):
-    """Print what is guessed of a half: told of itself, and from the half that was filtered apart.
+    """Print the accuracy within each half, and across the separately filtered halves.
 
     Mean (least to greatest) over the splits, of each the mean of both halves, both ways.
     """

@@ -35,18 +35,18 @@ def measured(strength, seed, twins):
 
 
 def summed(found, share):
-    """Return mean, least and greatest of a share over the seeds; None where there is nothing."""
+    """Return mean, minimum and maximum of a fraction over the seeds; None if undefined."""
     values = [getattr(f, share).value for f in found if getattr(f, share).value is not None]
     return (np.mean(values), min(values), max(values)) if values else None
 
 
 def percent(share, digits=1):
-    """Return a share as a page has it."""
+    """Format a fraction as on the page."""
     return f"{100 * share:.{digits}f} %"
 
 
 def told(found):
-    """Return mean, least and greatest as a page has them."""
+    """Format mean, minimum and maximum as on the page."""
     if found is None:
         return "—"
     mean, least, most = found

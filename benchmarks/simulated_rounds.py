@@ -41,7 +41,7 @@ POOL = 60
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRound:
-    """What one round released, one way of filtering.
+    """The release of one round with one filter.
 
     Attributes:
         arm: the way.
@@ -72,7 +72,7 @@ class SimulatedRound:
 
 @dataclass(frozen=True, eq=False)
 class _Crowd:
-    """What the crowd wrote, all rounds after one another, and what is known of it.
+    """The crowd's problems of all rounds, and their known artifacts.
 
     Attributes:
         dataset: the problems as they were sent in.
@@ -172,7 +172,7 @@ def _turned(problem: Problem) -> Problem:
 def _panels(
     dataset: Dataset, votes: Sequence[Response]
 ) -> tuple[list[Response], dict[str, list[int | None]]]:
-    """Return the votes of each problem's first judges, and what the later ones chose."""
+    """Return the votes of each problem's first judges, and the choices of the later judges."""
     panels: dict[str, dict[str, None]] = {name: {} for name in dataset.ids}
     for vote in votes:
         panels[vote.problem_id].setdefault(vote.participant)
@@ -185,12 +185,12 @@ def _panels(
 
 
 def _majority(choices: Sequence[int | None]) -> int | None:
-    """Return what more than half chose; None where there is no such option."""
+    """Return the option chosen by more than half; None if there is none."""
     return next((c for c in (0, 1) if 2 * choices.count(c) > len(choices)), None)
 
 
 def _solved(pool: Dataset, X: NDArray[Any], before: int) -> dict[str, NDArray[np.float64]]:
-    """Return what the answers of solvers that know the earlier problems to the newest are worth."""
+    """Return the accuracy on the newest problems of solvers trained on the earlier ones."""
     if not before:
         return {}
     y = debias.problem_labels(pool)

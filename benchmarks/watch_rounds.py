@@ -78,7 +78,7 @@ def main():
 
 
 def summed(values):
-    """Return mean, least and greatest; None where there is nothing."""
+    """Return mean, minimum and maximum; None if there are no values."""
     known = [value for value in values if value is not None]
     return (np.mean(known), min(known), max(known)) if known else None
 
