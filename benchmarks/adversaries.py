@@ -1,4 +1,4 @@
-"""Embedders of surface features that see different things: words, pairs of words, letters."""
+"""Embedders of different surface features: words, pairs of words, letters."""
 
 from __future__ import annotations
 

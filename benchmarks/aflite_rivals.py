@@ -1,4 +1,4 @@
-"""What bench_aflite.py compares with: scikit-learn's classifiers, one process each."""
+"""The rivals of bench_aflite.py: scikit-learn's classifiers, in one process each."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def fitted(task: Task) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def rival_fit(task: Task) -> tuple[np.ndarray, np.ndarray]:
-    """Train one classifier; return what it held out, and what of that it got right."""
+    """Train one classifier; return its held-out rows, and which of them it predicted correctly."""
     held, values, labels = fitted(task)
     return held, held & ((values > 0) == labels)
 
 
 def warmed(pool: ProcessPoolExecutor, folder: str, processes: int) -> None:
-    """Let every process import what it needs before anything is timed."""
+    """Let every process import its libraries before the timing."""
     list(pool.map(rival_fit, [(folder, "quick", 0, i, 100, 1) for i in range(2 * processes)]))
 
 

@@ -1,20 +1,19 @@
-"""AFLite against scikit-learn: seconds, ratio, peak memory, and whether the votes are the same.
+"""Compare AFLite with scikit-learn: seconds, ratio, peak memory and equality of the votes.
 
     python benchmarks/bench_aflite.py                 8,000 rows of 256 numbers
     python benchmarks/bench_aflite.py --paper         47,000 x 1,024, n=64, m=10,000, k=500
     python benchmarks/bench_aflite.py --grid          a table over rows, columns and classifiers
     python benchmarks/bench_aflite.py --rows 5000 --columns 64 --ensemble 16
 
-The rival is `LogisticRegression` as its users could tune it: as many processes as processors, one
-BLAS thread each, over centred rows. "converged" (L-BFGS, float64, tolerance 1e-7) gives the votes
-of the optimum, as winosmith does; "quick" (float32, the default tolerance) is what comes out
-without care. They get the same partitions and, being slow, are timed on a few phases of the run
-(`--against`) or, in the table, on a few classifiers of one; their time for the whole is in
-proportion.
+The rival is a tuned `LogisticRegression`: one process per processor, one BLAS thread each, over
+centred rows. "converged" (L-BFGS, float64, tolerance 1e-7) gives the votes of the optimum, like
+winosmith; "quick" (float32, default tolerance) is untuned. Both get the same partitions. Because
+they are slow, they are timed on a few phases of the run (`--against`) or, in the table, on a few
+classifiers of one phase; the time of the whole run is extrapolated.
 
 `--exact` compares every vote of those phases with the optimum (Newton-Cholesky in float64,
-tolerance 1e-10). The limit that is printed is the time for the multiplications alone, at the rate
-of a float32 matrix product on the same processors.
+tolerance 1e-10). The printed limit is the time for only the multiplications, at the speed of a
+float32 matrix product on the same processors.
 """
 
 from __future__ import annotations
@@ -95,7 +94,7 @@ def operations(phases: list[debias.Phase], columns: int, ensemble: int, train_si
 
 
 def main() -> None:
-    """Run what was chosen."""
+    """Run the chosen measurement."""
     parser = argparse.ArgumentParser(description="AFLite against scikit-learn")
     parser.add_argument("--rows", type=int, default=8_000)
     parser.add_argument("--columns", type=int, default=256)
@@ -120,7 +119,7 @@ def main() -> None:
 
 
 def compiled() -> None:
-    """Compile, and tell the time that this takes apart."""
+    """Compile the kernel, and print the time that this takes."""
     X, y = made(200, 8, 0)
     began = time.perf_counter()
     debias.aflite(X, y, train_size=50, cutoff=100, ensemble_size=2)
@@ -172,7 +171,7 @@ def rivals(
     chosen: argparse.Namespace,
     ours: float,
 ) -> None:
-    """Time scikit-learn on some phases, and compare what it would have removed in them."""
+    """Time scikit-learn on some phases, and compare the rows that it would remove in them."""
     phases = result.phases
     numbers = sorted(set(np.linspace(0, len(phases) - 1, chosen.against).astype(int).tolist()))
     with (

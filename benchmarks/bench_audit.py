@@ -1,34 +1,33 @@
-"""The audit: how often it flags a cue of a clean set, whether it finds a planted one, its time.
+"""Measure the audit's false alarms on clean sets, its detection of planted cues, and its time.
 
-- *null*: sets whose keys are drawn at random, of several sizes and numbers of options, and mixed:
-  in how many of them a cue is flagged, which should be one in twenty, in how many the result is
-  borderline, and in how many any p is at most 0.05. With --uneven, more keys are first than
-  elsewhere, over options that are sorted by length: how many of these sets have a flagged cue of
-  content. With --copies, each item is there five times.
-- *planted*: the longest option, which is one in each item, is the key 5 points more often than by
-  chance (or --share): how often it is flagged, and how often any cue is.
+- *null*: sets with random keys, of several sizes and numbers of options, and mixed. Prints how many
+  sets have a flagged cue (it should be one in twenty), a borderline result, and any p of at most
+  0.05. With --uneven, options are sorted by length and more keys are first; prints how many sets
+  have a flagged content cue. With --copies, each item occurs five times.
+- *planted*: the longest option, unique in each item, is the key 5 points more often than by chance
+  (or --share). Prints how often it is flagged, and how often any cue is.
 - *seeds*: the same sets, each audited with two seeds: how often both flag the same cues.
-- *band*: the band of a planted cue (46.9 % of 1,600 items) by the number of draws.
+- *band*: the band of a planted cue (46.9 % of 1,600 items) for each number of draws.
 
-  The first three give 95 % intervals (Wilson). --draws is the number to begin with, --max-draws the
-  one up to which draws are added. The sets of a cell are shared out among 20 texts.
+  The first three print 95 % Wilson intervals. --draws is the initial number of draws, --max-draws
+  the maximum. The sets of a cell are split among 20 texts.
 - *time*: seconds and memory until each step, for 10,000 items with 4 options (or --items), with
-  --draws and --probe-draws. Seconds are the processor's; a machine in demand takes more of them.
-- *input*: writes these items as a file of JSON Lines, for `winosmith audit --no-probes`. In both,
-  the longest option is the key --share more often than by chance.
+  --draws and --probe-draws. Seconds are processor seconds, which increase on a busy machine.
+- *input*: writes these items as a JSON Lines file, for `winosmith audit --no-probes`. In both, the
+  longest option is the key --share more often than by chance.
 - *shared*: the table of the shared sets, with the time of each.
-- *encoded*: what an encoder's vectors guess of the shared sets (--embed: light, or a model), beside
-  words; in brackets what is expected, the range of 95 of 100 draws, and p; the encoder's seconds.
-- *repair*: what a repair does to the shared sets, and what is shown of it.
-- *wrong-keys*: sets with a planted cue and 2 % wrong keys, and eight models' answers: the fraction
-  kept and the rate of wrong keys, without answers and with them; after them the shared sets with
-  answers, if their folder is given. --sets is the number of sets of each strength of the cue.
-- *proof*: sets with a planted rule are repaired beside many items that no repair saw; in how many
-  of them the bounds hold, all at once, what the halves' rules leave there. 95 of 100 are meant.
+- *encoded*: the accuracy of an encoder's vectors (--embed: light, or a model) on the shared sets,
+  next to words; in brackets the expected value, the range of 95 of 100 draws, and p; the encoder's
+  seconds.
+- *repair*: the effect of a repair on the shared sets, and the results that it shows.
+- *wrong-keys*: sets with a planted cue, 2 % wrong keys, and eight models' answers: the fraction
+  kept and the rate of wrong keys, without and with answers; then the shared sets with answers, if
+  their folder is given. --sets is the number of sets for each strength of the cue.
+- *proof*: sets with a planted rule are repaired together with many held-out items. Prints in how
+  many sets all bounds hold on these items; 95 of 100 are expected.
 
-*null*, *planted*, *seeds* and *proof* note what is done in --kept, some sets at a time; the same
-command, or one that asks for more sets, continues from there. --workers are processes, and change
-no figure.
+*null*, *planted*, *seeds* and *proof* save their progress in --kept; the same command, or one with
+more sets, continues from there. --workers is the number of processes, which changes no result.
 
 Options are words drawn by Zipf's law, 1 to 12 an option; the shared sets need their files.
 
@@ -84,7 +83,7 @@ CELLS = {
 """Numbers of options and of items; 0 options are 2 to 5, mixed."""
 
 TEXTS = 20
-"""Among which the sets of a cell are shared out."""
+"""Number of texts among which the sets of a cell are split."""
 
 AT_ONCE = {"null": 100, "planted": 10, "seeds": 25, "proof": 5}
 """Sets that are noted together."""
@@ -166,7 +165,7 @@ class Job:
         return text(self.options, self.n + more, seed, self.copies, self.uneven, untied)
 
     def rngs(self) -> Iterator[tuple[int, np.random.Generator]]:
-        """Yield the number of each set, with what it is drawn by."""
+        """Yield the number of each set, and its random generator."""
         for at in range(*self.sets):
             yield at, np.random.default_rng([self.options, self.n, self.text, at])
 
@@ -177,7 +176,7 @@ def text(*of: int) -> audit.Items:
 
 
 def counts(job: Job) -> dict[str, float]:
-    """Return what is counted of a text's sets, by name, and the processor's seconds."""
+    """Return the counts of a text's sets by name, and the processor seconds."""
     began = time.process_time()
     found: Counter[str] = Counter()
     for told in COUNTED[job.what](job):
@@ -186,7 +185,7 @@ def counts(job: Job) -> dict[str, float]:
 
 
 def cells(asked: argparse.Namespace, what: str) -> Iterator[tuple[int, int, Counter[str]]]:
-    """Yield each cell with what is counted of all its sets; those that are noted are not redone."""
+    """Yield each cell with the counts of all its sets; saved sets are not repeated."""
     noted: dict[str, dict[str, float]] = {}
     if asked.kept and asked.kept.is_file():
         noted = dict(map(json.loads, asked.kept.read_text("utf-8").splitlines()))
@@ -245,7 +244,7 @@ def null(asked: argparse.Namespace) -> None:
 def with_longest(
     items: audit.Items, longest: np.ndarray, share: float, rng: np.random.Generator
 ) -> audit.Items:
-    """Return the items with keys by lot, but for a share that are the longest option."""
+    """Return the items with random keys, except for a fraction whose key is the longest option."""
     keys = (rng.random(len(items.unit_firsts)) * items.unit_counts).astype(int)
     return items.with_keys(np.where(rng.random(len(keys)) < share, longest, keys))
 
@@ -295,7 +294,7 @@ def seeds(asked: argparse.Namespace) -> None:
 
 
 def band() -> None:
-    """Print what the longest option gets right of one set, and its band, by the draws."""
+    """Print the accuracy of the longest option in one set, and its band by number of draws."""
     items = text(4, 1600, 2, 1, False, True)
     longest, rng = longest_of(items), np.random.default_rng(0)
     keys = (longest + rng.integers(1, 4, len(longest))) % 4
@@ -327,7 +326,7 @@ def write_input(path: Path, n: int, share: float) -> None:
 
 
 def seconds(n: int, draws: int, probe_draws: int, share: float) -> None:
-    """Tell, before each step, the processor's seconds until then and the most memory."""
+    """Print the processor seconds and the peak memory before each step."""
     data = planted_items(n, share)
     began = time.process_time()
 
@@ -456,7 +455,7 @@ def of_proof(job: Job) -> Iterator[list[str]]:
 
 
 def proof(asked: argparse.Namespace) -> None:
-    """Tell in how many sets all bounds hold, and where they don't, which rules are off."""
+    """Print the number of sets in which all bounds hold, and the rules that fail in the others."""
     print("| options | items | sets | all bounds hold | each bound holds | seconds |\n"
           "|---|---|---|---|---|---|")  # fmt: skip
     missed: Counter[str] = Counter()
@@ -477,7 +476,7 @@ PLANTED_SHARE = 0.2
 def holds(
     items: audit.Items, seen: np.ndarray, longest: np.ndarray, draws: int, seed: int
 ) -> dict[str, bool]:
-    """Tell of each cue whether its bound holds what the halves' rules leave of unseen items.
+    """Return for each cue whether its bound holds on unseen items thinned by the halves' rules.
 
     What they leave is the mean over all places at which an unseen item's key may stand, each by
     its probability, so that the lots by which keys were planted add no noise.
@@ -531,7 +530,7 @@ def shared(folder: Path) -> None:
 
 
 def encoded(folder: Path, encoder: str, draws: int) -> None:
-    """Tell what an encoder's vectors find beside what words do, and what is expected of them."""
+    """Print the accuracy of an encoder's vectors next to that of words, and the expected value."""
     embedder = embed.OptionsEmbedder() if encoder == "light" else embed.EncoderEmbedder(encoder)
     print("| set | n | words, options | vectors, options | and the question | question alone | "
           "seconds |\n|---|---|---|---|---|---|---|")  # fmt: skip

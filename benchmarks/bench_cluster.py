@@ -1,9 +1,9 @@
-"""AFLite on two threads against two workers of a Dask cluster on the same machine.
+"""Compare AFLite on two threads with two workers of a Dask cluster on the same machine.
 
     python benchmarks/bench_cluster.py
 
-What a phase takes longer, and what is needed once before the first, is the cost of the cluster:
-from the time of a phase on one thread it follows from how many workers on it pays.
+The cluster's cost is the additional time per phase, and once before the first phase. With the time
+of a phase on one thread, it determines the number of workers from which a cluster pays.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Does the test of exposure keep its level, and what does it find?
+"""Measure the size and the power of the exposure test.
 
 Simulated differences give the size in nulls and the power; small language models, trained from
 scratch on releases that they see once, twice and four times, show the test next to a canary string
@@ -49,7 +49,7 @@ def p_values(d, coins, strata=None):
 
 
 def nulls(rng, n):
-    """Return the differences of models that don't depend on the coins, by what they did see."""
+    """Return the differences of models that don't depend on the coins, by kind of model."""
     noise, side = rng.standard_t(3, n), rng.choice([-1, 1], n)
     kinds = rng.integers(0, 2, n)
     answers = rng.random((2, n)) < 0.6
@@ -276,7 +276,7 @@ def canary_test(trainer, release, rng, draws=499):
 
 
 def print_models(folder, runs, seed):
-    """Train models on the releases among other texts, and print what each test finds."""
+    """Train models on the releases among other texts, and print the result of each test."""
     largest = max(others for others, _ in runs)
     releases, others = draw_material(largest, seed)
     trainer = Trainer(folder, others[:4_000])
@@ -312,7 +312,7 @@ def print_models(folder, runs, seed):
 
 
 def main():
-    """Run the parts that were asked for."""
+    """Run the requested parts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="+", choices=["size", "power", "models"])
     parser.add_argument("--nulls", type=int, default=10_000)

@@ -1,7 +1,7 @@
-"""Count reports that name a guesser: on sets that nothing gives away, and on planted ones.
+"""Count reports with a significant guesser, on data sets without artifacts and with planted ones.
 
-Twins have opposite labels, flipped by whole twins before the filter runs, so that labels mean
-nothing. Prints how many of the sets have a guesser whose interval does not contain chance: with
+Twins have opposite labels, flipped by whole twins before the filter runs, so that labels are
+meaningless. Prints the number of sets with a guesser whose interval excludes chance: with
 single intervals of ± 1.96 standard errors, and with the simultaneous ones of `debias.verify`; with
 Wilson's 95 % intervals.
 

@@ -1,17 +1,17 @@
-"""How fast are the pages of a family of 10,000 versions, on SQLite and on PostgreSQL?
+"""Time the pages of a family of 10,000 versions, on SQLite and on PostgreSQL.
 
-One family of random descent, as deep as such trees grow (some 20 steps), with the answers of three
-models; a tenth of its versions is not public. Timed through the whole site, without a network:
+The family is a random tree of typical depth (some 20 steps), with the answers of three models; a
+tenth of its versions is not public. The whole site is timed, without a network:
 
-- page: the tree around its root beside one model's answers, with all figures;
+- page: the tree around its root next to one model's answers, with all statistics;
 - three models: the same with all models side by side;
 - far version: the tree around a version far from the root;
-- branch: what is put into an open page when a folded branch is opened;
+- branch: the content that is inserted when a folded branch is opened;
 - list, board: the families and the contributors;
-- rival: what one writes first: the whole family as a data set, and `winosmith.metrics.stability`.
+- rival: the simplest solution: `winosmith.metrics.stability` on the whole family as a data set.
 
-For each the first look, the median of the others, all of it, and the CPU time of the thread that
-answers: what is measured in the background meanwhile is not in it.
+For each, it prints the first request, the median of the others, the total, and the CPU time of the
+request's thread, without background work.
 
     python benchmarks/bench_families.py --versions 10000 --looks 15
 """
@@ -135,7 +135,7 @@ def _answer(problem, model, rng):
 
 
 def rival(model):
-    """Return what the whole of `metrics.stability` says of the family, from the database on."""
+    """Return the result of `metrics.stability` for the family, read from the database."""
     from winosmith import Dataset, metrics
     from winosmith.web.families.measuring import answered_problems, load_predictions
     from winosmith.web.problems.records import as_problem

@@ -1,15 +1,15 @@
-"""How long do building a text index and searching it take?
+"""Time how long building and searching a text index takes.
 
-The same sentences are searched for the same phrases, those that knowledge hunting asks for, in
-three ways, one after the other in one run:
+The same sentences are searched for the same phrases (those of knowledge hunting) in three ways, one
+after the other in one run:
 
 - winosmith: `solve.FullTextIndex`, SQLite's FTS5 in one file;
-- tantivy: its index on disk, English stems, the same phrases (when it is installed);
-- scan: a regular expression for each phrase over all sentences, held in memory, which is what a
-  few lines of Python do; its searches are a tenth of the others'.
+- tantivy: its index on disk, English stems, the same phrases (if it is installed);
+- scan: a regular expression for each phrase over all sentences in memory, as in a few lines of
+  Python, with a tenth of the searches.
 
-Each returns the 20 best (the scan, the first) sentences. A way's hits are compared with those of
-the first: the share of the searches for which both find something, or both nothing.
+Each returns the 20 best (the scan, the first) sentences. The hits are compared with those of
+winosmith: the fraction of searches for which both or neither find a sentence.
 
     python benchmarks/bench_hunting.py --collection texts/ --data dev.jsonl
 """
@@ -34,7 +34,7 @@ LIMIT = 20
 
 
 class Recorder:
-    """A retriever that finds nothing and keeps what was asked."""
+    """A retriever that finds nothing and records the queries."""
 
     def __init__(self):
         self.asked = []
@@ -46,7 +46,7 @@ class Recorder:
 
 
 def docstrings(folder):
-    """Write the docstrings of Python's standard library as a text: some English for everybody."""
+    """Write the docstrings of Python's standard library to a file, as freely available English."""
     with (folder / "stdlib.txt").open("w", encoding="utf-8") as file:
         for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*/*.py")):
             try:
@@ -102,7 +102,7 @@ def by_scan(sentences):
 
 
 def timed(function):
-    """Return the seconds of a call, and what it gave."""
+    """Return the seconds of a call, and its result."""
     start = time.perf_counter()
     given = function()
     return time.perf_counter() - start, given

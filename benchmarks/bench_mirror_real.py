@@ -1,9 +1,9 @@
-"""Mirror beside AFLite on real twins: what can still be guessed, across halves filtered apart.
+"""Compare mirror and AFLite on real twins, across separately filtered halves.
 
-Of real data nobody knows what gives itself away; so each filter runs on halves of the blocks, and
-`debias.verify` measures what guessers that learnt from what is kept of one half make of the other.
-AFLite runs with the paper's shares to its own end, and to the size at which mirror's aim "chance"
-ended in the same half.
+In real data, the artifacts are unknown. Therefore, each filter runs on halves of the blocks, and
+`debias.verify` trains guessers on the kept problems of one half and tests them on the other. AFLite
+runs with the paper's fractions to its own end, and to the size that mirror's aim "chance" keeps in
+the same half.
 
     python benchmarks/bench_mirror_real.py --data $WINOSMITH_DATA/winogrande/train_xl.jsonl
 """
@@ -34,7 +34,7 @@ def mirrored(pool, X, rows, how):
 
 
 def by_aflite(pool, X, y, rows, size=None):
-    """Return the rows that AFLite keeps of some, with the paper's shares; down to a size."""
+    """Return the given rows that AFLite keeps, with the paper's fractions, down to a size."""
     m, k = debias.suggest_sizes(len(rows))
     ids = [pool.ids[row] for row in rows]
     found = debias.aflite(X[rows], y[rows], train_size=m, cutoff=k, ids=ids, target_size=size)

@@ -1,17 +1,16 @@
-"""A network trained from scratch on what mirror and AFLite keep of real twins, halves apart.
+"""Train a network from scratch on the real twins that mirror and AFLite keep, across halves.
 
-`bench_mirror_real.py` asks linear guessers. Here a small network, whose weights are drawn and which
-knows nothing but its training problems, learns from what is kept of one half of the blocks and is
-asked what is kept of the other, both ways; each half is filtered by itself, as there.
+`bench_mirror_real.py` uses linear guessers. Here, a small network with random initial weights is
+trained on the kept problems of one half of the blocks and tested on those of the other, in both
+directions; each half is filtered separately.
 
-Of an option it reads whether it is the one that is mentioned first, which words stand before and
-after the blank, and which of these go together ("the first one, *better* there, *easily* here").
-What is read is hashed (Joulin et al. 2017, "Bag of tricks for efficient text classification"). A
-wide part gives each of it a weight, a deep one a vector, whose mean goes through a hidden layer
-(Cheng et al. 2016, "Wide & deep learning"). The loss is that of the difference of two options, so
-that their order tells nothing; a tenth of the blocks of the training half chooses the epoch, and
-the differences of several networks are added up. Intervals resample the blocks,
-each with what it earned in all splits; the networks stay as they are.
+For an option, its features are whether it is mentioned first, the words before and after the blank,
+and pairs of these. They are hashed (Joulin et al. 2017, "Bag of tricks for efficient text
+classification"). A wide part gives each feature a weight; a deep part gives it a vector, whose mean
+passes through a hidden layer (Cheng et al. 2016, "Wide & deep learning"). The loss uses the
+difference of two options, so their order has no effect. A tenth of the training half's blocks
+selects the epoch, and the differences of several networks are summed. Intervals resample the
+blocks, with their scores in all splits; the networks are not retrained.
 
     python benchmarks/bench_mirror_scratch.py --data $WINOSMITH_DATA/winogrande/train_xl.jsonl
 """
@@ -31,7 +30,7 @@ from bench_mirror_real import MIRROR, by_aflite, mirrored, with_twins
 from winosmith import blocks, debias, embed, formats, metrics
 
 DEV = 0.1
-"""Of what is kept of a half: chooses the epoch."""
+"""Fraction of a half's kept problems that selects the epoch."""
 
 WIDE, DEEP = 1 << 20, 1 << 15
 """Weights of the wide part, vectors of the deep one, that readings are hashed to."""
@@ -46,7 +45,7 @@ READ = re.compile(r"\w+|[.,;]")
 
 
 def readings(problem, option):
-    """Return what is read of one option: the single marks and words, and the words in pairs."""
+    """Return the features of an option: marks, words, and pairs of words."""
     at = [problem.sentence.lower().find(one.lower()) for one in problem.options]
     role = "?" if at[0] == at[1] else "12"[at[option] > at[1 - option]]
     left, right = (READ.findall(side.lower()) for side in problem.sentence.split("_", 1))
@@ -117,7 +116,7 @@ def network(width):
 
 
 def learnt(read, keys, train, dev, asked, seed, *, epochs, width, rate, drop):
-    """Train one network; return the (asked,) leads of option 1, and what its dev set earns."""
+    """Train one network; return the (asked,) leads of option 1, and the accuracy on its dev set."""
     import torch
 
     torch.set_num_threads(1)
@@ -170,7 +169,7 @@ def _credit(margins):
 
 
 def rights(pool, read, keys, kept, asked, seeds, how):
-    """Return what each of the asked problems earns, and the mean of what the dev sets do."""
+    """Return the score of each tested problem, and the mean accuracy on the dev sets."""
     kept = np.asarray(kept)
     dev, rest = [], []
     for block in blocks.shuffled_blocks(pool.select(kept.tolist()), seed=0):
@@ -189,7 +188,7 @@ def halved(pool, seed):
 
 
 def resampled(rows, credit, clusters, draws=1000):
-    """Return the mean credit where blocks are resampled, (draws,): the same for all filters."""
+    """Return the mean credit of resampled blocks, (draws,), with the same draws for all filters."""
     sums, counts = (
         np.bincount(clusters[rows], weights, clusters.max() + 1) for weights in (credit, None)
     )
@@ -200,7 +199,7 @@ def resampled(rows, credit, clusters, draws=1000):
 
 
 def filtered(pool, X, keys, half):
-    """Yield by name what is kept of a half: AFLite goes on to mirror's size."""
+    """Yield each filter's name and kept problems of a half; AFLite continues to mirror's size."""
     yield "nothing", half
     yield "mirror, error 0.2", mirrored(pool, X, half, MIRROR["mirror, error 0.2"])
     chance = mirrored(pool, X, half, MIRROR["mirror, chance"])
@@ -209,7 +208,7 @@ def filtered(pool, X, keys, half):
 
 
 def table(told, splits, seeds, clusters):
-    """Print what has been told in some splits."""
+    """Print the results of some splits."""
     print(f"\n{len(clusters):,} problems, splits both ways: {splits}, networks each: {seeds}\n\n"
           "| filter | kept | network from scratch | its dev sets | beyond AFLite, points | s |\n"
           "|---|---|---|---|---|---|")  # fmt: skip

@@ -1,16 +1,16 @@
-"""Mirror against AFLite: seconds on the same twins in the same run, and seconds by units.
+"""Compare the speed of mirror and AFLite on the same twins in one run.
 
     python benchmarks/bench_mirror_speed.py             4,000 twins of 256 numbers
     python benchmarks/bench_mirror_speed.py --paper     23,500 x 1,024, with AFLite as in the paper
 
-Beside the seconds that went by stand those of all processors together, which other work on the
-machine hardly changes.
+It prints wall-clock seconds, and the processor seconds, which other work on the machine hardly
+changes.
 
-The rows are those of `bench_aflite.py`; a row of one class and one of the other make a twin, and a
-twin's vector is their difference. AFLite reads the rows (n=64, the paper's m and k or their
-shares), mirror the twins: with the aim "chance" ten fits, with the aim "error" ten and those of 19
-runs with turned keys. Each is run once to compile or load what it needs, on few rows. Below that,
-mirror on an eighth of the twins, a quarter, a half and all.
+The rows are those of `bench_aflite.py`; two rows of different classes form a twin, whose vector is
+their difference. AFLite reads the rows (n=64, the paper's m and k or their fractions), mirror the
+twins: ten fits with the aim "chance"; with the aim "error", ten and those of 19 runs with permuted
+keys. Each is first run on few rows to compile or load its code. Then mirror runs on an eighth, a
+quarter, a half and all of the twins.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def twins(rows, columns, seed):
 
 
 def timed(function, *args, times=1, **how):
-    """Return the least seconds of some calls, those of processors, and what the last returned."""
+    """Return the minimum wall-clock and processor seconds of some calls, and the last result."""
     seconds, spent = [], []
     for _ in range(times):
         began, worked = time.perf_counter(), time.process_time()

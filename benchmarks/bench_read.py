@@ -1,21 +1,21 @@
-"""How does the time of reading grow with rows, columns, options and nesting, and against others?
+"""Measure how reading time grows with rows, columns, options and nesting, compared with libraries.
 
-For each of these, data of three sizes, 1, 10 and 100 times, are written as JSON Lines (columns as
-CSV, too) and read, each in a process of its own with all libraries loaded, by
+For each, data of three sizes (1, 10 and 100 times) are written as JSON Lines (columns also as CSV)
+and read, each in a separate process with all libraries loaded, by
 
-- json: `json.loads` of each line, the least that any reader of JSON Lines does;
+- json: `json.loads` of each line, the minimum for any reader of JSON Lines;
 - winosmith: `formats.read`, which checks every field of every problem;
 - pandas: `pandas.read_json(lines=True)` or `pandas.read_csv`;
 - datasets: `load_dataset("json")` or `"csv"` of Hugging Face's library, without its cache.
 
-Times are those of the processor, of all threads. The first of a process loads the libraries and is
-not counted; of the others the least is. What grows is the number of cells: 10 times the columns of
+Times are processor times of all threads. The first run of a process loads the libraries and is
+ignored; the minimum of the others is reported. The number of cells grows: 10 times the columns of
 10 rows, or 10 times the questions in each of 100 texts. Ratios of up to 10 and 100 to the smallest
-size are linear; they are lower if the smallest takes mostly a fixed time. An item has 26 options at
-most, so options grow from 2 to 20, and then the items.
+size are linear; they are lower if the smallest size mostly takes a fixed time. An item has at most
+26 options, so the options grow from 2 to 20, and then the items.
 
     python benchmarks/bench_read.py                        # about 5 minutes
-    python benchmarks/bench_read.py --data train_xl.jsonl  # a file of yours, and `winosmith stats`
+    python benchmarks/bench_read.py --data train_xl.jsonl  # your file, and `winosmith stats`
 """
 
 from __future__ import annotations

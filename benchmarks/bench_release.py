@@ -1,8 +1,8 @@
-"""How long a release of 50,000 problems and its proof take, beside the libraries alone.
+"""Time a release of 50,000 problems and its verification, next to the libraries.
 
     python benchmarks/bench_release.py [--problems 50000]
 
-Every figure is the processor time of a process of its own, on one core, with its peak memory. The
+Each number is the processor time of a separate process on one core, with its peak memory. The
 rivals do a part of the work: `datasets` writes the same splits as Parquet and JSON Lines, and
 mlcroissant validates the metadata and reads every record once, as a check of the counts needs.
 """

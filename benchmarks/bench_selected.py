@@ -1,9 +1,9 @@
-"""What is guessed of what a filter kept: told of itself, and across halves that it saw apart.
+"""Compare cross-validation within the kept problems with accuracy across filtered halves.
 
-Cross-validation on what AFLite kept asks problems that were selected by their own answers. Prints
-that figure, its median where the answers of whole blocks are flipped before the filter runs (so
-that nothing is left to find), and what `debias.verify` measures. A second table has, for each
-split, what is told of the halves themselves beside what is guessed of one from the other.
+Cross-validation within the problems that AFLite kept tests problems that were selected by their
+answers. Prints its accuracy, the median accuracy if the answers of whole blocks are flipped before
+the filter runs (so that there are no artifacts), and the result of `debias.verify`. A second table
+shows, for each split, the accuracy within the halves next to the accuracy across them.
 
     python benchmarks/bench_selected.py --data $WINOSMITH_DATA/winogrande/train_xl.jsonl --flips 3
     python benchmarks/bench_selected.py          # practice twins, half of them planted
@@ -20,7 +20,7 @@ from winosmith import blocks, debias, embed, formats, practice
 
 
 def kept_of(X, y, ids, rows):
-    """Return the rows that AFLite, with the paper's shares, keeps when it sees no others."""
+    """Return the given rows that AFLite, with the paper's fractions, keeps of these rows."""
     train_size, cutoff = debias.suggest_sizes(len(rows))
     named = [ids[row] for row in rows]
     found = debias.aflite(X[rows], y[rows], train_size=train_size, cutoff=cutoff, ids=named)
@@ -28,14 +28,14 @@ def kept_of(X, y, ids, rows):
 
 
 def itself(X, y, kept, groups):
-    """Return what is guessed of what was kept by cross-validation among it."""
+    """Return the cross-validated accuracy within the kept problems."""
     inside = {row: place for place, row in enumerate(kept.tolist())}
     held = [[inside[row] for row in group if row in inside] for group in groups]
     return debias.probe(X[kept], y[kept], [group for group in held if group]).accuracy
 
 
 def halves(X, y, pool, groups, filtered, splits):
-    """Print what is guessed of a half: told of itself, and from the half that was filtered apart.
+    """Print the accuracy within each half, and across the separately filtered halves.
 
     Mean (least to greatest) over the splits, of each the mean of both halves, both ways.
     """

@@ -1,8 +1,8 @@
-"""How much of what is planted do the filters find, and what else do they take?
+"""Measure the planted and the sound problems that each filter removes.
 
-Practice corpora with more and more planted twins go through the votes of their simulated crowd, the
-light embedder, and AFLite; PMI filtering and random reduction then remove as many problems. Prints
-a table, and with --svg writes the figure of the docs.
+A simulated crowd votes on practice corpora with increasing numbers of planted twins. AFLite filters
+the light embedder's vectors; PMI filtering and random reduction then remove the same number of
+problems. Prints a table, and with --svg writes the charts of the docs.
 
     python benchmarks/bench_strength.py --seeds 5 --svg docs/images
 """
@@ -35,18 +35,18 @@ def measured(strength, seed, twins):
 
 
 def summed(found, share):
-    """Return mean, least and greatest of a share over the seeds; None where there is nothing."""
+    """Return mean, minimum and maximum of a fraction over the seeds; None if undefined."""
     values = [getattr(f, share).value for f in found if getattr(f, share).value is not None]
     return (np.mean(values), min(values), max(values)) if values else None
 
 
 def percent(share, digits=1):
-    """Return a share as a page has it."""
+    """Format a fraction as on the page."""
     return f"{100 * share:.{digits}f} %"
 
 
 def told(found):
-    """Return mean, least and greatest as a page has them."""
+    """Format mean, minimum and maximum as on the page."""
     if found is None:
         return "—"
     mean, least, most = found

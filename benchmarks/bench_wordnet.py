@@ -1,11 +1,11 @@
-"""How fast WordNet perturbs: 100,000 problems from WinoGrande, on two processes.
+"""Time perturbing 100,000 problems from WinoGrande with WordNet, in two processes.
 
     python benchmarks/bench_wordnet.py --data FOLDER       a folder with winogrande/*.jsonl
 
 First every problem is perturbed, then the children, generation by generation, until there are
-enough, or a generation gives less than one in a hundred. The rival is the swap that people write
-with nltk in ten lines: any word, any synonym of any sense, as it stands; it is timed on 2,000
-problems. Without --data, the folder is the one that WINOSMITH_DATA names.
+enough, or fewer than one in a hundred has a child. The rival is a ten-line swap with nltk: any
+word, any synonym of any sense, unchanged; it is timed on 2,000 problems. Without --data, the folder
+is WINOSMITH_DATA.
 """
 
 from __future__ import annotations

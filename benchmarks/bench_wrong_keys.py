@@ -1,7 +1,7 @@
-"""How often the bounds of wrong keys hold, and how well wrong keys are ranked, in simulated sets.
+"""Measure how often the bounds of wrong keys hold, and how well wrong keys are ranked.
 
-Models answer by an item response model, and wrong keys are made by other mechanisms than the
-planted ones. Each condition changes one factor of the base condition.
+In simulated sets, models answer according to an item response model, and wrong keys are made by
+other mechanisms than planted keys. Each condition changes one factor of the base condition.
 
     python benchmarks/bench_wrong_keys.py --sets 1000
     python benchmarks/bench_wrong_keys.py --only memorised

@@ -1,4 +1,4 @@
-"""Curves over one setting, such as the strength of planted artifacts, each with its band."""
+"""Draw curves over one setting, such as the strength of planted artifacts, each with its band."""
 
 from __future__ import annotations
 

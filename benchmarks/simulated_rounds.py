@@ -1,9 +1,9 @@
-"""A loop that can be watched: what filtering does over rounds, where everything is known.
+"""Simulate the effect of filtering over several rounds with known artifacts.
 
-A simulated crowd writes twins in rounds, out of habits that it keeps. A known share of the twins
-holds an artifact, and a known share has its answers the wrong way round. Three judges validate each
-problem; solvers learn from everything that earlier rounds published, removed problems with it, as
-WinoGrande publishes both (section 3); and each way of filtering makes its own release.
+A simulated crowd with constant habits writes twins in rounds. A known fraction of the twins has an
+artifact, and a known fraction has swapped answers. Three judges validate each problem. Solvers are
+trained on all problems that earlier rounds published, including removed ones, because WinoGrande
+publishes both (section 3). Each filter selects its own release.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ POOL = 60
 
 @dataclass(frozen=True, slots=True)
 class SimulatedRound:
-    """What one round released, one way of filtering.
+    """The release of one round with one filter.
 
     Attributes:
         arm: the way.
@@ -72,7 +72,7 @@ class SimulatedRound:
 
 @dataclass(frozen=True, eq=False)
 class _Crowd:
-    """What the crowd wrote, all rounds after one another, and what is known of it.
+    """The crowd's problems of all rounds, and their known artifacts.
 
     Attributes:
         dataset: the problems as they were sent in.
@@ -172,7 +172,7 @@ def _turned(problem: Problem) -> Problem:
 def _panels(
     dataset: Dataset, votes: Sequence[Response]
 ) -> tuple[list[Response], dict[str, list[int | None]]]:
-    """Return the votes of each problem's first judges, and what the later ones chose."""
+    """Return the votes of each problem's first judges, and the choices of the later judges."""
     panels: dict[str, dict[str, None]] = {name: {} for name in dataset.ids}
     for vote in votes:
         panels[vote.problem_id].setdefault(vote.participant)
@@ -185,12 +185,12 @@ def _panels(
 
 
 def _majority(choices: Sequence[int | None]) -> int | None:
-    """Return what more than half chose; None where there is no such option."""
+    """Return the option chosen by more than half; None if there is none."""
     return next((c for c in (0, 1) if 2 * choices.count(c) > len(choices)), None)
 
 
 def _solved(pool: Dataset, X: NDArray[Any], before: int) -> dict[str, NDArray[np.float64]]:
-    """Return what the answers of solvers that know the earlier problems to the newest are worth."""
+    """Return the accuracy on the newest problems of solvers trained on the earlier ones."""
     if not before:
         return {}
     y = debias.problem_labels(pool)

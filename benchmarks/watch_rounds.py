@@ -1,7 +1,7 @@
-"""What does filtering do over rounds? A simulated crowd, learning solvers, and nothing unknown.
+"""Print the effect of filtering over several simulated rounds.
 
-Runs `simulated_rounds.simulate` for several seeds and prints a table of means with the least and
-the greatest; with --svg writes the figures of the docs.
+Runs `simulated_rounds.simulate` for several seeds and prints a table of means with minimum and
+maximum; with --svg writes the charts of the docs.
 
     python benchmarks/watch_rounds.py --seeds 20 --svg docs/images
 """
@@ -78,7 +78,7 @@ def main():
 
 
 def summed(values):
-    """Return mean, least and greatest; None where there is nothing."""
+    """Return mean, minimum and maximum; None if there are no values."""
     known = [value for value in values if value is not None]
     return (np.mean(known), min(known), max(known)) if known else None
 

@@ -1,10 +1,10 @@
-"""AFLite over a file of 4 GB: what it holds in memory of its own.
+"""Measure AFLite's memory with a file of 4 GB.
 
     python trials/aflite_memory.py                    float32 and float16, 4 GB each, three phases
     python trials/aflite_memory.py --gigabytes 40     on a machine with less memory than that
 
-It writes the file and the rotated copy to the folder for temporary files (TMPDIR), and fails when
-the anonymous memory grows by 1 GB or more.
+It writes the file and the rotated copy to the folder for temporary files (TMPDIR), and fails if the
+anonymous memory grows by 1 GB or more.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COLUMNS, BLOCK, PHASES, LIMIT = 1_024, 8_192, 3, 1_000
 
 
 class EnoughPhasesError(Exception):
-    """Ends a run that is only watched."""
+    """Ends a run after enough phases."""
 
 
 def anonymous() -> float:
@@ -35,7 +35,7 @@ def anonymous() -> float:
 
 
 def written(path: Path, kind: str, gigabytes: float) -> None:
-    """Write random rows to the file, a block at a time."""
+    """Write random rows to the file, block by block."""
     rows = int(gigabytes * 1e9 / COLUMNS / np.dtype(kind).itemsize)
     X = np.lib.format.open_memmap(path, mode="w+", dtype=kind, shape=(rows, COLUMNS))
     rng = np.random.default_rng(0)
@@ -80,11 +80,11 @@ def watched(path: Path) -> None:
         flush=True,
     )
     if peak - before >= LIMIT:
-        sys.exit(f"more than {LIMIT} MB were held")
+        sys.exit(f"memory grew by more than {LIMIT} MB")
 
 
 def main() -> None:
-    """Write each file, and watch a run over it in a process of its own."""
+    """Write each file, and measure a run over it in a separate process."""
     parser = argparse.ArgumentParser(description="AFLite over a file larger than memory")
     parser.add_argument("--gigabytes", type=float, default=4.0)
     parser.add_argument("--file", type=Path, help=argparse.SUPPRESS)
@@ -92,7 +92,7 @@ def main() -> None:
     if chosen.file is not None:
         watched(chosen.file)
         return
-    print("| X | rows | GB | memory held (MB) | s to rotate | s a phase |")
+    print("| X | rows | GB | memory used (MB) | s to rotate | s a phase |")
     print("|---|-----:|---:|-----------------:|------------:|----------:|", flush=True)
     for kind in ("float32", "float16"):
         with tempfile.TemporaryDirectory(prefix="winosmith-trial-") as folder:

@@ -1,19 +1,19 @@
-"""Of what mirror removes, no more is sound than it says; and what breaks the rule is found out.
+"""The fraction of sound units among those that mirror removes is at most its stated error.
 
     python trials/mirror_guarantee.py            200 draws for each row, 1,000 of simulated units
                                                  and of symmetric twins
     python trials/mirror_guarantee.py --quick    10 and 50
 
-With --work each draw is a line of draws.jsonl in that folder; what is there is not drawn again, so
-that a run that was stopped goes on, and more draws can be asked for later. A folder belongs to one
-version of the code.
+With --work, each draw is a line of draws.jsonl in that folder. Existing draws are not repeated, so
+a stopped run resumes, and you can request more draws later. A folder belongs to one version of the
+code.
 
-A draw is a set of units of which it is known which are planted; the key of every sound one is an
-even draw over its options. Filtered at an error of 0.1 and of 0.2:
+A draw is a set of units with known planted units; the key of every sound unit is drawn uniformly
+from its options. Filtered at an error of 0.1 and of 0.2:
 
-- the *false share*, sound removed over removed (0 where nothing is), is on average at most a point
-  above the error, whatever is planted;
-- where nothing is planted, something is removed in at most a share `error` of the draws.
+- the *false fraction*, sound removed over removed (0 without removals), is on average at most a
+  point above the error, whatever is planted;
+- if nothing is planted, something is removed in at most a fraction `error` of the draws.
 
 Units are Gaussian vectors, the planted ones pushed along one of three directions; or symmetric
 practice twins in the vectors of the light embedder, ten draws of the keys of the sound ones to each
@@ -21,9 +21,9 @@ corpus (its words, and so its vectors, need not be made again, and nobody votes 
 interval is that of means of corpora); or families of five whose members have almost one vector and
 one key; or the same unit written down five times; or items of several options.
 
-The same with a fault on purpose must fail: families that are not blocked, copies that keep together
-but are counted one by one, items of several sizes that are counted as if all had the largest one's
-options, or as many as they have on average.
+With an injected fault, the trial must fail: families that are not blocked, copies that stay
+together but are counted one by one, and items with different numbers of options that are counted
+with the largest or the mean number.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ from winosmith import debias, embed, metrics, practice
 STRENGTHS = (0.0, 0.1, 0.25, 0.5, 0.75)
 ERRORS = (0.1, 0.2)
 WITHIN, MANY = 0.01, 200
-"""How far the mean false share may be above the error; of fewer draws, the interval's lower end."""
+"""Tolerance of the mean false fraction; with fewer draws, of its interval's lower end."""
 
 UNITS, WIDTH, DIRECTIONS = 1_000, 30, 3
 PUSH, OPTION_PUSH = 2.5, 3.5
-"""How far a planted unit, or the right option of one, is pushed, in standard deviations."""
+"""Shift of a planted unit, or of the correct option of a planted item, in standard deviations."""
 
 FAMILY = 5
 TWINS, TOSSES = 600, 10
-"""Symmetric twins in a corpus, and draws of their keys."""
+"""Number of symmetric twins in a corpus, and of draws of their keys."""
 
-COLUMNS = ("units", "fault on purpose", "planted", "error", "draws", "false share", "95 %",
+COLUMNS = ("units", "injected fault", "planted", "error", "draws", "false fraction", "95 %",
            "found", "something removed in")  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """Units of which it is known which are planted.
+    """Units with known planted units.
 
     Attributes:
         V: what `debias.mirror` takes.
@@ -94,7 +94,7 @@ def gaussian(rng: np.random.Generator, units: int, strength: float) -> Drawn:
 
 
 def simulated(seed: int, strength: float) -> Drawn:
-    """Return units that have nothing to do with each other."""
+    """Return independent units."""
     return gaussian(np.random.default_rng([seed, 0]), UNITS, strength)
 
 
@@ -110,7 +110,7 @@ def embedded(corpus: int, strength: float) -> Drawn:
 
 
 def symmetric(seed: int, strength: float) -> Drawn:
-    """Return a draw of the keys of symmetric practice twins; those planted stay as they are."""
+    """Return symmetric practice twins with random keys; the keys of planted twins are unchanged."""
     twins = embedded(seed // TOSSES, strength)
     coins = np.random.default_rng([seed, 3]).choice([-1, 1], len(twins.planted))
     coins[twins.planted] = 1
@@ -118,7 +118,7 @@ def symmetric(seed: int, strength: float) -> Drawn:
 
 
 def families(seed: int, strength: float, noise: float = 0.3) -> Drawn:
-    """Return families of five: almost one vector, and one key."""
+    """Return families of five with nearly the same vector and the same key."""
     rng = np.random.default_rng([seed, 1])
     roots = gaussian(rng, UNITS // FAMILY, strength)
     V = np.repeat(roots.V, FAMILY, axis=0)
@@ -127,7 +127,7 @@ def families(seed: int, strength: float, noise: float = 0.3) -> Drawn:
 
 
 def copies(seed: int, strength: float) -> Drawn:
-    """Return units that are written down five times each."""
+    """Return units with five copies each."""
     return families(seed, strength, noise=0.0)
 
 
@@ -161,12 +161,12 @@ def mirrored(drawn: Drawn, error: float, seed: int, *, blocked: bool = True) -> 
 
 
 def as_it_is(drawn: Drawn, error: float, seed: int) -> Removed:
-    """Return what mirror removes."""
+    """Return the units that mirror removes."""
     return mirrored(drawn, error, seed).removed
 
 
 def unblocked(drawn: Drawn, error: float, seed: int) -> Removed:
-    """Return what mirror removes when nobody tells it of the blocks."""
+    """Return the units that mirror removes without knowing the blocks."""
     return mirrored(drawn, error, seed, blocked=False).removed
 
 
@@ -193,7 +193,7 @@ def miscounted(
 
 @dataclass(frozen=True)
 class Case:
-    """Units, a way of filtering them, and whether that has a fault on purpose.
+    """Units, a way of filtering them, and whether it has an injected fault.
 
     Attributes:
         units: as the table calls them.
@@ -233,7 +233,7 @@ CASES = (
 
 
 def outcome(seed: int, case: Case, strength: float) -> list[tuple[float, float]]:
-    """Return the false share and the share found of one draw, at each error."""
+    """Return the false fraction and the fraction found of one draw, at each error."""
     drawn = case.make(seed, strength)
     found = []
     for error in ERRORS:
@@ -292,7 +292,7 @@ def tell(table: Table, case: Case, strength: float, drawn: NDArray[np.float64]) 
 
 
 def rows(draws: int) -> Iterator[tuple[Case, float, int]]:
-    """Yield each case with each strength, and how often it is drawn."""
+    """Yield each case with each strength and its number of draws."""
     for case in CASES:
         for strength in case.strengths:
             yield case, strength, 5 * draws if case.many else draws

@@ -1,10 +1,10 @@
-"""Nobody can read the answer to a twin while judges hold a half of it.
+"""Nobody can read a twin's answer while one half is being judged.
 
     python trials/platform_answers.py            100 twins, on both databases
     python trials/platform_answers.py --quick    10 twins
 
-After each vote an onlooker without an account opens the page of the other half, and looks for it in
-the download. A site that publishes each half as soon as it is found valid must fail: the trial can.
+After each vote, an observer without an account opens the page of the other half, and searches the
+download for it. The trial must detect a site that publishes each half as soon as it is valid.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ COLUMNS = (
 
 
 def main() -> None:
-    """Look on, and print a table."""
+    """Observe the sites, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--database", default="", help="only sqlite or postgresql")
     asked = parser.parse_args()
     twins = 10 if asked.quick else 100
     table = Table(f"{twins} twins are judged while somebody looks on", COLUMNS)

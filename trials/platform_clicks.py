@@ -1,13 +1,14 @@
-"""Clicks in place of reading decide nothing before a moderator looked; honest judges are not held.
+"""Random clicks decide nothing before a moderator's review, and honest judges are not suspended.
 
     python trials/platform_clicks.py            the counts of the report, on both databases
     python trials/platform_clicks.py --quick    small counts
 
-Against a site with the settings that ship: judges who click at once, 19 accounts of one address at
-a human pace, and 2 beside whom a third judges elsewhere, by the pages; a paid job in three seconds
-that the market approved; a human test in four; and an honest crowd (log-normal seconds with a
-median of 9, 93 % right, trained by gold and asked gold). Time passes by moving the rows of the
-database, not by sleeping. A site without bounds must fail: the trial can.
+On a site with default settings, these people use the pages: judges who click immediately, 19
+accounts at one address at a human pace, and 2 accounts at one address with a third elsewhere; a
+paid job done in three seconds that the market approved; a human test in four; and an honest crowd
+(log-normal seconds with a median of 9, 93 % correct, trained and checked with gold questions). Time
+passes by changing rows of the database, not by sleeping. The trial must detect a site without
+bounds.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from crowd.scenario import apart, databases, place
 from crowd.table import Table, end
 
 ATTACKED = (
-    "database", "fault on purpose", "who", "answers", "decided by them", "wait or are left out",
+    "database", "injected fault", "who", "answers", "decided by them", "waiting or not counted",
 )  # fmt: skip
 CROWD = (
     "database", "judges", "votes", "problems decided", "judges held", "held at most",
@@ -32,7 +33,7 @@ def main() -> None:
     """Run the attacks and the honest crowd, and print two tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--database", default="", help="only sqlite or postgresql")
     asked = parser.parse_args()
     problems, judges, votes = (12, 10, 30) if asked.quick else (60, 40, 100)
     attacks = Table("Nothing is decided by clicks", ATTACKED)

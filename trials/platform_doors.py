@@ -1,12 +1,12 @@
-"""Nothing that is stored or shown opens a door, and nothing that was closed opens again.
+"""No stored or displayed data give access to an account, and revoked access stays revoked.
 
     python trials/platform_doors.py            100 people: two log-ins, two tokens, a link each
     python trials/platform_doors.py --quick    6 people
 
-Every word of every table and of Django's admin is sent as a log-in's cookie, as a token, and as a
-link. People sign up under names that look like taken ones, and with passwords like their names.
-What opened an account is tried after its password was changed, or reset, or its owner logged out
-everywhere. A site that keeps sessions as they are must fail: the trial can.
+Every word of every table and of Django's admin is sent as a session cookie, as a token, and as a
+link. People sign up with look-alikes of existing names, and with passwords like their names.
+Earlier access is tried after its password was changed or reset, or its owner logged out everywhere.
+The trial must detect a site that stores sessions unprotected.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def main() -> None:
     """Try the doors and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--database", default="", help="only sqlite or postgresql")
     asked = parser.parse_args()
-    table = Table("Doors", ("database", "fault on purpose", "who tries", "tries", "got in"))
+    table = Table("Doors", ("database", "injected fault", "who tries", "attempts", "logged in"))
     for database in databases(asked.database):
         for fault in ("", "clear-sessions"):
             with place(database) as where:

@@ -1,11 +1,11 @@
-"""Nothing tells a gold question from another problem before it is answered.
+"""Nothing reveals a gold question before it is answered.
 
     python trials/platform_gold.py            2,000 gold and 2,000 others
     python trials/platform_gold.py --quick    150 of each, without milliseconds
 
-A judge's client notes references, bytes, headers, milliseconds and the order of problems,
-up to each answer; a classifier is taught on each of them, and on all together. The upper end of the
-interval of its AUC on problems that it was not taught on must be under 0.55 (0.65 in small counts).
+A judge's client records references, bytes, headers, milliseconds and the order of problems, up to
+each answer. A classifier is trained on each feature, and on all. The upper limit of its AUC
+on held-out problems must be under 0.55 (0.65 with small counts).
 """
 
 from __future__ import annotations

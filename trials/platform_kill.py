@@ -1,17 +1,16 @@
-"""No acknowledged write is lost, and none acts twice, however a site is killed.
+"""No acknowledged write is lost or applied twice if a site is killed.
 
-    python trials/platform_kill.py            200 kills on each database, faults on purpose too
+    python trials/platform_kill.py            200 kills on each database, also with injected faults
     python trials/platform_kill.py --quick    8 kills
 
-People write, judge and moderate over HTTP; forms are sent twice at once, and again after each
-failure, with their keys. Meanwhile workers are killed (kill -9), the server with all its workers,
-and the database; with the database the power is cut: what was written and not synced is lost, in
-part or whole. Afterwards everything that the server acknowledged is looked up. The trial fails if
-there was no process to kill.
+People write, judge and moderate over HTTP; forms are sent twice at the same time, and again after
+each failure, with their keys. Meanwhile, workers, the whole server and the database are killed
+(kill -9). With the database, the power is cut: unsynced writes are lost, partly or completely.
+Afterwards, every acknowledged write is looked up. The trial fails if no process was killed.
 
-Sites with a fault on purpose must be found out: SQLite without syncs (synchronous=OFF) or with
-syncs at checkpoints alone (NORMAL), PostgreSQL with synchronous_commit=off, forms whose keys are
-checked first and noted last.
+The trial must detect sites with an injected fault: SQLite without syncs (synchronous=OFF) or with
+syncs only at checkpoints (NORMAL), PostgreSQL with synchronous_commit=off, forms whose keys are
+checked first and stored last.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ FAULTS = {
     "sqlite": (("unsynced", {}), ("normal-sync", {}), ("forgetful-forms", {})),
     "postgresql": (("", {"synchronous_commit": "off"}), ("forgetful-forms", {})),
 }
-"""What is wrong on purpose: one of `crowd.careless.FAULTS`, and settings of PostgreSQL."""
+"""Injected faults: one of `crowd.careless.FAULTS`, and settings of PostgreSQL."""
 
 COLUMNS = (
-    "database", "fault on purpose", "workers", "servers", "power cuts", "processes killed",
+    "database", "injected fault", "workers", "servers", "power cuts", "processes killed",
     "writes not synced", "of them lost", "acknowledged", "sent again", "missing", "twice",
     "other votes", "votes against the rules",
 )  # fmt: skip
@@ -54,7 +53,7 @@ def main() -> None:
     """Torment sites and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--database", default="", help="only sqlite or postgresql")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     if not can_cut():

@@ -1,10 +1,10 @@
-"""Load: 30 writes a second on each database from 64 people at once.
+"""Each database accepts 30 writes a second from 64 simultaneous people.
 
     python trials/platform_load.py            60 s a database
     python trials/platform_load.py --quick    10 s, 16 people, 10 writes a second
 
-A third of the people write twins with live checks, the others judge: all over HTTP, with sessions
-and forms, from this machine. A write is a form that the site acknowledged and that is on the disk.
+A third of the people write twins with live checks, and the others judge; all use HTTP from this
+machine, with sessions and forms. A write is an acknowledged form that is on disk.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PROCESSOR = (
     "crowd, ms a write",
     "processor busy %",
     "of that others %",
-    "writes a second of one core for the site alone",
+    "writes a second per core, without the crowd",
 )
 
 LOADS = {"sqlite": (64, 30.0), "postgresql": (64, 30.0)}
@@ -39,7 +39,7 @@ def main() -> None:
     """Measure and print tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--database", default="", help="only sqlite or postgresql")
     parser.add_argument("--workers", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=60.0)
     asked = parser.parse_args()

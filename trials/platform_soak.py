@@ -1,12 +1,12 @@
-"""Twenty minutes at load: memory and connections are flat after the fifth minute.
+"""During twenty minutes of load, memory and connections stay flat after the fifth minute.
 
     python trials/platform_soak.py            20 minutes a database
     python trials/platform_soak.py --quick    90 seconds, flat after 30
 
-Memory is the proportional share (PSS) of the server and its workers. Flat: a line fitted by least
-squares through the samples rises by less than 5 % of their mean over the time that is measured.
-The site has as many public problems from the start as its association meter learns from, so that
-what is held for them does not grow with what the crowd adds.
+Memory is the proportional set size (PSS) of the server and its workers. It is flat if a
+least-squares line through the samples rises by less than 5 % of their mean over the measured time.
+The site starts with as many public problems as its association meter learns from, so that the
+meter's memory does not grow with the crowd's problems.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from crowd.scenario import databases, place
 from crowd.table import Table, end
 
 TOLERANCE = 0.05
-"""The rise over the measured time, as a share of the mean, that is still flat."""
+"""Maximum rise over the measured time, as a fraction of the mean."""
 
 RATES = {"sqlite": 30.0, "postgresql": 50.0}
-"""Writes a second: half of what the load trial asks for."""
+"""Writes a second on each database."""
 
 
 def main() -> None:
     """Measure and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a short run")
-    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--database", default="", help="only sqlite or postgresql")
     asked = parser.parse_args()
     seconds, after = (90.0, 30.0) if asked.quick else (1200.0, 300.0)
     columns = ("database", "what", "samples", "at first", "at the end", "mean", "rise", "rise %")

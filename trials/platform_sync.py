@@ -1,10 +1,10 @@
-"""Each commit is on the disk before the answer that tells of it is sent.
+"""Each commit is on disk before its response is sent.
 
     python trials/platform_sync.py            50 twins and 50 votes on each database
     python trials/platform_sync.py --quick    5 of each
 
-strace watches a real server and its database (`crowd/syncs.py`). Sites that sync too late, or
-never, on purpose must be found out: SQLite with synchronous=OFF or NORMAL, PostgreSQL with
+strace watches a real server and its database (`crowd/syncs.py`). The trial must detect sites that
+sync too late or never: SQLite with synchronous=OFF or NORMAL, PostgreSQL with
 synchronous_commit=off.
 """
 
@@ -20,14 +20,14 @@ FAULTS = {
     "sqlite": (("unsynced", {}), ("normal-sync", {})),
     "postgresql": (("", {"synchronous_commit": "off", "wal_writer_delay": "10s"}),),
 }
-"""What is wrong on purpose: one of `crowd.careless.FAULTS`, and settings of PostgreSQL."""
+"""Injected faults: one of `crowd.careless.FAULTS`, and settings of PostgreSQL."""
 
-COLUMNS = ("database", "fault on purpose", "kind", "answers", "writes before", "syncs before",
+COLUMNS = ("database", "injected fault", "kind", "answers", "writes before", "syncs before",
            "answered too early")  # fmt: skip
 
 
 def shown(table: Table, database: str, fault: str, answers: list[Answer]) -> None:
-    """Print what was seen of twins, and of votes."""
+    """Print the results for twins and for votes."""
     for kind in ("twin", "vote"):
         found = [answer for answer in answers if answer.kind == kind and answer.done]
         early = sum(not answer.safe for answer in found)
@@ -44,7 +44,7 @@ def main() -> None:
     """Watch sites and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="small counts")
-    parser.add_argument("--database", default="", help="sqlite or postgresql alone")
+    parser.add_argument("--database", default="", help="only sqlite or postgresql")
     asked = parser.parse_args()
     if not can_watch():
         parser.error("this needs strace, and the right to look at other processes")

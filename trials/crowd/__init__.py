@@ -1,1 +1,1 @@
-"""What the platform's trials share: a server to kill, people who use it, what must hold after."""
+"""Shared parts of the platform's trials: a server to kill, simulated people, and checks."""

@@ -1,4 +1,4 @@
-"""What people of a crowd do on the site, page by page, and what they were told was done."""
+"""Actions of simulated people on the site, page by page, and their acknowledged writes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .sentences import twin_of
 Kind = Literal["twin", "vote", "moderation"]
 
 LIVE = {"HX-Request": "true"}
-"""What a page's script sends with what it asks while somebody types."""
+"""Headers that a page's script sends with its requests while a person types."""
 
 IN_PLACE = {**LIVE, "HX-Boosted": "true"}
-"""What it sends with a form whose answer takes the form's place."""
+"""Headers for a form that is replaced by its response."""
 
 AWAY = 503
-"""What the site answers while its database is away: come again."""
+"""The site's responses while its database is unavailable."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """A write that the server acknowledged: what it was, whose, and by which mark to find it."""
+    """An acknowledged write: its kind, its person, and the mark by which it can be found."""
 
     kind: Kind
     person: int
@@ -38,16 +38,16 @@ class Told:
 
 
 class Confused(AssertionError):  # noqa: N818 - it tells of the site, not of the caller
-    """The site answered what it never should."""
+    """The site sent an invalid response."""
 
 
 class Away(Confused):
-    """The site said for longer than a visitor waits that it is away."""
+    """The site was unavailable for longer than a visitor waits."""
 
 
 @dataclass
 class Visitor:
-    """One person at their browser.
+    """A person with a browser.
 
     Attributes:
         told: what the server acknowledged, in order.
@@ -72,7 +72,7 @@ class Visitor:
         self.numbers = itertools.count()
 
     def read(self, path: str) -> Page:
-        """Open a page, however often the server is killed meanwhile."""
+        """Open a page, and retry while the server is being killed."""
         return self._patiently("read", lambda: self.browser.open(path))
 
     def write(
@@ -130,7 +130,7 @@ class Visitor:
 
 
 def write_twin(visitor: Visitor, *, checks: int = 0) -> bool:
-    """Write a twin, from the topic to the page that says that it was sent."""
+    """Write a twin, from the topic to the page that confirms its submission."""
     start = visitor.read("/write/").form("/write/")
     if start is None:
         raise Confused("no form on /write/")
@@ -156,7 +156,7 @@ def write_twin(visitor: Visitor, *, checks: int = 0) -> bool:
 
 
 def judge_once(visitor: Visitor) -> bool:
-    """Judge one problem, local context first; tell whether there was one.
+    """Judge a problem, local context first; return whether there was one.
 
     Each answer brings what comes next, as the page's script asks for it.
     """

@@ -1,4 +1,4 @@
-"""A browser without a screen: one connection that is kept, cookies, and forms read from pages."""
+"""A headless browser: one persistent connection, cookies, and forms parsed from pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ATTRIBUTE = re.compile(r"""([\w:-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)
 
 
 class Unanswered(OSError):  # noqa: N818 - it tells of no fault of the caller
-    """The server did not answer: nobody can tell whether it did what was asked."""
+    """The server did not respond, so the result of the request is unknown."""
 
 
 @dataclass
@@ -56,7 +56,7 @@ class Page:
 
 
 class Browser:
-    """One person's browser."""
+    """The browser of one person."""
 
     def __init__(self, url: str, timeout: float = 60):
         parts = urlsplit(url)
@@ -86,7 +86,7 @@ class Browser:
         return self.post(form.action, {**form.fields, **changes}, **(headers or {}))
 
     def twin(self) -> Browser:
-        """Return another window of the same browser: its cookies, a connection of its own."""
+        """Return another window of the same browser, with its cookies and a separate connection."""
         other = Browser(f"http://{self.host}:{self.port}", self.timeout)
         other.cookies = self.cookies
         return other

@@ -1,4 +1,4 @@
-"""`winosmith serve` with a fault on purpose: a trial that no fault fails proves nothing.
+"""`winosmith serve` with an injected fault, because a trial that never fails proves nothing.
 
     python -m crowd.careless FAULT serve DIR …
 
@@ -15,16 +15,16 @@ from typing import Any
 
 
 def none() -> None:
-    """Leave all as it is."""
+    """Inject no fault."""
 
 
 def unsynced() -> None:
-    """Let SQLite tell of a commit before the disk has it (PRAGMA synchronous=OFF)."""
+    """Let SQLite confirm a commit before it is on disk (PRAGMA synchronous=OFF)."""
     _with_synchronous("OFF")
 
 
 def normal_sync() -> None:
-    """Let SQLite sync at checkpoints alone (PRAGMA synchronous=NORMAL)."""
+    """Let SQLite sync only at checkpoints (PRAGMA synchronous=NORMAL)."""
     _with_synchronous("NORMAL")
 
 
@@ -40,7 +40,7 @@ def _with_synchronous(level: str) -> None:
 
 
 def unlocked_votes() -> None:
-    """Let votes be counted first and inserted then, as popular annotation tools do it."""
+    """Count votes before inserting them, as popular annotation tools do."""
     from winosmith.web.judge import turns
 
     _everywhere(turns.next_problem, take_unlocked)
@@ -56,7 +56,7 @@ def forgetful_forms() -> None:
 
 
 def clear_sessions() -> None:
-    """Let the table of sessions keep their keys as they are."""
+    """Store session keys unprotected."""
     from winosmith.web.people import gates
 
     vars(gates)["token_digest"] = str
@@ -97,7 +97,7 @@ def take_unlocked(person: Any) -> Any:
 
 
 def answer_unlocked(person: Any, ref: str, choice: int | None, **marks: Any) -> Any:
-    """Count the votes, then insert one; between the two, others do the same."""
+    """Count the votes, then insert one, without a lock."""
     from django.conf import settings
     from django.utils import timezone
 
@@ -109,7 +109,7 @@ def answer_unlocked(person: Any, ref: str, choice: int | None, **marks: Any) -> 
     votes = Slot.objects.filter(problem=problem, gold=False).exclude(answered_at=None)
     if votes.count() >= settings.RULES.judges or votes.filter(holder=person).exists():
         raise InputError("enough people have judged this")
-    time.sleep(0.02)  # what a busy machine does by itself
+    time.sleep(0.02)  # a delay, as on a busy machine
     return Slot.objects.create(
         problem=problem,
         n=1000 + secrets.randbelow(1_000_000),
@@ -125,7 +125,7 @@ def answer_unlocked(person: Any, ref: str, choice: int | None, **marks: Any) -> 
 
 
 def once_unlocked(person: Any, key: str, form: str, act: Callable[[], dict[str, Any]]) -> Any:
-    """Look a key up, act, then note it."""
+    """Look a key up, act, then store it."""
     from winosmith.web.people.models import Done
 
     if done := Done.objects.filter(person=person, key=key).first():
@@ -136,7 +136,7 @@ def once_unlocked(person: Any, key: str, form: str, act: Callable[[], dict[str, 
 
 
 def _everywhere(original: Any, other: Any) -> None:
-    """Replace a function in every module of the platform that has it."""
+    """Replace a function in every module of the platform that imports it."""
     for name, module in list(sys.modules.items()):
         if name.startswith("winosmith.web"):
             for key, value in list(vars(module).items()):
@@ -145,7 +145,7 @@ def _everywhere(original: Any, other: Any) -> None:
 
 
 def main() -> None:
-    """Put the fault in as soon as Django is set up, and do what the command line says."""
+    """Inject the fault as soon as Django is set up, and run the command line."""
     fault = FAULTS[sys.argv.pop(1)]
     from winosmith.web import Site
 

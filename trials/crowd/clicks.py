@@ -1,4 +1,4 @@
-"""Attacks by clicks, and an honest crowd, on a site with the settings that ship."""
+"""Attacks by random clicks, and an honest crowd, on a site with default settings."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ ATTACKS = (
 )  # fmt: skip
 
 HELD_AT_MOST = 0.05
-"""Of honest judges who are held, for whatever reason."""
+"""Maximum fraction of honest judges on hold."""
 
 MEDIAN, SPREAD, RIGHT = 9.0, 0.6, 0.93
-"""Of an honest judge: seconds a problem (log-normal), and the share of right answers."""
+"""An honest judge's seconds per problem (log-normal), and fraction of correct answers."""
 
 
 def attack(
@@ -84,7 +84,7 @@ def _judged_by_page(one: Any, address: str, seconds: float, most: int) -> None:
 
 
 def passes(person: int, seconds: float) -> None:
-    """Let time pass for a judge: what they did is so much longer ago."""
+    """Let time pass for a judge by moving their actions into the past."""
     from django.db.models import F
 
     from winosmith.web.judge.models import Judge, Slot
@@ -100,7 +100,7 @@ def passes(person: int, seconds: float) -> None:
 
 
 def _job(problems: int) -> dict[str, Any]:
-    """Let three workers do a job of a study in no time, and the market approve of them."""
+    """Let three workers finish a study's job immediately, and the market approve them."""
     from decimal import Decimal
 
     from winosmith.web.judge.exclusion import confirm_job
@@ -190,7 +190,7 @@ def honest(folder: Path, database: str | None, judges: int, votes: int) -> dict[
         for person in rng.sample(crowd, len(crowd)):
             slot = next_problem(person)
             if slot is None:
-                continue  # held, with as many votes waiting as may
+                continue  # on hold, with the maximum number of waiting votes
             ref, right = slot.ref, slot.problem.answer
             if needs_local(slot):
                 store_local_answer(person, ref, rng.randrange(2))

@@ -1,4 +1,4 @@
-"""Thieves and impostors: all that the database and Django's admin hold is tried at every door."""
+"""Try all data of the database and Django's admin as credentials."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PASSWORD = "twins-and-cups"  # noqa: S105 - of people who are made up
 
 @dataclass
 class Doors:
-    """How doors are tried.
+    """Settings of the attacks.
 
     Attributes:
         people: each with two log-ins, two tokens and a link to a new password.
@@ -70,7 +70,7 @@ def doors(folder: Path, database: str | None, how: Doors) -> dict[str, tuple[int
 
 
 def _held(person: Any) -> list[str]:
-    """Return what somebody holds: two log-ins, two tokens, a link."""
+    """Return a person's credentials: two sessions, two tokens, a link."""
     from winosmith.web.api.models import create_token
     from winosmith.web.people.accounts import create_reset_link
 
@@ -82,7 +82,7 @@ def _held(person: Any) -> list[str]:
 
 
 def _browser(cookie: str = "") -> Any:
-    """Return a browser, with the cookie of a log-in."""
+    """Return a browser with a session cookie."""
     from django.conf import settings
     from django.test import Client
 
@@ -92,7 +92,7 @@ def _browser(cookie: str = "") -> Any:
 
 
 def _opens(text: str) -> bool:
-    """Tell whether a text opens something: as a log-in's cookie, a token, or a link."""
+    """Return whether a text gives access as a session cookie, a token, or a link."""
     bearer = {"Authorization": f"Bearer {text}"}
     answers = (
         _browser(text).get("/people/"),
@@ -108,12 +108,12 @@ def _tried(texts: Iterable[str]) -> tuple[int, int]:
 
 
 def _words(text: str) -> set[str]:
-    """Return what may be a key in a text: 16 signs or more in a row."""
+    """Return possible keys in a text: runs of 16 characters or more."""
     return set(re.findall(r"[\w-]{16,200}", text))
 
 
 def _stored() -> set[str]:
-    """Return every such word of every table."""
+    """Return all possible keys in the database's tables."""
     from django.apps import apps
 
     tables = (model._base_manager.values_list() for model in apps.get_models())
@@ -121,7 +121,7 @@ def _stored() -> set[str]:
 
 
 def _shown(admin: str) -> set[str]:
-    """Return every such word of Django's admin: the lists, and the first rows of each."""
+    """Return all possible keys in Django's admin: the lists, and the first rows of each."""
     from django.contrib.admin import site
 
     browser = _browser(admin)

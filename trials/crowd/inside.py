@@ -1,4 +1,4 @@
-"""The site's own database, read and filled beside the server: people, their sessions, the audit.
+"""Direct access to the site's database: people, their sessions, and audits of the data.
 
 For a process of its own (`scenario.py`), in which Django is set up for the site.
 """
@@ -89,7 +89,7 @@ def make_problems(
 
 @dataclass(frozen=True)
 class Kept:
-    """What became of acknowledged writes: not there, there twice, or otherwise than told."""
+    """Numbers of acknowledged writes that are missing, stored twice, or different."""
 
     told: int
     missing: int
@@ -131,7 +131,7 @@ def audit_told(told: Sequence[Told]) -> Kept:
 
 @dataclass(frozen=True)
 class Votes:
-    """What must never be among votes, counted, and how many votes there are in all."""
+    """Numbers of votes that break each rule, and the number of all votes."""
 
     votes: int
     too_many: int

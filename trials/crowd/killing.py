@@ -1,4 +1,4 @@
-"""People write, judge and moderate while their server is killed; what they were told must hold."""
+"""People write, judge and moderate while their server is killed; no acknowledged write is lost."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from .scenario import Place, apart, opened
 from .server import Server
 
 KILLS = ("worker", "server", "power")
-"""What is killed: one worker; the server with all workers; the database, and the power is cut."""
+"""Targets of the kills: one worker; the whole server; the database, with a power cut."""
 
 
 @dataclass
 class Plan:
-    """How a site is tormented.
+    """Number and kind of the kills, and the crowd.
 
     Attributes:
         kills: how many there are in all; half of them workers, a quarter each of the others.
@@ -66,13 +66,13 @@ class Outcome:
 
     @property
     def data_faults(self) -> int:
-        """How much of what was acknowledged is wrong in the data; what a fault on purpose shows."""
+        """Number of acknowledged writes that are wrong in the data."""
         wrong = self.missing + self.twice + self.otherwise + self.vote_faults
         return wrong + bool(self.destroyed)
 
     @property
     def faults(self) -> int:
-        """How much is wrong, errors of the server among it; 0 is right."""
+        """Number of all faults, including server errors."""
         return self.data_faults + len(self.errors)
 
 
@@ -172,7 +172,7 @@ class Crowd:
                 self.threads.append(threading.Thread(target=self._live, args=(visitor, acts[role])))
 
     def begin(self) -> None:
-        """Let everybody begin."""
+        """Start all people."""
         for thread in self.threads:
             thread.start()
 
@@ -191,11 +191,11 @@ class Crowd:
 
     @property
     def told(self) -> int:
-        """How many writes were acknowledged so far."""
+        """Number of writes acknowledged so far."""
         return sum(len(visitor.told) for visitor in self.visitors)
 
     def end(self) -> None:
-        """Let everybody finish what they do, and go."""
+        """Let all people finish their current action, and end."""
         self.over.set()
         for visitor in self.visitors:
             visitor.patience = min(visitor.patience, 5.0)
@@ -205,7 +205,7 @@ class Crowd:
             visitor.browser.close()
 
     def refusals(self) -> list[str]:
-        """Return the answers that said that something failed in the server."""
+        """Return the responses that report a server error."""
         return [error for visitor in self.visitors for error in visitor.errors]
 
     def _live(self, visitor: Visitor, act: Callable[[Visitor], bool]) -> None:

@@ -1,4 +1,4 @@
-"""Load: many people at once, each form timed; memory and connections watched from outside."""
+"""Load from many people, with timed forms, and the server's memory and connections."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Load:
 
 @dataclass
 class Watched:
-    """What the server held at a time: MB of all its processes together, and connections."""
+    """The server's memory at a time (MB of all its processes), and its connections."""
 
     at: float
     megabytes: float
@@ -124,13 +124,13 @@ def measure(where: Place, load: Load, *, every: float = 5.0) -> Measured:
 
 
 class Pace:
-    """Gives everybody their turn, so that all together send no more than a rate."""
+    """Limits the rate of all people together."""
 
     def __init__(self, rate: float):
         self.rate, self.lock, self.next = rate, threading.Lock(), time.monotonic()
 
     def wait(self) -> None:
-        """Wait for one's turn."""
+        """Wait for the next turn."""
         if not self.rate:
             return
         with self.lock:

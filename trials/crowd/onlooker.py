@@ -1,4 +1,4 @@
-"""Somebody who reads all that is public while people judge, to know answers beforehand."""
+"""An observer who reads all public pages while people judge, to learn answers early."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def look_on(
 
 def _downloaded(client: Any) -> dict[str, int]:
     """Return the answers in the download of everyone, by the problems' ids."""
-    where = f"10.{_chance.randrange(256)}.{_chance.randrange(256)}.1"  # no limit meets all of them
+    where = f"10.{_chance.randrange(256)}.{_chance.randrange(256)}.1"  # without rate limits
     answer = client.get("/download/problems.jsonl", REMOTE_ADDR=where)
     body = b"".join(answer.streaming_content)
     found = map(json.loads, body.decode().splitlines())

@@ -1,4 +1,4 @@
-"""Power cuts, played: what was written and never synced is taken back after a kill -9.
+"""Simulated power cuts: unsynced writes are undone after a kill -9.
 
 A small C library (`powercut.c`), preloaded into the server's processes, logs what each write
 replaces until the file is synced. A disk that loses power keeps any part of what was not synced, so
@@ -20,7 +20,7 @@ from struct import Struct
 SOURCE = Path(__file__).with_name("powercut.c")
 LENGTH, HEADER = Struct("<Q"), Struct("<4Q")
 SECTOR = 512
-"""Bytes; what a disk writes at once. A write that is cut off ends at one of these."""
+"""Bytes that a disk writes atomically; a torn write ends at a multiple of it."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def power_cuts(folder: Path) -> Iterator[PowerCut]:
 
 
 def can_cut() -> bool:
-    """Whether a power cut can be played here: Linux, with a C compiler."""
+    """Whether a power cut can be simulated here: Linux, with a C compiler."""
     return Path("/proc/self/fd").exists() and shutil.which("gcc") is not None
 
 

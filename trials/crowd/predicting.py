@@ -1,4 +1,4 @@
-"""Predictions: people who perturb at once and wait for what the models say, each of them timed."""
+"""Time the predictions for people who perturb at the same moment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BUILT_IN = (
 )
 
 AGAIN = re.compile(r'hx-get="([^"]+)"[^>]*hx-trigger="every (\d+)ms"')
-"""How a page says where and when it looks again."""
+"""Pattern of the URL and the delay with which a page polls."""
 
 PATIENCE = 60.0
 """Seconds after which a prediction that is not shown counts as never shown."""
@@ -58,7 +58,7 @@ def encoder(folder: Path) -> bool:
 def measure(
     where: Place, models: tuple[dict[str, Any], ...], *, people: int, rounds: int, workers: int
 ) -> Waited:
-    """Let people perturb, all at the same moment, round after round."""
+    """Let all people perturb at the same moment, in several rounds."""
     rules = {"perturbs_per_hour": 1_000_000, "models": list(models)}
     options = ("--workers", str(workers))
     server = Server(where.folder, where.postgres, options=options, rules=rules)

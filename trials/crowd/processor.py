@@ -1,4 +1,4 @@
-"""What the processor was taken for: the server, its database, the crowd, and all others."""
+"""Processor time of the server, its database, the crowd, and all other processes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Taken:
-    """Seconds of the processor, until a moment or between two.
+    """Processor seconds until a moment, or between two.
 
     Attributes:
         server: all processes of `winosmith serve`.
@@ -41,7 +41,7 @@ class Taken:
 
 
 def taken(server: Server) -> Taken:
-    """Return what was taken until now; children that ended are among their parents'."""
+    """Return the processor time so far; ended children are included in their parents'."""
     assert server.process is not None
     used = {"server": 0.0, "database": 0.0}
     database = server.postgres.process.pid if server.postgres and server.postgres.process else -1

@@ -1,4 +1,4 @@
-"""A site with a million problems: made in bulk, then asked for the next one, pages and searches."""
+"""Fill a site with a million problems, and time the next problem, pages and searches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BATCH = 5000
 """Problems that are made at once; two of three rows a problem more are made with them."""
 
 STATES = ("judging",) * 4 + ("valid",) * 5 + ("held",)
-"""Of twins, in turn."""
+"""States of the twins, in rotation."""
 
 
 def fill_and_ask(folder: Path, database: str | None, problems: int, times: int) -> dict[str, Any]:
@@ -79,10 +79,10 @@ AUTHORS = {
     "page: an author's twins": "/write/mine/",
     "page: about an author": "/people/",
 }
-"""Pages of somebody who has written a tenth of the problems."""
+"""Pages of a contributor of a tenth of the problems."""
 
 JUDGES = {"page: what I judged": "/judge/history/", "page: news": "/people/news/"}
-"""Pages of somebody who has read much, and answered as often as takings were timed."""
+"""Pages of a judge who has read many problems."""
 
 ADMINS = {
     "page: an admin's first steps": "/admin/",
@@ -209,7 +209,7 @@ def _pages(reader: Any, path: str, times: int) -> list[float]:
 
 
 def size_of(folder: Path) -> float:
-    """Return how large the database is, in GB."""
+    """Return the size of the database in GB."""
     from django.db import connection
 
     if connection.vendor == "sqlite":

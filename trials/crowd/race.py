@@ -1,4 +1,4 @@
-"""A race of judges by rules alone: threads that claim, answer, click twice, replay and dawdle."""
+"""A race of judges who call the rules in threads: they claim, answer, click twice and replay."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .scenario import UNWATCHED, opened
 
 @dataclass
 class Race:
-    """How a race is run.
+    """Settings of a race.
 
     Attributes:
         judges: people; each judges in two windows at once.
@@ -95,7 +95,7 @@ def _judge(key: int, seed: int, happened: dict[str, int], lock: threading.Lock) 
         idle = 0
         ref = slot.ref
         if rng.random() < 0.2:
-            continue  # walks away; the same problem is there when they come back
+            continue  # leaves; the same problem is shown later
         answer(ref)
         before.append(ref)
         if rng.random() < 0.3:

@@ -1,4 +1,4 @@
-"""One scenario of a trial, in a process of its own: a process can set Django up for one site."""
+"""Run each scenario of a trial in a separate process, because Django serves one site each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DATABASES = ("sqlite", "postgresql")
 
 @dataclass
 class Place:
-    """Where a scenario runs: a folder for the site, the database server, what cuts the power."""
+    """A scenario's site folder, database server, and power cut."""
 
     folder: Path
     postgres: PostgresServer | None = None

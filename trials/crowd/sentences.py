@@ -1,4 +1,4 @@
-"""Sentences for a crowd: twins that keep WinoGrande's rules, each with a mark to find it by."""
+"""Twins for a crowd: they follow WinoGrande's rules, and each contains a unique mark."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import random
 from dataclasses import dataclass
 
 TOPIC = "A lantern and a kettle stood at the harbour: kettle, lantern, harbour."
-"""The topic of a site under trial: whatever anchor words are drawn, every twin has them."""
+"""The topic of a site under trial; every twin contains all of its possible anchors."""
 
 
 @dataclass(frozen=True)
 class Made:
-    """A twin as a contributor types it."""
+    """A twin as typed by a contributor."""
 
     mark: str
     sentences: tuple[str, str]

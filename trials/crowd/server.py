@@ -1,4 +1,4 @@
-"""A site under trial: `winosmith serve` as a process, its workers, and the ways to kill it."""
+"""A site under trial: the process of `winosmith serve`, its workers, and functions to kill it."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ class Server:
 
     @property
     def log(self) -> Path:
-        """Where the server prints."""
+        """Path of the server's log."""
         return self.folder.with_name(f"{self.folder.name}.log")
 
     @property
     def said(self) -> str:
-        """All that the server ever printed."""
+        """Text of the server's log."""
         return self.log.read_text()
 
     def start(self) -> Server:
@@ -130,7 +130,7 @@ class Server:
         """
         until = time.monotonic() + 30
         while time.monotonic() < until:
-            _, of_jobs = read_lock(self.folder / "worker.lock")  # it answers nobody
+            _, of_jobs = read_lock(self.folder / "worker.lock")  # it does not respond
             if workers := [one for one in self.processes()[1:] if {"process": one} != of_jobs]:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(workers[number % len(workers)], signal.SIGKILL)

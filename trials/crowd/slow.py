@@ -1,4 +1,4 @@
-"""Slow clients, and what others notice of them: directly, and behind the documented proxies."""
+"""Slow clients and their effect on others: directly, and behind the documented proxies."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Noticed:
 
 @dataclass
 class Served:
-    """A site that slow clients come to.
+    """A site for slow clients.
 
     Attributes:
         public: the port at which people reach it through a proxy.
@@ -159,7 +159,7 @@ def door(name: str, site: Served) -> Iterator[str]:
 
 
 def available(name: str) -> bool:
-    """Tell whether a door can be opened here."""
+    """Return whether a door is available on this machine."""
     return name == "direct" or shutil.which(name) is not None
 
 
@@ -213,7 +213,7 @@ class Timed(Browser):
 
 
 class Crowd:
-    """Slow clients, each of whom comes again when the connection ends."""
+    """Slow clients, each of which reconnects when its connection ends."""
 
     def __init__(self, url: str, slowness: Slowness, cookies: list[dict[str, str]]) -> None:
         parts = urlsplit(url)
@@ -223,11 +223,11 @@ class Crowd:
         self.thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Let them come."""
+        """Start the clients."""
         self.thread.start()
 
     def stop(self) -> None:
-        """Let them go."""
+        """Stop the clients."""
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join()
 
@@ -291,7 +291,7 @@ def _look(visitor: Visitor) -> bool:
     for path in PAGES:
         visitor.browser.get(path)
         time.sleep(0.2)
-    visitor.browser.close()  # the next one comes anew
+    visitor.browser.close()  # the next client reconnects
     return True
 
 

@@ -1,4 +1,4 @@
-"""Whether a commit reaches the disk before its answer is sent, as the kernel is asked for it.
+"""Check by system calls whether a commit is synced before its response is sent.
 
 strace watches the server's processes and the database's: every write to a file of the database,
 every fsync and fdatasync, and the first bytes of each answer, in one order. An answer to a write
@@ -68,7 +68,7 @@ class Answer:
 
 @dataclass
 class Ledger:
-    """What strace told so far.
+    """The output of strace so far.
 
     Attributes:
         files: what the paths of the database's files look like.
@@ -89,7 +89,7 @@ class Ledger:
         self._wires: dict[str, str] = {}
 
     def read(self, lines: Iterable[str]) -> Ledger:
-        """Take down lines of strace, in their order."""
+        """Process lines of strace in order."""
         for line in lines:
             if found := _LINE.match(line):
                 thread, call, path, resumed = found.groups()
@@ -137,7 +137,7 @@ class Ledger:
 
 
 def can_watch() -> bool:
-    """Whether strace is here and may look at other processes."""
+    """Whether strace is installed and may trace other processes."""
     strace = shutil.which("strace")
     if strace is None:
         return False

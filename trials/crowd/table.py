@@ -1,4 +1,4 @@
-"""Tables that trials print, and whether every row met its target."""
+"""Tables of the trials' results, with the target of each row."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Table:
 
 
 def machine() -> str:
-    """Return what machine the figures are of."""
+    """Describe this machine."""
     return (
         f"{os.cpu_count()} cores ({platform.machine()}), {platform.system()} "
         f"{platform.release()}, Python {platform.python_version()}"
@@ -40,13 +40,13 @@ def machine() -> str:
 
 
 def end(*tables: Table) -> None:
-    """End the trial: with exit code 1 where a target was not met."""
+    """End the trial, with exit code 1 if a target was missed."""
     failed = sum(table.failed for table in tables)
     print(f"\n{machine()}: {f'{failed} targets missed' if failed else 'every target met'}")
     sys.exit(1 if failed else 0)
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """Return the value that a share of the values does not exceed; 0 for none."""
+    """Return a percentile of the values; 0 if there are none."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0

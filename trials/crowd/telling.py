@@ -1,4 +1,4 @@
-"""Can somebody who judges tell gold from other problems? A judge's client that notes everything.
+"""Test whether a judge can recognise gold questions, with a client that records everything.
 
 It judges through the pages of a real server, answers as well as the sentence allows, and notes of
 each problem, up to its answer: the references, the bytes and headers of every answer of the server,
@@ -27,7 +27,7 @@ EVERY = 2
 """Every second problem is gold, so that as few as possible are judged for as many of each kind."""
 
 PASSING = ("Date", "Content-Length")
-"""Headers that time and the text decide."""
+"""Headers that depend on the time and the text."""
 
 BESIDE = {"what I judged": "/judge/history/", "news": "/people/news/"}
 """Pages that speak of one's own work: they may tell nothing of the problem that one holds."""
@@ -96,7 +96,7 @@ def fill(folder: Path, database: str | None, count: int) -> list[Judging]:
 
 
 class Watcher(Browser):
-    """A browser that notes what came back, and how long it took."""
+    """A browser that records each response and its time."""
 
     seconds = 0.0
     headers = ""
@@ -201,7 +201,7 @@ def _references(page: Page) -> list[str]:
 
 
 def _words(page: Page) -> str:
-    """Return a page's text without its markup, which differs by what was judged before."""
+    """Return a page's text without its markup, which depends on earlier judgements."""
     if page.status != 200:
         raise AssertionError(f"a page of one's own work: {page.status}")
     return re.sub(r"<[^>]*>", "", page.text)
@@ -216,7 +216,7 @@ def _sentence(page: Page) -> str:
 
 @dataclass(frozen=True)
 class Told:
-    """How well gold is told from other problems by some features.
+    """The AUC with which some features predict gold questions.
 
     Attributes:
         auc: of predictions for problems that the classifier was not taught on, at least 0.5 where
@@ -232,7 +232,7 @@ class Told:
 
 
 def told_apart(found: Sequence[Noted], *, folds: int = 10) -> list[Told]:
-    """Teach classifiers on each feature alone and on all of them, and return how well they do.
+    """Train classifiers on each feature and on all features, and return their AUCs.
 
     Gradient-boosted trees, in stratified folds; of a text: its length, its alphabet and its bigrams
     at their places. The interval of the AUC is DeLong's, as wide as so many intervals need to hold
