@@ -68,7 +68,7 @@ class Shortest(Kind):
     limit: int = 9
     "Number of characters that count."
 
-    def solver(self, solve, parts):
+    def build(self, solve, parts):
         return self
 
     def score(self, problems):

@@ -315,7 +315,7 @@ def test_a_database_with_too_little_room_is_told(tmp_path: Path, postgres: Any) 
         tmp_path / "site", "--port", "0", "--workers", "500", WINOSMITH_DATABASE=address
     )
     assert refused.returncode == 2
-    assert re.search(r"room for \d+ connections and 500 workers may need \d+;", refused.stderr)
+    assert re.search(r"allows \d+ more connections, but 500 workers may need \d+;", refused.stderr)
 
 
 @pytest.mark.postgres
