@@ -178,10 +178,7 @@ def fold(text: str) -> str:
 
 @lru_cache(4096)
 def _script(letter: str) -> str:
-    """Return a letter's script: the first word of its Unicode name, such as "LATIN" or "CJK".
-
-    Half-width and full-width forms have the script of their normal form.
-    """
+    """Return a letter's script: the first word of its Unicode name, such as "LATIN" or "CJK"."""
     name = unicodedata.name(letter, "").removeprefix("HALFWIDTH ").removeprefix("FULLWIDTH ")
     return name.partition(" ")[0]
 

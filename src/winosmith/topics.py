@@ -129,10 +129,7 @@ _MOST_TRIES = 50
 
 
 def _draw_topic(count: int, read: Callable[[int], Topic], seed: int, where: str) -> Topic:
-    """Return a random topic; all usable topics are equally likely.
-
-    `read` returns the topic with a 0-based number, or raises InputError if it is unusable.
-    """
+    """Return a random topic; `read` raises InputError if the topic with a number is unusable."""
     if not count:
         raise InputError(f"{where} has no topics")
     reason = ""
@@ -458,10 +455,7 @@ _TOPIC_KEYS = ("title", "text", "domain")
 
 
 def _parse_record(record: Any, source: str) -> Topic:
-    """Parse a topic from a JSON object with a title, a text and, optionally, a domain.
-
-    Other keys, such as the date or the URL of an article, are ignored.
-    """
+    """Parse a topic from a JSON object with a title, a text and, optionally, a domain."""
     if not isinstance(record, dict):
         raise InputError(f"a topic must be an object with a title and a text, not {record!r:.60}")
     for key in _TOPIC_KEYS:

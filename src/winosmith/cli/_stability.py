@@ -236,10 +236,7 @@ def _make_tables_by_depth(found: Stabilities) -> Iterator[report.Table]:
 
 
 def _make_depth_cells(here: Sequence[metrics.Proportion | None]) -> list[report.Value]:
-    """Return the number of problems and the accuracies; a single accuracy has its interval.
-
-    If solvers answered different numbers of problems, each accuracy has its own number.
-    """
+    """Return the number of problems and the accuracies; a single accuracy has its interval."""
     sizes = {one.n for one in here if one}
     if len(here) == 1:
         return [*(sizes or (0,)), *make_cells(here[0])]

@@ -218,11 +218,7 @@ def _check_paths(source: str, target: str, skip_bad: str | None, force: bool) ->
 
 
 def _convert(contents: Contents, kind: str | None, with_embargo: bool) -> _Converted:
-    """Return the items as claims, as problems or unchanged (None), without those under embargo.
-
-    Raises:
-        FormatError: the items are of that kind already, or claims would lose the embargo mark.
-    """
+    """Return the items as claims, as problems or unchanged (None), without those under embargo."""
     pairs = list(zip(contents.items, contents.places, strict=True))
     if not with_embargo:
         pairs = [(item, place) for item, place in pairs if not _is_embargoed(item)]

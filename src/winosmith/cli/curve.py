@@ -107,10 +107,7 @@ def _read_runs(path: Path) -> list[Run]:
 
 
 def _find_runs_at_chance(runs: list[Run], problems: int) -> list[dict[str, Any]]:
-    """Return the runs that do not beat guessing between two options (p above 5 %).
-
-    Problems are assumed to be independent, because twins are not known here.
-    """
+    """Return the runs that do not beat guessing between two options (p above 5 %)."""
     from scipy.stats import binom
 
     found = [

@@ -145,14 +145,7 @@ def _make_output(found: Mapping[str, Any]) -> Output:
 
 
 def _complete_options(options: Options) -> Options:
-    """Check the options, and return them with the model that the environment names.
-
-    Options are checked before the output folder is created, because it would block the next run.
-
-    Raises:
-        RecipeError: batches that are out of range.
-        InputError: no model or server is named, or WordNet is missing.
-    """
+    """Check the options before the folder is created, and add the model of the environment."""
     kinds = set(options["kinds"])
     if kinds & _WORDNET:
         find_wordnet_folder(options["wordnet_folder"])
@@ -169,10 +162,7 @@ def _make_perturber(
     taken: Sequence[Problem],
     on_progress: Callable[[int, int, str], None],
 ) -> Perturber:
-    """Return the perturber with a name.
-
-    A chat model stores its dialogues in a folder, and does not repeat the problems `taken`.
-    """
+    """Return the perturber with a name; a chat model does not repeat the problems `taken`."""
     if kind in _WORDNET:
         return evolve.WordNetPerturber(
             options["count"],

@@ -195,9 +195,6 @@ def _solve_by_input(
     """Solve the data sets in which the solver sees the blank, then those with the pronoun.
 
     One solver is released before the next is made, because two may not fit into memory.
-
-    Raises:
-        DataError: the solver sees the pronoun, and a data set has none.
     """
     problems_of = {t.name: t.asked if isinstance(t.asked, Dataset) else () for t in targets}
     seen = {name: choose_input(options, of, train) for name, of in problems_of.items()}

@@ -107,10 +107,7 @@ def _group_names(
     before: Previous | None,
     others: Iterable[str],
 ) -> dict[str, str]:
-    """Return a name for each group of problems: its previous name, or a digest of the ids.
-
-    No name is one of `others`.
-    """
+    """Return a name for each group of problems: its previous name, or a digest of the ids."""
     members: dict[str, list[str]] = {}
     for old, problem in problems.items():
         if (group := key(problem)) is not None:

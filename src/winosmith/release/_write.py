@@ -289,14 +289,7 @@ def _refuse_faults(content: _content.Content, secrets: Secrets | None) -> None:
 def _omit_known(
     parts: Mapping[str, Dataset], before: Previous, about: About, leave_out: bool
 ) -> tuple[dict[str, Dataset], dict[str, int]]:
-    """Return the parts without withdrawn problems and test problems with published answers.
-
-    Also returns the number of omitted problems for each reason.
-
-    Raises:
-        InputError: the previous release is of another benchmark, or has the same version.
-        DataError: there are such problems, and `leave_out` is false.
-    """
+    """Return the parts without withdrawn or known problems, and the count of each reason."""
     if before.content.about.name != about.name:
         raise InputError(
             f"the previous release is of {before.content.about.name!r}, this one of "

@@ -141,10 +141,7 @@ def _make_hunting(source: _Source) -> Parts:
 
 
 def _make_language(source: _Source) -> Parts:
-    """Return a language model or an encoder as a solver.
-
-    Its revision is the commit for a model of the hub (the folder's name), otherwise the digest.
-    """
+    """Return a language model or an encoder as a solver."""
     named = source.folder / source.options.model
     place = models.find_model_folder(named if named.is_dir() else source.options.model)
     digest = models.digest_weights(place)
