@@ -42,7 +42,7 @@ _REFERENCE = re.compile(
 _RANGE = re.compile(r"[A-Z]\)?\s*(?:-|–|\bto\b)\s*\(?[A-Z](?![A-Za-z0-9])")
 
 _EXPLAINS = re.compile("(?i)expl|rational|why|feedback|solution|reason|comment|hint|justif")
-"""Names of fields whose letters may refer to options; letters in other fields stay."""
+"""Names of fields whose letters may refer to options; letters in other fields don't change."""
 
 _ANY_LONE = re.compile(
     r"(?<![A-Za-z0-9])(?<![A-Za-z]['’])[A-Z](?![A-Za-z0-9])|(?<!\w)(?<!\w['’])[^\W\d_](?!\w)"
@@ -99,7 +99,7 @@ class DroppedCopy(Result):
 
     Attributes:
         place: location of the removed item before the change.
-        first: location of the item that stays.
+        first: location of the earlier item, which is kept.
     """
 
     place: Place = field(metadata={"json": str})
@@ -149,8 +149,8 @@ class ShuffledFiles(Result):
         """Write the changed files with their old permissions, and return their paths.
 
         Raises:
-            DataError: a file is read-only, or has changed since it was read. Then no file is
-                written.
+            DataError: a file is read-only, or has changed since it was read. In both cases, no file
+                is written.
         """
         changed = {
             Path(file.path).resolve(): file for file in self.files if file.text != file.before
@@ -179,14 +179,14 @@ def fix(
 ) -> ShuffledFiles:
     """Shuffle the options of each item in some files, without writing the files.
 
-    All files form one data set. The new texts are read again; an item that would be read with other
-    texts or another answer is left unchanged.
+    All files are treated as one data set. The shuffled files are read again; an item whose texts or
+    answer would be read differently is left unchanged.
 
     Args:
         paths: paths of uncompressed JSON, JSON Lines, YAML, CSV or TSV files.
         seed: random seed of the orders.
-        drop_copies: whether to remove each item that has the question, the options in any order,
-            and the key of an earlier item.
+        drop_copies: whether to remove each item with the same question, key and options (in any
+            order) as an earlier item.
         format_name: see `formats.scan`.
         columns: see `formats.scan`.
         encoding: encoding of the files; detected if None.
@@ -243,7 +243,7 @@ def fix(
 
 
 def _find_copies(contents: Contents, sources: Sequence[data.Source]) -> list[DroppedCopy]:
-    """Return the copies of earlier items, except for items that share their record with others."""
+    """Return the copies of earlier items, except for items that share a record."""
     first: dict[object, Place] = {}
     times, kept = Counter(contents.places), {str(one.path): 0 for one in sources}
     found = []
@@ -295,13 +295,13 @@ def _replace_text(source: data.Source, text: str) -> data.Source:
 def _items_to_leave(
     error: FormatError, before: Contents, left: Mapping[Place, str], kinds: Mapping[str, str]
 ) -> dict[Place, str]:
-    """Return the items to leave unchanged so that the new texts can be read, with a reason.
+    """Return the items to leave unchanged so that the shuffled files can be read, with a reason.
 
-    If no key shows any more whether keys count from 0 or 1, this is the first item whose old key
-    shows it; otherwise, all items of the unreadable file.
+    If no new key shows whether keys start from 0 or 1, the first item whose old key shows it;
+    otherwise, all items of the unreadable file.
 
     Raises:
-        FormatError: these items are left unchanged already.
+        FormatError: these items were already left unchanged.
     """
     free = [
         (place, item)
@@ -519,7 +519,7 @@ def _match_list(
 def _option_spans(
     values: Sequence[Value], options: Sequence[str], text: str
 ) -> tuple[list[Span], list[str]] | None:
-    """Return the range and prefix ("A. ") of each option; None if the values are other texts."""
+    """Return the range and prefix ("A. ") of each option; None if the values are not options."""
     if len(values) != len(options) or any(
         one.inside or isinstance(one.value, bool | None) for one in values
     ):

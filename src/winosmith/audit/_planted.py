@@ -218,8 +218,8 @@ class Choices:
         return sums.reshape(shape)
 
 
-def reason_against(choices: Choices) -> str:
-    """Return why planted keys can't be learnt from; "" if they can."""
+def explain_untrainable(choices: Choices) -> str:
+    """Return why planted keys can't be used for training; "" if they can."""
     blocks = int(choices.block.max()) + 1
     if blocks < MIN_BLOCKS:
         return (
@@ -243,11 +243,11 @@ def rank_items(choices: Choices, seed: int) -> PlantedKeys:
     """Rank items by how suspect their keys are, and bound the number of wrong keys.
 
     In one of 33 draws, each block gets a wrong key: one of its items, drawn at random, and its
-    copies get another option as the key. A ridge logistic regression separates these from untouched
-    items, with the features of `compute_features`. An item is scored only by classifiers that were
-    not fitted on its block, and compared only with the untouched items of the same draw on which
-    this classifier was not fitted either. In sets of more than 20,000 blocks, draws stop after
-    20,000 planted keys, and only these blocks are fitted.
+    copies get another option as the key. A ridge logistic regression separates items with planted
+    keys from untouched items, with the features of `compute_features`. An item is scored only by
+    classifiers that were not fitted on its block, and is compared only with untouched items of the
+    same draw that the classifier was not fitted on either. In data sets of more than 20,000 blocks,
+    draws stop after 20,000 planted keys, and only these blocks are fitted.
 
     Items are ranked by the geometric mean of two ranks: by the classifiers, and by agreement on the
     most attractive other option. No model knows the planted keys, so classifiers learn to trust the

@@ -83,10 +83,10 @@ class Word(Result):
     Attributes:
         text: the word or pair of words, with its position if that matters ("bees, at the
             start").
-        options: number of options with this feature; copies count once.
+        options: number of options with this feature; copies are counted once.
         right: the fraction of these options that are correct, 0–1.
         expected: the fraction expected by chance.
-        z: the difference of both fractions in standard deviations.
+        z: the difference between the two fractions, in standard deviations.
     """
 
     text: str = field(metadata=shown("word"))
@@ -310,7 +310,7 @@ def _original_options(items: Items) -> Ints:
 
 
 def _split_words(view: View, text: str) -> Sequence[str]:
-    """Split a text into words in lower case, or pairs of characters in scripts without spaces."""
+    """Split a text into lower-case words, or pairs of characters in scripts without spaces."""
     return pieces(text.lower()) if view.script == "unspaced" else view.split_words(text)
 
 
@@ -442,12 +442,12 @@ def _assign_folds(items: Items, seed: int) -> Ints:
 def cross_fit_scores(
     items: Items, matrix: csr_matrix, training_weights: Floats, seed: int
 ) -> Floats:
-    """Return the score of each option by models that did not see its block, (options,).
+    """Return the score of each option by models not fitted to its block, (options,).
 
     Args:
         items: the items.
         matrix: (options, features) features of the options.
-        training_weights: (n,) the weight of each item in training; items without weight are
+        training_weights: (n,) the weight of each item in training; items with weight 0 are
             predicted by the model fitted to all others.
         seed: random seed of the folds.
     """
@@ -460,7 +460,7 @@ def cross_fit_scores(
 def _cross_fit(
     items: Items, matrix: csr_matrix, folds: Ints, keys: Ints, factor: Floats | float = 1.0
 ) -> Floats:
-    """Return the scores of options by models that did not see their block, (options, columns).
+    """Return the scores of options by models not fitted to their block, (options, columns).
 
     Args:
         items: the items.

@@ -314,10 +314,10 @@ class PreparedSet:
         answers, number, seed = plan.answers, plan.settings.set_aside, plan.settings.seed
         if number and answers is None:
             raise DataError(f"{number} items can't be set aside without models' answers")
-        gone = _in_later_splits(data, later)
+        gone = _find_in_later_splits(data, later)
         if gone and len(gone) == len(data):
             raise DataError(f"nothing is left to repair: for example, {data[0].id} is {gone[0][1]}")
-        gone |= _without_key_or_copies(data, gone)
+        gone |= _find_unusable_rows(data, gone)
         rows = [row for row in range(len(data)) if row not in gone]
         free = {
             row: not (is_class or has_fixed_order(data[row].sentence, data[row].options))
@@ -440,7 +440,9 @@ def _reasons_for_doubt(
     return reasons
 
 
-def _in_later_splits(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, tuple[str, str]]:
+def _find_in_later_splits(
+    data: Dataset, later: Mapping[str, Dataset]
+) -> dict[int, tuple[str, str]]:
     gone: dict[int, tuple[str, str]] = {}
     for (own, name), pairs in find_shared({_REPAIRED: data, **later}).items() if later else ():
         for one, other in pairs if own == _REPAIRED else ():
@@ -449,15 +451,15 @@ def _in_later_splits(data: Dataset, later: Mapping[str, Dataset]) -> dict[int, t
     twins = {twin: data[row].id for row in gone if (twin := data[row].twin_id)}
     for row, problem in enumerate(data):
         if problem.twin_id in twins and row not in gone:
-            half = f"the other half of {twins[problem.twin_id]}, which a later split has"
+            half = f"the other half of {twins[problem.twin_id]}, which a later split contains"
             gone[row] = ("in a later split", half)
     return gone
 
 
-def _without_key_or_copies(
+def _find_unusable_rows(
     data: Dataset, already: Mapping[int, tuple[str, str]]
 ) -> dict[int, tuple[str, str]]:
-    """Return, by row, the stage and reason of items without a key, copies and contradictions."""
+    """Return the stage and reason, by row, of items without a key, copies and contradictions."""
     gone = {
         row: ("no key", "it has no key")
         for row, key in enumerate(data.answers)
@@ -594,8 +596,8 @@ class Thinning:
             stays = _fit_probabilities(
                 options.subtract_means(entries), options.keys[units], penalty
             )
-        at = np.zeros(options.there.shape)
-        at[options.there] = stays
+        at = np.zeros(options.exists.shape)
+        at[options.exists] = stays
         posterior = np.exp(log_posterior[options.keys])
         return LearntRules(cues, places, words, posterior, stays[options.keys], at)
 
@@ -658,13 +660,13 @@ class _Units:
 
     Attributes:
         items: the items of the units.
-        there: (units, most options) whether a position exists.
+        exists: (units, most options) whether a position exists.
         starts: (units,) the first row of each unit.
         keys: (units,) the row of each unit's key.
     """
 
     items: Items
-    there: Bools
+    exists: Bools
     starts: Ints
     keys: Ints
 
@@ -678,7 +680,7 @@ class _Units:
     def mean_scores(self, columns: Floats) -> Floats:
         """Return the mean score of a unit's items for each position of the key, (rows, columns)."""
         sizes = np.bincount(self.items.unit)[:, None, None]
-        return np.asarray((self.items.unit_scores(columns) / sizes)[self.there])
+        return np.asarray((self.items.unit_scores(columns) / sizes)[self.exists])
 
     def log_posterior(self, rows: Floats, learnt: Bools) -> Floats:
         """Return the log probability of each row by a conditional logit of the learnt units."""

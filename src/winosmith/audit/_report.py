@@ -20,7 +20,7 @@ from winosmith.metrics import describe_below_chance, null_interval_label
 from winosmith.results import table
 
 _LONG = 400
-"""Maximum number of characters of an example's question; longer questions lose their start."""
+"""Maximum length of an example's question in characters; longer ones are cut at the start."""
 
 _LISTED = 100
 """Maximum number of suspect keys, and of pairs with different answers, that the page lists."""
@@ -66,8 +66,8 @@ def title(audit: Audit) -> str:
 def verdict(audit: Audit) -> str:
     """Return the summary of an audit: the best prediction without reading, and its p-value.
 
-    For many files, it is the number of files with a flagged cue. The p-value of a file is corrected
-    for its cues, not for the files, so 5 % of files without artifacts have a flagged cue.
+    For many files, the summary is the number of files with a flagged cue. The p-value of a file is
+    corrected for its cues, not for the files, so 5 % of files without artifacts have a flagged cue.
     """
     files = len(audit.parts)
     if files <= _FEW_FILES:
@@ -265,7 +265,7 @@ def _probe_blocks(audit: Audit) -> Iterator[report.Block]:
             "similarity of option and question."
         )
     sampled = "".join(
-        f"Of {part.name}, they see a random sample of {part.sampled:,} items. "
+        f"Of {part.name}, the models see a random sample of {part.sampled:,} items. "
         for part in audit.parts
         if part.sampled
     )
@@ -481,7 +481,7 @@ def _suspect_blocks(part: Part, found: Triage) -> Iterator[report.Block]:
             for one in found.suspects[:_LISTED]
         ],
         note=f"{len(found.suspects):,} suspects, {ranked}. {weight} A model's weight is its "
-        "accuracy above chance. Let people check these keys, because good models also share "
+        "accuracy above chance. Have people check these keys, because good models also share "
         "errors.",
         most=8,
     )

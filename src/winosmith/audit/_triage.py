@@ -10,7 +10,7 @@ import numpy as np
 
 from winosmith.answers import Answers, Log
 from winosmith.audit._items import Bools, Floats, Ints, Items
-from winosmith.audit._planted import Choices, PlantedKeys, rank_items, reason_against
+from winosmith.audit._planted import Choices, PlantedKeys, explain_untrainable, rank_items
 from winosmith.dataset import Dataset, Filtered
 from winosmith.errors import DataError
 from winosmith.humans import LETTERS
@@ -47,7 +47,7 @@ class Suspect(Result):
             answers only state whether they are correct.
         agreement: the weight of the models that chose this option, or that are incorrect if there
             is no option, as a fraction of the weight of all that answered, 0–1.
-        models: number of these models.
+        models: number of models that agree.
     """
 
     id: str
@@ -93,7 +93,7 @@ class ModelAnswers(Result):
         accuracy: accuracy on the items that the model was asked; invalid answers are incorrect.
         invalid: number of invalid answers.
         missing: number of items that the model was not asked.
-        log: facts from the model's log; None if there are none.
+        log: facts from the model's log; None without a log.
         below_chance: accuracy of the valid answers if it is below chance; otherwise None.
     """
 
@@ -223,7 +223,7 @@ def _learn_from_planted(items: Items, votes: Votes, seed: int) -> tuple[PlantedK
         return None, NO_OPTIONS
     is_tie = votes.valid & (votes.chosen < 0)
     choices = Choices.from_items(items, votes.chosen, votes.asked & ~is_tie)
-    why = reason_against(choices)
+    why = explain_untrainable(choices)
     return (None, why) if why else (rank_items(choices, seed), "")
 
 
@@ -343,8 +343,8 @@ def problems_for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = F
     Args:
         dataset: the split.
         ids: ids of the items, in the order in which people are asked.
-        plain: whether the problems are for a site. Its forms can't show items with a further `_` or
-            more than 5 options, which are dropped. Test sheets have up to 23 options.
+        plain: whether the problems are for a site. A site can't show items with another `_` or more
+            than 5 options, which are dropped. Test sheets have up to 23 options.
 
     Raises:
         DataError: no item has one of the ids.
@@ -362,7 +362,7 @@ def problems_for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = F
         if len(problem.options) > most:
             reasons[row] = f"it has {len(problem.options)} options; at most {most} can be shown"
         elif plain and not problem.blank_is_unique:
-            reasons[row] = f"it contains a further {BLANK!r}"
+            reasons[row] = f"it contains another {BLANK!r}"
     return Dataset(asked, dataset.name).drop(reasons, "people")
 
 
