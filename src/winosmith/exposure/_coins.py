@@ -2,11 +2,11 @@
 
 Each coin is a bit of the HMAC-SHA256 of the block's id with 32 secret random bytes. A public
 commitment, the SHA-256 of these bytes and of digests of the data and the private presentations,
-proves all coins together. It is hiding, because nobody can try 2²⁵⁶ values of the bytes: it reveals
-neither bytes nor answers. It is binding: other bytes, data or presentations with the same
-commitment would be a collision of SHA-256. It doesn't prove that the bytes were drawn only once.
-After publication, anyone can compute the other presentation of a problem; before publication,
-nobody can predict which of them will be published.
+proves all coins together. The commitment is hiding, because nobody can try 2²⁵⁶ values of the
+bytes: it reveals neither bytes nor answers. The commitment is binding: other bytes, data or
+presentations with the same commitment would be a collision of SHA-256. The commitment doesn't prove
+that the bytes were drawn only once. After publication, anyone can compute the other presentation of
+a problem; before publication, nobody can predict which of them will be published.
 """
 
 from __future__ import annotations
@@ -171,7 +171,7 @@ class PrivateFiles:
 
 
 def read_key(path: Path) -> bytes:
-    """Read the secret bytes from a coins.json file, which may otherwise be incomplete.
+    """Read the secret bytes from a coins.json file, even if the rest of the file is missing.
 
     Raises:
         InputError: the file can't be read, or contains no secret bytes.
@@ -241,7 +241,7 @@ def _read_pairs(text: str, path: Path) -> Iterator[Pair]:
 def find_faults(
     files: PrivateFiles, release: str, commitment: str, parts: Mapping[str, Dataset]
 ) -> Iterator[tuple[str, str]]:
-    """Yield the name and the fault of each private file that doesn't prove a release.
+    """Yield the name of each private file that doesn't prove a release, with the reason.
 
     Args:
         files: the private files.

@@ -1,7 +1,7 @@
-"""Record the looks at a release in a ledger, because each look has a smaller level.
+"""Record the looks at a release in a ledger, because each new look gets a smaller level.
 
 The ledger `looks.jsonl` in the private folder has a line for each look; lines are only appended.
-The same scores are the same look, because their result can't change.
+Testing the same scores again is not a new look, because their result can't change.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def record_look(
 ) -> Look:
     """Return the look at these scores, and add it to the ledger if it is new.
 
-    It is recorded before the coins are used, so an interrupted command counts as a look.
+    A look is recorded before the coins are used, so an interrupted command counts as a look.
 
     Args:
         folder: The private folder of the release.
