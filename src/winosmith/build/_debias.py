@@ -62,20 +62,21 @@ def debias_to_folder(
     executor: Executor | None = None,
     scratch: str | Path | None = None,
 ) -> Debiased:
-    """Filter a data set and write `kept.jsonl`, `dropped.jsonl`, `report.json`, `report.html`.
+    """Filter a data set and write its kept and dropped problems and its reports to a folder.
 
-    An unfinished run with the same parameters and data is resumed. If vectors come from an array,
-    the problems that fine-tuned its encoder are dropped first, as in `build`.
+    The files are `kept.jsonl`, `dropped.jsonl`, `report.json` and `report.html`. An
+    unfinished run with the same parameters and data is resumed. If vectors come from an array, the
+    problems that fine-tuned its encoder are dropped first, as in `build`.
 
     Args:
         dataset: problems with answers, as a data set or any input of `formats.read`.
         out: the output folder; see `winosmith.outputs` for the rules.
-        embed: how problems become vectors.
+        embed: how problems are embedded.
         chosen: how problems are filtered.
         splits: number of splits into halves that are filtered separately, to measure which answers
             models can still predict (see `debias.verify`); 0 for none.
         seed: random seed.
-        force: whether to replace the results of another run, or a finished run of this one.
+        force: whether to overwrite the results of another run, or a finished run of this one.
         step: a function that shows progress.
         executor: see `debias.aflite`.
         scratch: see `debias.aflite`.
@@ -106,7 +107,7 @@ def debias_to_folder(
     return done
 
 
-def finished_filter(
+def is_filter_finished(
     dataset: Dataset,
     out: str | Path,
     *,

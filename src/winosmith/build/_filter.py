@@ -1,4 +1,4 @@
-"""Runs of the chosen filter, and runs for comparison: baselines, other seeds, separate halves."""
+"""Run the chosen filter and, for comparison, baselines, other seeds and separate halves."""
 
 from __future__ import annotations
 

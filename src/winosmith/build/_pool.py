@@ -1,7 +1,7 @@
 """The pool: the problems of a recipe, and the stages before the filter that remove some of them.
 
 A pool may consist of several files, such as one per round of collection. A copy adds no
-information: its problem is counted twice, and has more weight in training. If copies contradict
+information, but its problem is counted twice, and has more weight in training. If copies contradict
 each other, at least one answer is incorrect. A new benchmark therefore keeps one problem of each
 group of copies, in whole twins, and no contradictory copies.
 """
@@ -106,12 +106,13 @@ def _read_files(
             contents.refuse(skip_bad=skip_bad is not None)
             problems = formats.to_dataset(contents)
         except FormatError as error:
-            raise error.with_reason(_with_recipe_keys(error.reason)) from None
+            raise error.with_reason(_use_recipe_keys(error.reason)) from None
         for problem in problems:
             first, where = by_id.setdefault(problem.id, (problem, path))
             if _content_key(problem) != _content_key(first):
                 raise FormatError(
-                    f"the id {problem.id!r} is another problem in {where}; choose a new id", path
+                    f"the id {problem.id!r} belongs to another problem in {where}; choose a new id",
+                    path,
                 )
         names.append(problems.name)
         contents.warn()
@@ -125,7 +126,7 @@ def _read_files(
             files = [path for _, path in by_id.values()]
             every = formats.pair_files(every, files, recipe.pair_by, paths[0])
     except FormatError as error:
-        raise error.with_reason(_with_recipe_keys(error.reason)) from None
+        raise error.with_reason(_use_recipe_keys(error.reason)) from None
     return Dataset(every, names[0]), tuple(notes)
 
 
@@ -144,8 +145,8 @@ def _describe_omitted(contents: formats.Contents) -> str:
 _SETTING = re.compile(r"`(pair_by|format_name|question|choices|answer|answer_is)=([^`]*)`")
 
 
-def _with_recipe_keys(reason: str) -> str:
-    """Replace parameters of `formats.read` in a message by keys of a recipe."""
+def _use_recipe_keys(reason: str) -> str:
+    """Replace parameters of `formats.read` in a message with the keys of a recipe."""
 
     def key(found: re.Match[str]) -> str:
         name = found[1].removesuffix("_name")
@@ -160,7 +161,7 @@ def _content_key(problem: Problem) -> tuple[object, ...]:
 
 
 def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
-    """Read the votes of a recipe from all its files; return none if it names no file.
+    """Read the votes from all files that a recipe names, which may be none.
 
     Raises:
         FormatError: a file can't be read.
@@ -242,8 +243,8 @@ def drop_copies(stages: Stages, recipe: Recipe, known: Collection[str]) -> None:
     """Find the copies among the remaining problems, and remove them unless the recipe keeps them.
 
     This stage follows the checks, so that a copy that breaks a rule or that judges rejected is not
-    chosen, and because judges may have found out which of two answers is correct. Problems that
-    were published before, with ids in `known`, are preferred.
+    chosen, and because judges may have shown which of two answers is correct. Problems that were
+    published before, with ids in `known`, are preferred.
     """
     rows = stages.remaining_rows()
     found = find_copies(stages.remaining, recipe.seed, known)

@@ -79,7 +79,7 @@ def _check_files(named: str | tuple[str, ...]) -> str | tuple[str, ...]:
 
 
 Files = Annotated[str | Texts, AfterValidator(_check_files)]
-"""A file name, or several."""
+"""One or several file names."""
 
 
 def has_many_options(dataset: Dataset) -> bool:
@@ -145,7 +145,7 @@ class Recipe:
     """Format of the data; false detects the format."""
     pair_by: OrFalse[str] = None
     """An additional column with the same value in both halves of a twin. If another column seems to
-    identify twins, the build stops with an error; an empty text ignores the column."""
+    identify twins, the build stops with an error; an empty string ignores the column."""
     votes_file: OrFalse[Files] = None
     """A file, or a list of files, with the judges' votes; false skips validation by votes."""
     planted: OrFalse[str] = None
@@ -176,15 +176,15 @@ def read_recipe(path: str | Path) -> Recipe:
     path = Path(path)
     table = read_toml(path)
     try:
-        return recipe_of(table, folder=path.parent)
+        return parse_recipe(table, folder=path.parent)
     except RecipeError as error:
         raise RecipeError(f"{path}: {error}") from None
 
 
-def recipe_of(table: Mapping[str, Any], *, folder: Path | None = None) -> Recipe:
+def parse_recipe(table: Mapping[str, Any], *, folder: Path | None = None) -> Recipe:
     """Return the recipe in a table; its paths are relative to `folder`, if given.
 
-    >>> recipe_of({"name": "mine", "data": "pool.jsonl", "filter": {"threshold": 0.8}}).filter.C
+    >>> parse_recipe({"name": "mine", "data": "pool.jsonl", "filter": {"threshold": 0.8}}).filter.C
     1.0
     """
     if folder is not None:

@@ -76,9 +76,9 @@ class Phase(Result):
         chance: The number of candidates and its null distribution with random labels; None without
             a null.
         by_chance: The number of rows that score as high as the removed rows when labels are random.
-            It estimates how many rows were removed by chance, and tends to be too high, because it
-            assumes that no row is predictable. None without a null.
-        seconds: The duration of the phase. Comparisons and digests ignore it.
+            This number estimates how many rows were removed by chance, and tends to be too high,
+            because it assumes that no row is predictable. None without a null.
+        seconds: The duration of the phase. Comparisons and digests ignore the duration.
     """
 
     number: int
@@ -212,12 +212,12 @@ def aflite(
     than `cutoff` rows is the last (WinoGrande, Algorithm 1). The defaults are the paper's, for
     47,000 rows; `suggest_sizes` scales them to fewer rows.
 
-    The paper leaves some details open. They are settled as follows:
+    The paper leaves some details open, which are settled as follows:
 
     - The paper's text removes scores "above" the threshold; Algorithm 1 also removes scores equal
       to the threshold. The text stops with "fewer than m remaining"; Algorithm 1 stops with m or
-      fewer. We follow Algorithm 1 in both. Rows that reach the threshold in the last phase stay
-      removed, because line 13 comes before line 14.
+      fewer. We follow Algorithm 1 in both cases. Rows that reach the threshold in the last phase
+      stay removed, because line 13 comes before line 14.
     - A row that every classifier was trained on has no score in that phase and is kept. This is
       common when only slightly more than `train_size` rows are left.
     - Ties at the cutoff are broken at random by the phase's own generator, never by the order of
@@ -230,10 +230,10 @@ def aflite(
       limit of the regression. The run ends when all rows left have the same class.
 
     The result depends only on the arrays and the parameters: not on the executor, the number of
-    workers or the order of the rows, which are first put in a canonical order. This is the order of
-    `ids` or, without ids, of a digest of each row's numbers and label (only rows with equal numbers
-    and labels are then interchangeable). Another kind of machine may round differently;
-    `Phase.close` counts the votes that rounding could flip.
+    workers or the order of the rows, which are first put in a canonical order. The canonical order
+    is that of `ids` or, without ids, of a digest of each row's numbers and label (only rows with
+    equal numbers and labels are then interchangeable). Another kind of machine may round
+    differently; `Phase.close` counts the votes that rounding could flip.
 
     The regressions are solved to the optimum (decision values within about 1e-4), in float32 with
     sums in float64. Tests check that scikit-learn removes the same rows with the same partitions.
@@ -270,15 +270,15 @@ def aflite(
             threshold (`Phase.chance`). A phase takes `null_draws` + 1 times as long.
         null_draws: The number of draws of random labels per phase, 20 or more.
         twins: (N,) the group of rows whose labels the null flips together, None for a single;
-            usually the twin ids. By default the `groups`. Without both, labels are permuted among
-            all rows, which is the wrong null for data with twins (see `flip_twins`).
+            usually the twin ids. By default the `groups`. Without `twins` and `groups`, labels are
+            permuted among all rows, which is the wrong null for data with twins (see `flip_twins`).
         executor: The executor that trains the classifiers: any `concurrent.futures.Executor` whose
             workers run on this machine (or can access the folder `scratch`), or an executor of
             `winosmith.cluster`, with workers anywhere. By default one thread per processor.
         on_phase: Called with the record of each phase when it is complete.
         on_draw: Called with the 0-based phase and the number of completed draws of its null.
-        checkpoint: A .npz file that is written after every phase. If it exists, the run is resumed
-            from it and ends with the same result as a run without interruption.
+        checkpoint: A .npz file that is written after every phase. If the file exists, the run is
+            resumed and ends with the same result as an uninterrupted run.
         scratch: A folder for the rotated copy of the rows, of 4 bytes per number. By default the
             copy is in memory; but if X is a `numpy.memmap` (from ``np.load(file,
             mmap_mode="r")``), the copy is in the system's temporary folder, so that X can be larger
@@ -360,10 +360,10 @@ PAPER_CUTOFF = 500
 def suggest_sizes(rows: int) -> tuple[int, int]:
     """Return the training size m and the cutoff k for a number of rows.
 
-    For 47,000 rows or more they are the paper's, 10,000 and 500. For fewer rows they are the same
-    fractions (m = 0.213 N, k = 0.0106 N), at least 2 and 1. So the fraction of rows that a
-    classifier is trained on, and the number of phases needed to remove a given fraction, are the
-    same as in the paper.
+    For 47,000 rows or more, the sizes are the paper's, 10,000 and 500. For fewer rows, they are the
+    same fractions of the rows (m = 0.213 N, k = 0.0106 N), at least 2 and 1. So the fraction of
+    rows that a classifier is trained on, and the number of phases needed to remove a given
+    fraction, are the same as in the paper.
 
     >>> suggest_sizes(47_000), suggest_sizes(4_700)
     ((10000, 500), (1000, 50))
@@ -553,7 +553,7 @@ def _choose_start(ensemble: Ensemble, left: NDArray[np.int32], progress: Progres
 
 
 def _compute_removal_limit(settings: Settings, left: int, groups: NDArray[np.intp] | None) -> int:
-    most = settings.cutoff_of(left)
+    most = settings.compute_cutoff(left)
     if settings.remove == "groups" and groups is not None:
         most = max(most, int(np.bincount(groups).max()))
     return most if settings.target_size is None else min(most, left - settings.target_size)

@@ -164,7 +164,7 @@ class CrossLogit:
     Args:
         V: (n, d) float32, as for `Logit`.
         fold: (U,) the 0-based fold of each unit; no fold is empty.
-        C: As for `Logit`.
+        C: See `Logit`.
         starts: (U,) the first row of each unit; None if each row is a unit.
 
     Attributes:

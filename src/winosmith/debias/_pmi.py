@@ -81,7 +81,7 @@ def pmi(
     - "max": the largest PMI(y; w) of a word of either half with that half's own answer.
     - "pairwise": f over unordered pairs of distinct words of a sentence, instead of words.
 
-    The paper leaves some details open. They are settled as follows:
+    The paper leaves some details open, which are settled as follows:
 
     - The meaning of "y=1": by default (`label="first-mentioned"`), the option that the sentence
       mentions first is correct, so that swapping the options of a problem changes no score; see
@@ -97,8 +97,8 @@ def pmi(
     - A twin is exactly two problems with the same `twin_id`. Any other problem is a single. f is
       defined only for twins: for a single, its sign would depend on the label, so that problems
       with one answer would be kept and problems with the other removed. The words of singles are
-      counted, but singles have no score. They are drawn at random, at the rate at which twins are
-      kept. `singles="keep"` keeps all singles.
+      counted, but singles have no score. Singles are drawn at random, at the rate at which twins
+      are kept. `singles="keep"` keeps all singles.
 
     Args:
         data: Two-option problems with known answers, as a data set or any input of `formats.read`.

@@ -30,8 +30,8 @@ class ArrayEmbedder:
     """An embedder that returns the rows of an array.
 
     Attributes:
-        X: (n, d) finite numbers, converted to float32. If it is a `numpy.memmap` of more than
-            64 MiB, neither the array nor the vectors are read into memory.
+        X: (n, d) finite numbers, converted to float32. If `X` is a `numpy.memmap` of more than 64
+            MiB, neither the array nor the vectors are read into memory.
         ids: the id of each row, to look up problems in any order. By default there must be one row
             per problem, in the same order.
         name: name of the array for messages.
@@ -120,7 +120,7 @@ def save_array(
         path: path of the file.
         X: (n, d) vectors.
         ids: the id of each row.
-        notes: further strings or lists of strings, each stored as an array.
+        notes: additional strings or lists of strings, each stored as an array.
 
     Raises:
         OutputError: the file can't be written.
