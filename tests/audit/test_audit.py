@@ -514,7 +514,7 @@ def test_each_word_of_a_large_set_is_held_once(monkeypatch: pytest.MonkeyPatch) 
     data = _worded(60, 0.5)
     wholes = Corpus.from_options(problem.options for problem in data).wholes
     looked: list[Sequence[Sequence[str]]] = []
-    monkeypatch.setattr(_review, "find", lambda words, *_: looked.append(words))
+    monkeypatch.setattr(_review, "find_pairs", lambda words, *_: looked.append(words))
     _review.find_near_duplicates(list(data))
     for held in (wholes, *looked):
         said = [word for words in held for word in words]

@@ -149,7 +149,7 @@ def test_letters_are_graded_in_each_presentation(keyed: KeyedRelease, tmp_path: 
     rows = zip(keyed.pairs, answered, strict=True)
     lines += [{"id": pair.a.id, "a": a, "b": b} for pair, (a, b) in rows]
     scores = read_scores(_write(tmp_path / "m.jsonl", lines), keyed.pairs, keyed.digest)
-    assert scores.of == "answers"
+    assert scores.kind == "answers"
     assert scores.differences.tolist() == [(0, 1, -1)[row % 3] for row in range(len(keyed.pairs))]
 
 

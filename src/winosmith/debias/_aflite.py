@@ -25,16 +25,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from winosmith._version import __version__
+from winosmith.debias import _selection
 from winosmith.debias._chance import Null, estimate_chance_removals, measure_chance, pool_votes
 from winosmith.debias._ensemble import DRAWS, Ensemble, NullMode, Remove, Settings, open_ensemble
 from winosmith.debias._rows import Rows, check_rows, number_labels
-from winosmith.debias._selection import (
-    HISTOGRAM_EDGES,
-    compute_scores,
-    make_histogram,
-    reach_threshold,
-    select,
-)
 from winosmith.debias._solver import Start
 from winosmith.errors import DataError, InputError, OutputError
 from winosmith.outputs import atomic_write
@@ -145,10 +139,10 @@ class AfliteResult(Result):
         top = 1.05 * max(1, *(count for phase in shown.values() for count in phase.histogram), 1)
         for number, phase in shown.items():
             removed = self.scores[self.removed_in == number]
-            taken, _ = np.histogram(removed[np.isfinite(removed)], HISTOGRAM_EDGES)
+            taken, _ = np.histogram(removed[np.isfinite(removed)], _selection.HISTOGRAM_EDGES)
             charts.append(
                 draw_scores(
-                    HISTOGRAM_EDGES,
+                    _selection.HISTOGRAM_EDGES,
                     phase.histogram,
                     float(self.parameters["threshold"]),
                     taken=taken,
@@ -495,7 +489,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     start = _choose_start(ensemble, left, progress)
     votes = ensemble.vote(left, number, start)
     correct, total = pool_votes(ensemble, left, votes)
-    candidates = reach_threshold(correct, total, settings.threshold)
+    candidates = _selection.reach_threshold(correct, total, settings.threshold)
     null: Null | None = None
     drawn: list[NDArray[np.float64]] = []
     if settings.null != "off":
@@ -504,7 +498,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             ensemble, left, number, run.twins, int(candidates.sum()), on_draw
         )
     limit = _compute_removal_limit(settings, len(left), groups)
-    chosen = select(
+    chosen = _selection.select(
         correct,
         total,
         threshold=settings.threshold,
@@ -515,7 +509,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
     )
     removed = chosen.removed
     voted = total > 0
-    progress.scores[left[voted]] = compute_scores(correct, total)[voted]
+    progress.scores[left[voted]] = _selection.compute_scores(correct, total)[voted]
     progress.votes[left[voted]] = total[voted]
     progress.removed_in[left[removed]] = number
     if not votes.one_class.all():
@@ -528,7 +522,7 @@ def _run_phase(run: Run, ensemble: Ensemble, progress: Progress) -> None:
             cutoff=limit,
             candidates=chosen.candidates,
             accuracy=float(votes.correct.sum() / votes.total.sum()) if voted.any() else None,
-            histogram=make_histogram(correct, total),
+            histogram=_selection.make_histogram(correct, total),
             undefined=int((~voted).sum()),
             tied=chosen.tied,
             tied_removed=chosen.tied_removed,
