@@ -354,7 +354,7 @@ def _shuffled_file(
         len(own),
         sum(old != new for old, new in own),
         max(Counter(keys).values(), default=0),
-        _most_by_chance(tuple(len(p.options) for p in problems if p.answer is not None)),
+        _compute_chance_limit(tuple(len(p.options) for p in problems if p.answer is not None)),
         original[0],
         text,
         original[1],
@@ -362,7 +362,7 @@ def _shuffled_file(
 
 
 @cache
-def _most_by_chance(counts: tuple[int, ...], draws: int = 2000) -> int:
+def _compute_chance_limit(counts: tuple[int, ...], draws: int = 2000) -> int:
     """Return the number of keys at one position that 95 of 100 random files don't exceed."""
     if not counts:
         return 0
@@ -383,12 +383,12 @@ def _apply_edits(text: str, edits: Iterable[Edit]) -> str:
 
 
 class _LocatedOptions(NamedTuple):
-    """The options of an item in its record.
+    """The locations of an item's options in its record.
 
     Attributes:
         slots: for each option, the ranges of the text that move with it.
-        signs: prefix of each option, such as "A. "; "" without one.
-        labels: labels of the options, such as their columns; empty without labels.
+        signs: prefix of each option, such as "A. "; "" if the option has none.
+        labels: labels of the options, such as column names; empty if there are none.
         flagged: whether the options themselves state which of them is correct.
         whole: range of the list or object that contains only the options; None if they are columns.
     """

@@ -183,7 +183,7 @@ class Items(Result):
 
     @cached_property
     def weights(self) -> Floats:
-        """Training weight of each item, (n,): all copies together count as one item."""
+        """Training weight of each item, (n,): an item and its copies have a total weight of 1."""
         weights: Floats = 1 / np.bincount(self.originals)[self.originals]
         return weights
 

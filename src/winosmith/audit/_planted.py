@@ -176,7 +176,7 @@ class Choices:
 
     @cached_property
     def weights(self) -> Floats:
-        """Weight of each item, (n,): all copies together count as one item."""
+        """Weight of each item, (n,): an item and its copies have a total weight of 1."""
         weights: Floats = 1 / np.bincount(self.copy_of)[self.copy_of]
         return weights
 
@@ -297,7 +297,7 @@ def most_wrong(beyond: Floats, blocks: int, visibility: float) -> int | None:
 
     Args:
         beyond: (m, …) for each planted key, the fraction of untouched blocks that are at least as
-            suspect, 0–1; further axes are repeated partitions, whose mean is used.
+            suspect, 0–1; additional axes are repeated partitions, whose mean is used.
         blocks: number B of blocks.
         visibility: ratio v of the detection rates of wrong and of planted keys.
 

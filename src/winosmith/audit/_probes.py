@@ -299,7 +299,7 @@ def _vector_probe(
 
 
 def _original_options(items: Items) -> Ints:
-    """Return the index of each option; for a copy, that of the equal option of the first item."""
+    """Return the index of each option, or of the equal option of the original item for a copy."""
     found = np.arange(int(items.counts.sum()))
     for at in np.flatnonzero(items.originals != np.arange(len(items))).tolist():
         first = int(items.originals[at])
@@ -322,7 +322,7 @@ _JOINS = ("", " ", " → option ", " ~ ")
 """Text between the two parts of each kind of feature."""
 
 _HALF = 29
-"""Number of bits of each part of a feature; two further bits are its kind."""
+"""Number of bits of each part of a feature; two additional bits are its kind."""
 
 
 class _WordNumbers(dict[str, int]):

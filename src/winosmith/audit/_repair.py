@@ -7,11 +7,11 @@ gets a probability of staying, learnt from a set of blocks (`Thinning.learn`):
 - a conditional logit of the flagged cues, and of a word model if it is significant, gives each
   option a *posterior*: the probability that it is the key, without reading;
 - a unit stays with the probability σ(4 − λ·d). For each cue, d has the selection of the key minus
-  the mean over the options; two further entries are for the logarithm of the posterior, and for the
-  option with the highest posterior. λ solves Σ σ(4 − λ·d) d = 0: the accuracy of each entry on the
-  remaining items is chance. (The mirror filter's objective "chance" holds only for the option with
-  the highest posterior: another option may be correct too often, so that the shortest option takes
-  the role of the longest.)
+  the mean over the options; two additional entries are for the logarithm of the posterior, and for
+  the option with the highest posterior. λ solves Σ σ(4 − λ·d) d = 0: the accuracy of each entry on
+  the remaining items is chance. (The mirror filter's objective "chance" holds only for the option
+  with the highest posterior: another option may be correct too often, so that the shortest option
+  takes the role of the longest.)
 
 No unit is removed with certainty, or because it is beyond a threshold: after a cut, the cue would
 be incorrect too often, which is a cue again.
@@ -251,7 +251,7 @@ def repair(
 
     Args:
         data: the items. Items without a key are removed.
-        later: further splits, by name; their items, and near-duplicates of these, are removed from
+        later: other splits, by name; their items, and near-duplicates of these, are removed from
             `data`. Models are compared on the last split, the test set, so it keeps its items.
         step: called with a description of the next step.
         memo: stores the learnt rules, so that an interrupted repair can resume.
@@ -288,7 +288,7 @@ class PreparedSet:
         fixed: rows of items whose options keep their order, because it has a meaning.
         items: the items of `dealt`.
         answers: answers of the models that answered any item.
-        doubts: the items set aside; None without answers.
+        doubts: the items set aside; None if there are no answers.
         plan: the inputs of the repair.
     """
 

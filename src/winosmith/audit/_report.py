@@ -532,5 +532,5 @@ def _detectable_table(audit: Audit) -> report.Table:
             for part in audit.parts
         ],
         note="In points of accuracy, by the fraction of the items on which only one of the two "
-        "models is correct. Exact McNemar test at 0.05; copies count once.",
+        "models is correct. Exact McNemar test at 0.05; copies are counted once.",
     )

@@ -93,8 +93,8 @@ class ModelAnswers(Result):
         accuracy: accuracy on the items that the model was asked; invalid answers are incorrect.
         invalid: number of invalid answers.
         missing: number of items that the model was not asked.
-        log: facts from the model's log; None without a log.
-        below_chance: accuracy of the valid answers if it is below chance; otherwise None.
+        log: facts from the model's log; None if there is no log.
+        below_chance: accuracy of the valid answers; None if it is not below chance.
     """
 
     accuracy: Proportion = field(metadata=HIDDEN)

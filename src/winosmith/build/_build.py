@@ -53,7 +53,7 @@ class Built:
         showable_rows: the rows of the pool that may be shown individually, because they share no
             block with a dev or test problem.
         sides: the numbers of problems that kept their previous split, are new, or are in a block
-            with several previous splits; None without a last build.
+            with several previous splits; None if there is no last build.
         applied: the problems to which the rules for authors were applied, and why.
         copies: the copies and how they were handled; empty if there are none.
         columns: the input's columns that are missing in public files, and the files that have them.
@@ -92,7 +92,7 @@ class _Job:
         renamed: the same problems with new ids.
         public_recipe: the recipe as it is published.
         folder: the output folder.
-        last: the last build, whose splits are kept; None without one.
+        last: the last build, whose splits are kept; None if there is none.
     """
 
     recipe: Recipe
@@ -227,7 +227,7 @@ def _run_steps(job: _Job, step: Step) -> Built:
     )
     with step("checking", None):
         stages = Stages(job.collected)
-        _pool.check(stages, recipe, job.inputs.votes)
+        _pool.drop_invalid(stages, recipe, job.inputs.votes)
         _pool.drop_copies(stages, recipe, {one.problem.id for one in former if one.split})
         tuning = _pool.set_aside(stages, recipe, job.order)
         stages.refuse_empty()

@@ -37,7 +37,7 @@ class FilterRun:
         aflite: the result of AFLite; None if it was not run.
         mirror: the result of the mirror filter and its units; None if it was not run.
         overlaps: the overlap with each other run, by the name of the other run (`OTHER_RUNS`);
-            empty without other runs.
+            empty if there are no other runs.
         pmi_label: the option that is correct if y = 1 in PMI filtering.
         separability: the number of units whose vectors depend on the answer; None if it was not
             counted.
@@ -68,7 +68,7 @@ class FilterRun:
 
     @property
     def options(self) -> Rows | None:
-        """The number of options of each problem if each option has a vector; otherwise None."""
+        """The number of options of each problem; None if the two options share a vector."""
         if self.X.ndim == 2:
             return None
         return np.array([len(problem.options) for problem in self.pool], np.intp)

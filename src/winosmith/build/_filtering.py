@@ -133,7 +133,7 @@ class Measures(Result):
         verified: accuracies before and after the filter, across halves that were filtered
             separately; or the reason why they were not measured.
         excess: the number of rows at the threshold in the first phase, and its null when the
-            answers of whole blocks are flipped; None without AFLite.
+            answers of whole blocks are flipped; None if AFLite was not run.
         found: the recall of planted artifacts by subset; None if no artifacts were planted.
     """
 

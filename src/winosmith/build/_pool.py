@@ -226,7 +226,7 @@ class Stages:
         }
 
 
-def check(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
+def drop_invalid(stages: Stages, recipe: Recipe, votes: Sequence[Response]) -> None:
     """Drop the problems that break the rules for structure or, with votes, for validation."""
     embargoed = {
         row: "embargo: not to be published" for row, p in enumerate(stages.remaining) if p.embargo
@@ -267,7 +267,7 @@ def set_aside(
 
     They are drawn in whole blocks and removed from the benchmark (WinoGrande, section 3). If
     `winosmith embed --finetune` wrote the array of vectors, the array lists the problems that
-    fine-tuned its encoder, and these are removed without further training.
+    fine-tuned its encoder, and these are removed without training.
     """
     known = set() if recipe.embed.array is None else read_tuning_ids(recipe.embed.array)
     sizes = recipe.embed.finetune_train, recipe.embed.finetune_dev
@@ -393,7 +393,7 @@ def _digest(seed: int, text: str) -> bytes:
 def make_copies_record(
     found: CopiesToOmit, rule: Copies, ids: Sequence[str], shown: Collection[str]
 ) -> dict[str, Any]:
-    """Return the object "copies" of a build's report; empty without copies.
+    """Return the object "copies" of a build's report, which is empty if there are no copies.
 
     Only copies with published ids in `shown` are listed: a copy of a test problem would reveal it.
     """

@@ -211,7 +211,7 @@ def describe_previous_splits(record: Mapping[str, Any] | None) -> list[str]:
     """Return sentences about problems with a previous split, and about new problems.
 
     Args:
-        record: the object "sides" in `report.json`; None without a last build.
+        record: the object "sides" in `report.json`; None if there is no last build.
 
     >>> joined = {"former": ["train", "test"], "side": "train", "problems": ["a", "b"]}
     >>> for line in describe_previous_splits({"stayed": {"train": 60, "dev": 5, "test": 7},
@@ -247,8 +247,8 @@ def make_previous_split_blocks(record: Mapping[str, Any] | None) -> list[report.
     """Return the sentences of `describe_previous_splits` as blocks of a report."""
     first, *joints = describe_previous_splits(record) or [""]
     why = (
-        "A block with several former splits is now in the first of train, dev and test among them, "
-        "because problems that were used for training or published with answers can't be in test"
+        "A block with several previous splits is now in the first of train, dev and test among "
+        "them, because problems that were used for training or published with answers can't be in test"
     )
     return [
         *_make_text_blocks([first] if first else []),

@@ -71,7 +71,7 @@ class Phase(Result):
             a null.
         by_chance: The number of rows that score as high as the removed rows when labels are random.
             This number estimates how many rows were removed by chance, and tends to be too high,
-            because it assumes that no row is predictable. None without a null.
+            because it assumes that no row is predictable. None if there is no null.
         seconds: The duration of the phase. Comparisons and digests ignore the duration.
     """
 
@@ -104,7 +104,7 @@ class AfliteResult(Result):
         phases: The record of each phase.
         scores: The (N,) last score of each row: at its removal, or in the last phase; NaN for a row
             that never had a score. If whole groups are removed, the score of the row's group.
-        votes: The (N,) number of predictions on which each score is based; 0 without a score.
+        votes: The (N,) number of predictions on which each score is based; 0 if there is no score.
         removed_in: The (N,) 0-based phase that removed each row, -1 for kept rows.
         stopped: Why the run ended; see `StopReason`.
         parameters: All parameters that the result depends on, except the arrays.
@@ -160,7 +160,7 @@ class AfliteResult(Result):
     @property
     @computed()
     def by_chance(self) -> float | None:
-        """The estimated number of rows removed by chance; None without a null.
+        """The estimated number of rows removed by chance; None if there is no null.
 
         This is the sum of `Phase.by_chance` over all phases.
         """
@@ -264,8 +264,9 @@ def aflite(
             threshold (`Phase.chance`). A phase takes `null_draws` + 1 times as long.
         null_draws: The number of draws of random labels per phase, 20 or more.
         twins: (N,) the group of rows whose labels the null flips together, None for a single;
-            usually the twin ids. By default the `groups`. Without `twins` and `groups`, labels are
-            permuted among all rows, which is the wrong null for data with twins (see `flip_twins`).
+            usually the twin ids. By default, the same as `groups`. Without `twins` and `groups`,
+            labels are permuted among all rows, which is the wrong null for data with twins (see
+            `flip_twins`).
         executor: The executor that trains the classifiers: any `concurrent.futures.Executor` whose
             workers run on this machine (or can access the folder `scratch`), or an executor of
             `winosmith.cluster`, with workers anywhere. By default one thread per processor.

@@ -293,7 +293,7 @@ class _FeatureCounts:
         self.wrong = _count_in_other_problems(self.features, own, is_correct == 0)
 
     def strength(self) -> NDArray[np.float64]:
-        """Return the (m,) signed statistics of the sign test; 0 without other problems."""
+        """Return the (m,) signed statistics of the sign test; 0 if there are no other problems."""
         counted = np.maximum(self.right + self.wrong, 1)
         strength: NDArray[np.float64] = (self.right - self.wrong) / np.sqrt(counted)
         return strength

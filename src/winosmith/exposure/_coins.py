@@ -127,8 +127,9 @@ def presentation_lines(pairs: Iterable[Pair]) -> str:
 def compute_commitment(key: bytes, digest: str, presentations: str) -> str:
     """Return the public commitment as 64 hexadecimal digits.
 
-    It is the SHA-256 of the line "winosmith coins 1", the bytes, the digest of the data, and the
-    SHA-256 of presentations.jsonl. Each digest is written in hexadecimal digits with a newline.
+    The commitment is the SHA-256 of the line "winosmith coins 1", the bytes, the digest of the
+    data, and the SHA-256 of presentations.jsonl. Each digest is written in hexadecimal digits with
+    a newline.
 
     Args:
         key: the secret bytes.
