@@ -248,7 +248,8 @@ def make_previous_split_blocks(record: Mapping[str, Any] | None) -> list[report.
     first, *joints = describe_previous_splits(record) or [""]
     why = (
         "A block with several previous splits is now in the first of train, dev and test among "
-        "them, because problems that were used for training or published with answers can't be in test"
+        "them, because problems that were used for training or published with answers can't be in "
+        "test"
     )
     return [
         *_make_text_blocks([first] if first else []),
