@@ -546,8 +546,8 @@ def audit(
             addition to words.
         refused: records of each split's file that are not items.
         answers: models' answers; ids of items must be unique across the splits.
-        texts: parts of each split found in a collection of texts; see `find_overlap`. Texts add
-            cues.
+        texts: parts of each split found in a collection of texts; see `find_overlap`. Cues are
+            added for texts.
         declared: licence and canary of each split; see `find_declarations`.
         places: for each split, the location of each item by id, and of each refused record.
         sample: number of items of each split that the probes see, drawn at random in whole blocks;
@@ -629,7 +629,7 @@ def audit(
 
 
 FOREIGN = "no answer has the id of an item; are the answers for another data set?"
-"""The error if no answer belongs to an item."""
+"""Error message if no answer belongs to an item."""
 
 _OPTION, _WORD, _PAIR, _VECTOR = 700, 34, 32, 9_400
 """Measured bytes of memory for each option, each word of an item, each pair of a question's and an

@@ -218,7 +218,7 @@ def _matches_pattern(pattern: re.Pattern[str]) -> Callable[[View], list[float]]:
 
 
 def _ranks(numbers: Sequence[float | None]) -> list[int] | None:
-    """Return the rank of each number, equal for equal numbers; None if an option has no number."""
+    """Return the rank of each number, shared by ties; None if an option has no number."""
     given = [number for number in numbers if number is not None]
     if len(given) < len(numbers):
         return None

@@ -541,7 +541,7 @@ def _option_spans(
 
 
 def _is_series(values: Sequence[Value]) -> bool:
-    """Return whether values number the options in their order: A, B, C or 0, 1, 2 or 1, 2, 3."""
+    """Return whether values label the options in sequence: A, B, C or 0, 1, 2 or 1, 2, 3."""
     count = range(len(values))
     letters = [formats.parse_letter(one.value) for one in values]
     if [one and one[1] for one in letters] == [*count]:

@@ -291,7 +291,7 @@ class Items(Result):
 
     @cached_property
     def _cached_ties(self) -> dict[int, tuple[Cue, Ties]]:
-        """Cached results of `count_ties`, by the id of the cue, as its rule may not be hashable."""
+        """Cached results of `count_ties`, by the cue's id because its rule may not be hashable."""
         return {}
 
     @cached_property

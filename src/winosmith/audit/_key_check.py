@@ -77,7 +77,7 @@ class DrawnItem:
     """An item drawn for the check."""
 
     asked: str
-    """Uninformative id on test sheets; copies share an id, as they are asked once."""
+    """Uninformative id on test sheets; copies share an id, because they are asked once."""
     id: str
     """Id in the data."""
     stratum: Annotated[int, Field(ge=0)]

@@ -56,8 +56,8 @@ KINDS: dict[Kind, str] = {
     "random": "another option at random",
     "attractive": "the most attractive other option",
 }
-"""Kinds of planted keys. The most attractive option is the option, apart from the key, for which
-models with the highest total weight voted."""
+"""Kinds of planted keys. The most attractive option is the option, other than the key, whose voters
+have the highest total weight."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Probes: models that learn the key from a part of each item, and the words that they use.
 
 A probe is fitted on four fifths of the blocks and predicts the remaining fifth, so it never sees an
-item that it predicts. It is compared with the same model fitted to permuted keys
+item that it predicts. The probe is compared with the same model fitted to permuted keys
 (`_null.permute_keys`). There are two kinds:
 
 - *word probes* are naive Bayes models of words and pairs of adjacent words. They are as accurate as
@@ -63,7 +63,7 @@ _C = 1.0
 
 _ALIKE = np.float32(3)
 """Weight of the similarity of question and option, relative to a unit vector. On OpenBookQA and
-ARC, it is as accurate as all products of both vectors, which double the cost."""
+ARC, this feature is as accurate as all products of both vectors, which double the cost."""
 
 _PLACED = 512
 """Maximum number of columns that predict the key's position from a question's vector: number of

@@ -135,7 +135,7 @@ def prove(
         thin: the repair.
         cues: the fixed rules.
         dealt: (n,) whether an item's options were shuffled, so that position cues are at chance
-            there without being measured; None if no options were.
+            there without being measured; None if none were shuffled.
         seed: random seed of the halves and of the draws.
 
     Raises:

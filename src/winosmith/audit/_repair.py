@@ -233,7 +233,7 @@ class LearntRules:
 
 
 Memo = Callable[[str, Callable[[], LearntRules]], LearntRules]
-"""Returns the stored rules of a name, or learns and stores them."""
+"""A function that returns the stored rules of a name, or learns and stores them."""
 
 
 def repair(
@@ -712,8 +712,8 @@ class _Units:
 def _fit_probabilities(beyond: Floats, learnt: Ints, penalty: Floats) -> Floats:
     """Return probabilities of staying, (rows,), with which the weighted learnt rows sum to 0.
 
-    They are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)), apart from the
-    penalty: the derivative is −Σ σ d, so the columns of the remaining rows sum to 0.
+    The probabilities are σ(4 − λ·d), with the λ that minimises the sum of log(1 + e^(4 − λ·d)),
+    apart from the penalty: the derivative is −Σ σ d, so the columns of the remaining rows sum to 0.
     """
     from scipy.optimize import minimize
     from scipy.special import expit

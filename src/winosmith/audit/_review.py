@@ -117,7 +117,7 @@ def _find_licence(texts: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def _ids_metadata(key: str) -> dict[str, Any]:
-    """Return field metadata that reduce ids in records to their number and the first ids."""
+    """Return metadata of a field whose record contains the number of ids and the first ids."""
     return {"key": key, "json": lambda ids: {"count": len(ids), "examples": ids[:SHOWN]}}
 
 

@@ -300,8 +300,8 @@ class Votes:
     def agreement(self, items: Items) -> Floats:
         """Return the agreement on each option of each item, (n, most options), 0–1.
 
-        It is the weight of the models that chose the option, as a fraction of the weight of all
-        models that chose an option.
+        The agreement is the weight of the models that chose the option, as a fraction of the weight
+        of all models that chose an option.
         """
         found = np.zeros((len(items), int(items.counts.max())))
         for chosen, weight in zip(self.chosen, self.weights, strict=True):
@@ -338,7 +338,7 @@ def problems_for_people(dataset: Dataset, ids: Sequence[str], *, plain: bool = F
     """Return items as problems for people; questions get a blank for the answer at the end.
 
     The field `extra` contains the origin of an item, as `audit.set` (name of the data set) and
-    `audit.id`. It does not reveal the models' answers.
+    `audit.id`. The field does not reveal the models' answers.
 
     Args:
         dataset: the split.

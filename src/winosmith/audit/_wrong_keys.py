@@ -23,7 +23,7 @@ MOST_SET_ASIDE = 0.02
 """Maximum fraction of items that are set aside if no number is given."""
 
 _AS_STRONG = 0.9
-"""Fraction of agreed keys that an item set aside by default must equal or exceed in agreement."""
+"""Quantile of the agreement on agreed keys that items set aside by default must reach."""
 
 SETS = 20
 """Number of synthetic sets with planted wrong keys."""

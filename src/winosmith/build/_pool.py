@@ -161,7 +161,7 @@ def _content_key(problem: Problem) -> tuple[object, ...]:
 
 
 def read_pool_votes(recipe: Recipe) -> tuple[Response, ...]:
-    """Read the votes from all files that a recipe names, which may be none.
+    """Read the votes from all vote files of a recipe, if it has any.
 
     Raises:
         FormatError: a file can't be read.

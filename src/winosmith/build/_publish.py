@@ -148,7 +148,7 @@ def make_columns_record(dataset: Dataset, parts: Split, format_name: str) -> dic
 def write_scores(folder: OutputFolder, run: FilterRun, old_ids: Mapping[str, str]) -> None:
     """Write AFLite's score of each problem in the pool to a private file.
 
-    Nothing is written for other methods.
+    No file is written if the method is not AFLite.
     """
     found = run.aflite
     if found is None or run.method != "aflite":

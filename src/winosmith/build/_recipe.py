@@ -1,7 +1,7 @@
 """The recipe of a build: all parameters that determine its result, read from TOML.
 
 Each table of the file is a declaration. An omitted key has its default, and `false` turns a setting
-off. An unknown key is an error that suggests the nearest known key.
+off. An unknown key raises an error that suggests the nearest known key.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ class Recipe:
 
 
 def read_recipe(path: str | Path) -> Recipe:
-    """Read a recipe whose paths are relative to its folder.
+    """Read a recipe file, whose paths are relative to its folder.
 
     Raises:
         RecipeError: the file is not TOML, a key is unknown (the message suggests the nearest known
@@ -230,7 +230,7 @@ def recipe_table(recipe: Recipe) -> dict[str, Any]:
 def recipe_toml(recipe: Recipe) -> str:
     """Return a recipe as TOML with all defaults, and with file names without folders.
 
-    `read_recipe` can read it if the named files are in the same folder.
+    `read_recipe` can read the result if the named files are in the same folder.
 
     >>> text = recipe_toml(Recipe("mine", "pools/twins.jsonl", seed=3))
     >>> [line for line in text.splitlines() if line.startswith(("data", "seed", "votes_file"))]

@@ -149,8 +149,8 @@ def verdict(run: FilterRun, measures: Measures) -> str:
     of twenty reports, because the 95 % intervals are simultaneous (`debias.Verification`). A model
     differs from chance if its whole interval, or the interval of its opposite, is above chance: a
     model that is incorrect too often also reveals the answer. With K > 2 options, the opposite
-    predicts a random other option, which is correct once in K − 1 times if the model is incorrect.
-    The sentence names the model whose interval is furthest from chance.
+    predicts a random other option, which is correct with probability 1 / (K − 1) if the model is
+    incorrect. The sentence names the model whose interval is furthest from chance.
     """
     found = measures.verified
     if isinstance(found, str):
@@ -433,8 +433,8 @@ def _chance_blocks(result: debias.AfliteResult) -> list[report.Block]:
     by_chance = result.by_chance or 0.0
     interval = known[0][1].interval if known else ""
     drawing = report.Drawing(
-        "Problems that reach the threshold in each phase, with the real answers and by chance. "
-        "The latter flips the answers of whole blocks (twins, copies, look-alikes) at random, with "
+        "Problems that reach the threshold in each phase, with the real answers and by chance: "
+        "with the answers of whole blocks (twins, copies, look-alikes) flipped at random, and with "
         "the same training sets.",
         [
             report.draw_phase_chance(
@@ -474,7 +474,7 @@ def _accuracy_section(run: FilterRun, measures: Measures) -> report.Section:
     opposite = "the opposite" if run.options is None else "another option"
     strange = "hashed letters of the options" if reads_letters(run) else "hashed words"
     table = report.Table(
-        "Accuracy on one half of models trained on the other; both were filtered separately",
+        "Accuracy of models trained on one half and tested on the other, filtered separately",
         ["model", report.Column("before", form=".1%"),
          report.Column("95 % interval", numeric=True), share,
          report.Column("95 % interval", numeric=True), report.Column("chance", form=".1%")],

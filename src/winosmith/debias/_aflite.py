@@ -3,8 +3,8 @@
 `aflite` checks the arguments, and `run_phases` is the loop of lines 2 to 16. `save_progress` writes
 a checkpoint after every phase, and `load_progress` reads it to resume the run. The checkpoint is a
 .npz file without pickles. It contains the phases as JSON, the scores, the rows that each phase
-removed, and the state of the solver. Rows are in canonical order. It also contains the digest of
-the data and the parameters, so that a run is never resumed with other data.
+removed, and the state of the solver. Rows are in canonical order. The checkpoint also contains the
+digest of the data and the parameters, so that a run is never resumed with other data.
 """
 
 from __future__ import annotations

@@ -236,8 +236,8 @@ def verify(
       some margin. A linear model w of the unfiltered half gives each problem a margin
       (cross-validated within the half, in three folds with whole blocks together). From the kept
       problems the guesser learns a threshold, and whether to follow w above or below it; it
-      predicts the opposite on the other side. It applies this rule in the other half, where the
-      threshold is the same rank of margins.
+      predicts the opposite on the other side. The guesser applies this rule in the other half,
+      where the threshold is the same rank of margins.
     - one linear model on each of the `others`.
 
     With `options`, problems have any number of options, and all models are conditional logits: one
@@ -374,7 +374,7 @@ class _TwoOptionProblems:
     oriented: NDArray[np.float32] | None = None
 
     def select(self, rows: Rows | NDArray[np.bool_]) -> _TwoOptionProblems:
-        """Return some of the problems, with the correct option first."""
+        """Return the problems at some rows, with the correct option first."""
         y = self.y[rows]
         if self.oriented is not None:
             return _TwoOptionProblems(self.X, y, self.flips_sign, self.oriented[rows])

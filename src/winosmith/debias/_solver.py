@@ -19,9 +19,10 @@ depends on the other columns.
 Rows that are mapped from a file are not read into memory, and their rotated copy is written to a
 file as well, so that memory use does not grow with the number of rows.
 
-**The start** (`compute_first_start`, `compute_start_at`). In the first phase it is the classifier
-trained on all rows, each weighted by the probability of being in a training set. In later phases it
-is the mean of the last phase's classifiers. Both are close to every classifier's optimum.
+**The start** (`compute_first_start`, `compute_start_at`). In the first phase, the starting point is
+the classifier trained on all rows, each weighted by the probability of being in a training set. In
+later phases it is the mean of the last phase's classifiers. Both are close to every classifier's
+optimum.
 
 **The steps** (`minimize`) are those of L-BFGS (Nocedal & Wright 2006, algorithm 7.4). They start
 from a diagonal that is nearly the Hessian, so that a unit step has nearly the correct length, and

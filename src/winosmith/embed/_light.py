@@ -454,7 +454,7 @@ class HashedEmbedder:
     *late*"). The features are hashed into signed columns (the hashing trick, Weinberger et al.
     2009). The vector of a problem is that of option 1 minus that of option 2, scaled to length 1.
     So a vector depends only on its problem, and swapping options flips its sign. Unlike the light
-    embedder, it does not use the options' words, and does not merge similar words.
+    embedder, this embedder ignores the options' words, and does not merge similar words.
 
     Attributes:
         dimensions: the width of an option's vector, 2 or more.

@@ -235,7 +235,7 @@ def _read_header(
         )
     name = record.get("model")
     if not isinstance(name, str) or not name.strip():
-        raise FormatError("the header has no name of a model; add it as 'model'", path, number)
+        raise FormatError("the header has no model name; add it as 'model'", path, number)
     return name
 
 

@@ -128,8 +128,8 @@ def sign_test(residuals: Floats, coins: npt.NDArray[np.bool_]) -> SignTest:
     """Test whether residuals depend on the coins, and estimate by how much.
 
     The estimate is the mean of the residuals, multiplied by the signs of the coins. Over the random
-    coins, it is unbiased for the mean shift, whatever the shift of each block, except for a
-    fraction 1 / n because of the fit. The interval uses Student's t.
+    coins, the estimate is unbiased for the mean shift, whatever the shift of each block, except for
+    a fraction 1 / n because of the fit. The interval uses Student's t.
 
     Args:
         residuals: The residuals, (n,), at least two and not all 0.
