@@ -218,13 +218,13 @@ class _Search:
 
 def _pieces(path: Path) -> Iterator[Sequence[str]]:
     """Yield the words of each text of a file; pieces of long texts overlap by `SPAN` words."""
-    for text in _texts(path):
+    for text in _read_texts(path):
         words = View.split_words(text)
         for start in range(0, len(words), _PIECE):
             yield words[max(0, start - SPAN) : start + _PIECE]
 
 
-def _texts(path: Path) -> Iterator[str]:
+def _read_texts(path: Path) -> Iterator[str]:
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="\n") as file:
@@ -234,7 +234,7 @@ def _texts(path: Path) -> Iterator[str]:
                 if records is None and line.strip():
                     records = line.lstrip().startswith("{")
                 if records and line.strip():
-                    yield _text_of(line, path, number)
+                    yield _extract_text(line, path, number)
                 elif line.strip() and len(paragraph) < _PIECE:
                     paragraph.append(line)
                 elif paragraph:
@@ -245,7 +245,7 @@ def _texts(path: Path) -> Iterator[str]:
         raise FormatError(f"the texts can't be read: {error}", path) from None
 
 
-def _text_of(line: str, path: Path, number: int) -> str:
+def _extract_text(line: str, path: Path, number: int) -> str:
     try:
         record = parse_json(line)
     except ValueError as error:

@@ -164,19 +164,19 @@ def fit_probes(
         report_done: called repeatedly with the number of completed draws of all probes.
     """
 
-    def report_from(at: int) -> ReportDone:
+    def make_report(at: int) -> ReportDone:
         return lambda done: report_done(at * draws + done)
 
     if embedder is None:
         return tuple(
-            fit_probe(items, sees, draws=draws, seed=seed, report_done=report_from(at))
+            fit_probe(items, sees, draws=draws, seed=seed, report_done=make_report(at))
             for at, sees in enumerate(SEEN)
         )
     options = _embed(embedder, [text for p in items.problems for text in p.options])
     questions = _embed(embedder, [problem.sentence for problem in items.problems])
     return tuple(
         _vector_probe(
-            items, sees, _logit_rows(items, sees, options, questions), draws, seed, report_from(at)
+            items, sees, _logit_rows(items, sees, options, questions), draws, seed, make_report(at)
         )
         for at, sees in enumerate(SEEN)
     )

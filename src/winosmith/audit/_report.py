@@ -90,7 +90,7 @@ def _files_table(audit: Audit) -> report.Table:
     for part in audit.parts:
         first, draws = part.best or part.battery.found[0], part.battery.draws
         shares = map(format_percent, (first.right, first.expected))
-        rows.append([part.name, len(part.items), first.cue, *shares, _p_cell(first.p, draws)])
+        rows.append([part.name, len(part.items), first.cue, *shares, _format_p(first.p, draws)])
     heads = ["items", "correct", "expected", "p"]
     columns = [report.Column(head, numeric=True) for head in heads]
     return report.Table(
@@ -103,7 +103,7 @@ def _files_table(audit: Audit) -> report.Table:
     )
 
 
-def _p_cell(p: float | None, draws: int | None) -> str | None:
+def _format_p(p: float | None, draws: int | None) -> str | None:
     if p is None or draws is None:
         return None
     return format_p_value(p, draws).removeprefix("p ").removeprefix("= ")
@@ -240,8 +240,8 @@ def _cue_row(found: CueScore, draws: int) -> list[report.Value]:
         format_percent(found.right),
         format_percent(found.expected),
         format_percent(found.high),
-        _p_cell(found.p, draws),
-        _p_cell(found.p_given, found.draws_given),
+        _format_p(found.p, draws),
+        _format_p(found.p_given, found.draws_given),
     ]
 
 
@@ -278,7 +278,7 @@ def _probe_blocks(audit: Audit) -> Iterator[report.Block]:
                 f"{part.name}: {SEEN[probe.sees]}, {probe.by}",
                 format_percent(probe.right),
                 f"{format_percent(probe.expected)} ({report.span((probe.low, probe.high))})",
-                _p_cell(probe.p, probe.draws),
+                _format_p(probe.p, probe.draws),
             ]
             for part, probe in every
         ],

@@ -410,7 +410,7 @@ def _digest_units(
     """Return a digest of each unit's rows times `turned`; +0 and −0 are equal."""
     ends = np.append(starts, len(rows))
 
-    def some(first: int) -> list[bytes]:
+    def digest(first: int) -> list[bytes]:
         cuts = ends[first : first + DIGEST_CHUNK + 1]
         part = rows[cuts[0] : cuts[-1]] * turned[cuts[0] : cuts[-1], None]
         part += 0
@@ -421,7 +421,7 @@ def _digest_units(
 
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         return [
-            one for part in threads.map(some, range(0, len(starts), DIGEST_CHUNK)) for one in part
+            one for part in threads.map(digest, range(0, len(starts), DIGEST_CHUNK)) for one in part
         ]
 
 

@@ -278,12 +278,12 @@ def compute_first_start(data: StartData, rows: Positions) -> Start:
     flat = compute_start_at(zero[0], data, rows)
     one = np.zeros(1, np.intp)
 
-    def part_of(W: Floats, part: Positions) -> Floats:
+    def sum_part(W: Floats, part: Positions) -> Floats:
         all_rows = np.arange(len(part), dtype=np.int32)
         return data.kernel.make_gradient(part, [all_rows])(W, one)
 
     def gradient(W: Floats, _: NDArray[np.intp]) -> Floats:
-        return np.asarray(sum(data.map_parts(partial(part_of, W), rows))) if len(W) else W
+        return np.asarray(sum(data.map_parts(partial(sum_part, W), rows))) if len(W) else W
 
     fit = minimize(gradient, zero, data.ridge / share, flat.diagonal / share, 1e-2)
     return compute_start_at(fit.weights[0], data, rows)
